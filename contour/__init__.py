@@ -1,0 +1,1 @@
+"""Serving it: providers in, xDS, statuses and infrastructure out."""

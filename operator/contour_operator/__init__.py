@@ -1,0 +1,1 @@
+"""Provisioning it: the operator that runs instances of the controller."""
