@@ -1,1 +1,1 @@
-"""What it means: pure rules from what users write to what Envoy should do and what users are told."""
+"""What it means: pure rules from what users write to what Envoy does and users are told."""
