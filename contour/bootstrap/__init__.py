@@ -1,0 +1,20 @@
+"""The configuration an Envoy starts with: everything it must know before it hears from xDS.
+
+For `contour run`, which starts an Envoy of its own, for `contour bootstrap`, which prints it for an
+Envoy someone else starts, and for the pods of a managed fleet. Pure: settings in, a document out.
+Listeners, clusters and certificates of users come over xDS and are elsewhere.
+"""
+
+from contour.bootstrap.document import document, text
+from contour.bootstrap.secrets import secret_documents
+from contour.bootstrap.settings import Credentials, Pipe, Settings, SocketAddress
+
+__all__ = [
+    "Credentials",
+    "Pipe",
+    "Settings",
+    "SocketAddress",
+    "document",
+    "secret_documents",
+    "text",
+]

@@ -1,0 +1,47 @@
+"""The whole bootstrap: settings in, an Envoy v3 Bootstrap out, as the JSON mapping of protobuf.
+
+Field names are those of the proto files, as in Envoy's documentation. Equal settings give equal
+text, so a changed text means a changed bootstrap.
+"""
+
+import json
+from typing import Any
+
+from envoy.config.bootstrap.v3 import bootstrap_pb2
+from envoy.config.core.v3 import base_pb2
+from google.protobuf import json_format
+
+from contour.bootstrap import control_plane, limits, monitoring, packing, settings
+
+
+def text(given: settings.Settings) -> str:
+    """The bootstrap as the text of a JSON file (JSON is also YAML)."""
+    return json.dumps(document(given), indent=2) + "\n"
+
+
+def document(given: settings.Settings) -> dict[str, Any]:
+    """The bootstrap as plain data."""
+    found: dict[str, Any] = json_format.MessageToDict(
+        _bootstrap(given), preserving_proto_field_name=True
+    )
+    return found
+
+
+def _bootstrap(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
+    return bootstrap_pb2.Bootstrap(
+        node=base_pb2.Node(id=given.node, cluster=given.fleet),
+        admin=bootstrap_pb2.Admin(address=packing.pipe(given.admin, mode=0o600)),
+        dynamic_resources=control_plane.dynamic_resources(),
+        static_resources=_static_resources(given),
+        overload_manager=limits.overload(given),
+        layered_runtime=limits.runtime(),
+        stats_config=limits.statistics(),
+    )
+
+
+def _static_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.StaticResources:
+    result = bootstrap_pb2.Bootstrap.StaticResources(clusters=[control_plane.cluster(given)])
+    if given.monitoring is not None:
+        result.clusters.append(monitoring.cluster(given))
+        result.listeners.append(monitoring.listener(given.monitoring))
+    return result

@@ -1,0 +1,114 @@
+"""What one Envoy may use: memory, connections, regex size, and how many statistics it keeps.
+
+Follows Envoy's guide "Configuring Envoy as an edge proxy". The limits of a single listener or route
+come over xDS and are elsewhere.
+"""
+
+from envoy.config.bootstrap.v3 import bootstrap_pb2
+from envoy.config.metrics.v3 import stats_pb2
+from envoy.config.overload.v3 import overload_pb2
+from envoy.extensions.resource_monitors.downstream_connections.v3 import (
+    downstream_connections_pb2,
+)
+from envoy.extensions.resource_monitors.fixed_heap.v3 import fixed_heap_pb2
+from envoy.type.matcher.v3 import string_pb2
+from google.protobuf import wrappers_pb2
+
+from contour.bootstrap import control_plane, packing, settings
+
+REGEX_PROGRAM_SIZE = 1000
+"""The largest RE2 program Envoy accepts; rules refuse larger ones before they are sent."""
+
+_HEAP = "envoy.resource_monitors.fixed_heap"
+_CONNECTIONS = "envoy.resource_monitors.global_downstream_max_connections"
+
+_HEAP_ACTIONS = {
+    "envoy.overload_actions.shrink_heap": 0.90,
+    "envoy.overload_actions.disable_http_keepalive": 0.92,
+    "envoy.overload_actions.stop_accepting_requests": 0.95,
+    "envoy.overload_actions.stop_accepting_connections": 0.98,
+}
+"""From cheap to drastic, as the share of the heap that is used."""
+
+
+def overload(given: settings.Settings) -> overload_pb2.OverloadManager:
+    """Refuses connections, and sheds requests if there is a heap limit, before memory runs out."""
+    connections = downstream_connections_pb2.DownstreamConnectionsConfig(
+        max_active_downstream_connections=given.connections
+    )
+    result = overload_pb2.OverloadManager(
+        refresh_interval=packing.seconds(0.25),
+        resource_monitors=[
+            overload_pb2.ResourceMonitor(
+                name=_CONNECTIONS, typed_config=packing.packed(connections)
+            )
+        ],
+    )
+    if given.heap_bytes is not None:
+        _add_heap(result, given.heap_bytes)
+    return result
+
+
+def _add_heap(result: overload_pb2.OverloadManager, size: int) -> None:
+    heap = fixed_heap_pb2.FixedHeapConfig(max_heap_size_bytes=size)
+    result.resource_monitors.add(name=_HEAP, typed_config=packing.packed(heap))
+    for name, share in _HEAP_ACTIONS.items():
+        threshold = overload_pb2.ThresholdTrigger(value=share)
+        trigger = overload_pb2.Trigger(name=_HEAP, threshold=threshold)
+        result.actions.add(name=name, triggers=[trigger])
+
+
+def runtime() -> bootstrap_pb2.LayeredRuntime:
+    """One static layer and no administrative one: nobody changes it while Envoy runs."""
+    layer = bootstrap_pb2.RuntimeLayer(name="hardening")
+    layer.static_layer.update(
+        {
+            "re2.max_program_size.error_level": REGEX_PROGRAM_SIZE,
+            "re2.max_program_size.warn_level": REGEX_PROGRAM_SIZE,
+        }
+    )
+    return bootstrap_pb2.LayeredRuntime(layers=[layer])
+
+
+_KEPT_WHOLE = (
+    "cluster_manager.",
+    f"cluster.{control_plane.NAME}.",
+    "control_plane.",
+    "http.",
+    "listener.",
+    "listener_manager.",
+    "main_thread.",
+    "overload.",
+    "server.",
+    "workers.",
+)
+
+_KEPT_OF_A_CLUSTER = (
+    "membership_healthy",
+    "membership_total",
+    "upstream_cx_active",
+    "upstream_cx_connect_fail",
+    "upstream_cx_total",
+    "upstream_rq_active",
+    "upstream_rq_pending_overflow",
+    "upstream_rq_retry",
+    "upstream_rq_time",
+    "upstream_rq_timeout",
+    "upstream_rq_total",
+    "upstream_rq_2xx",
+    "upstream_rq_3xx",
+    "upstream_rq_4xx",
+    "upstream_rq_5xx",
+)
+
+
+def statistics() -> stats_pb2.StatsConfig:
+    """A dozen series per Service and none per route, virtual host, endpoint or certificate."""
+    patterns = [string_pb2.StringMatcher(prefix=prefix) for prefix in _KEPT_WHOLE]
+    patterns += [string_pb2.StringMatcher(suffix=f".{name}") for name in _KEPT_OF_A_CLUSTER]
+    return stats_pb2.StatsConfig(
+        stats_matcher=stats_pb2.StatsMatcher(
+            inclusion_list=string_pb2.ListStringMatcher(patterns=patterns)
+        ),
+        use_all_default_tags=wrappers_pb2.BoolValue(value=True),
+    )

@@ -1,0 +1,53 @@
+"""What differs from one Envoy's bootstrap to another's. What is the same for all is in the code."""
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class SocketAddress:
+    """A TCP address; the host is an IP address, or a DNS name where the address is dialled."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """A Unix domain socket."""
+
+    path: PurePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """Files for mutual TLS with the control plane. Envoy reads them again when they change."""
+
+    certificate: PurePath
+    key: PurePath
+    authority: PurePath
+    server_name: str
+    """The DNS name that the control plane's certificate must carry."""
+    secrets: PurePath
+    """The directory that holds the files of `secret_documents`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """One Envoy: who it is, where it finds the control plane, and what it may use."""
+
+    node: str
+    """Unique within the fleet (`node.id`)."""
+    fleet: str
+    """The fleet whose configuration it asks for (`node.cluster`)."""
+    control_plane: SocketAddress | Pipe
+    credentials: Credentials | None = None
+    """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
+    admin: PurePath
+    """The Unix socket of the administration interface; for its owner alone."""
+    monitoring: SocketAddress | None = None
+    """Where `/ready` and `/stats/prometheus` are served, if anywhere."""
+    heap_bytes: int | None = None
+    """Memory at which requests are shed; absent: no limit."""
+    connections: int = 50_000
+    """Client connections above which new ones are refused."""
