@@ -2,7 +2,7 @@
 
 It notes what each run of a rule reads. A write marks the readers of a row stale, transitively. A
 stale answer is first *checked*: its recorded reads are compared in order, and only if one differs
-does the rule run again; an equal answer keeps its identity, so nothing above it runs (early cutoff).
+does the rule run again; an equal answer keeps its identity: nothing above it runs (early cutoff).
 No dependency is declared by hand. Answers nobody asks for, demands or keeps are forgotten.
 
 The engine knows nothing of ingress; its nouns are in `view`. The theory: verifying traces and early

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -239,8 +240,8 @@ def test_after_any_history_the_answers_equal_a_rebuild_and_the_changes_are_the_r
 ) -> None:
     chance = random.Random(seed)
     engine = Engine(PLAN)
-    rows: dict[Table[str, object], dict[str, object]] = {GROUPS: {}, WORDS: {}}  # type: ignore[dict-item]
-    known: dict[object, object] = {}
+    rows: dict[Table[Any, Any], dict[Any, Any]] = {GROUPS: {}, WORDS: {}}
+    known: dict[Any, Any] = {}
     for _ in range(40):
         for _ in range(chance.randint(1, 4)):
             table, key, value = _random_write(chance)
@@ -258,9 +259,9 @@ def test_after_any_history_the_answers_equal_a_rebuild_and_the_changes_are_the_r
         known = dict(now)
 
 
-def _random_write(chance: random.Random) -> tuple[Table[str, object], str, object]:
+def _random_write(chance: random.Random) -> tuple[Table[Any, Any], str, Any]:
     if chance.random() < 0.5:
         value = None if chance.random() < 0.3 else "w" * chance.randint(0, 3)
-        return WORDS, chance.choice("uvwxyz"), value  # type: ignore[return-value]
+        return WORDS, chance.choice("uvwxyz"), value
     words = tuple(chance.choice("uvwxyz") for _ in range(chance.randint(0, 3)))
-    return GROUPS, chance.choice("abcd"), None if chance.random() < 0.3 else words  # type: ignore[return-value]
+    return GROUPS, chance.choice("abcd"), None if chance.random() < 0.3 else words

@@ -1,0 +1,99 @@
+"""What users are told: the answers of the status rules, as values.
+
+A status holds only what the rules derive. `observedGeneration` and `lastTransitionTime` are merged in
+when a status is written (`contour.status`), or equal states would look like changes.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from crds.gateway.httproute import ParentReference
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition (Kubernetes API conventions, "Typical status properties")."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubCondition:
+    """One error or warning inside Contour's `Valid` condition."""
+
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContourStatus:
+    """The status of HTTPProxy, TLSCertificateDelegation and ContourConfiguration."""
+
+    valid: Condition
+    current_status: Literal["valid", "invalid", "orphaned"]
+    errors: tuple[SubCondition, ...] = ()
+    warnings: tuple[SubCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IngressStatus:
+    """An Ingress has no conditions: its problems become Events, and rows of `contour status`."""
+
+    problems: tuple[SubCondition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayClassStatus:
+    """The status of a GatewayClass of ours."""
+
+    conditions: tuple[Condition, ...]
+    supported_features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RouteKind:
+    """A kind of route that a listener takes."""
+
+    kind: str
+    group: str = "gateway.networking.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerStatus:
+    """What became of one listener of a Gateway."""
+
+    name: str
+    supported_kinds: tuple[RouteKind, ...]
+    attached_routes: int
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayStatus:
+    """The status of a Gateway of ours; its addresses are known elsewhere."""
+
+    conditions: tuple[Condition, ...]
+    listeners: tuple[ListenerStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParentStatus:
+    """What one parent, named as the route names it, says of a route."""
+
+    parent: ParentReference
+    controller_name: str
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RouteStatus:
+    """The status of a route: one entry for each parent of ours."""
+
+    parents: tuple[ParentStatus, ...]
+
+
+Status = ContourStatus | IngressStatus | GatewayClassStatus | GatewayStatus | RouteStatus

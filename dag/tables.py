@@ -1,0 +1,99 @@
+"""The inputs: one table per kind, and the indexes that rules look their rows up by.
+
+Whatever a provider reads goes into these tables, each write under the object's key. A bucket of an
+index holds exactly what its readers compare. Indexes that belong to one API stand beside its rules.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from crds.configmap import ConfigMap
+from crds.contourconfiguration import ContourConfiguration
+from crds.delegation import TLSCertificateDelegation
+from crds.endpointslice import EndpointSlice
+from crds.gateway.gateway import Gateway
+from crds.gateway.gatewayclass import GatewayClass
+from crds.gateway.httproute import HTTPRoute
+from crds.gateway.referencegrant import ReferenceGrant
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress, IngressClass
+from crds.meta import NamespacedName
+from crds.namespace import Namespace
+from crds.secret import Secret
+from crds.service import Service
+from dag.view import Index, Table
+
+INGRESSES: Table[NamespacedName, Ingress] = Table("Ingress")
+INGRESS_CLASSES: Table[NamespacedName, IngressClass] = Table("IngressClass")
+SERVICES: Table[NamespacedName, Service] = Table("Service")
+ENDPOINT_SLICES: Table[NamespacedName, EndpointSlice] = Table("EndpointSlice")
+SECRETS: Table[NamespacedName, Secret] = Table("Secret")
+CONFIG_MAPS: Table[NamespacedName, ConfigMap] = Table("ConfigMap")
+NAMESPACES: Table[NamespacedName, Namespace] = Table("Namespace")
+HTTPPROXIES: Table[NamespacedName, HTTPProxy] = Table("HTTPProxy")
+DELEGATIONS: Table[NamespacedName, TLSCertificateDelegation] = Table("TLSCertificateDelegation")
+GATEWAY_CLASSES: Table[NamespacedName, GatewayClass] = Table("GatewayClass")
+GATEWAYS: Table[NamespacedName, Gateway] = Table("Gateway")
+HTTPROUTES: Table[NamespacedName, HTTPRoute] = Table("HTTPRoute")
+GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
+CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
+
+BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
+    table.name: table
+    for table in (
+        INGRESSES,
+        INGRESS_CLASSES,
+        SERVICES,
+        ENDPOINT_SLICES,
+        SECRETS,
+        CONFIG_MAPS,
+        NAMESPACES,
+        HTTPPROXIES,
+        DELEGATIONS,
+        GATEWAY_CLASSES,
+        GATEWAYS,
+        HTTPROUTES,
+        GRANTS,
+        CONFIGURATIONS,
+    )
+}
+
+# What the process itself decides, under the empty key.
+
+FLEETS: Table[str, bool] = Table("fleets")
+"""The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""
+
+CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
+"""The controller name that was given to the process, overriding the configuration's."""
+
+
+def _service_of(_: NamespacedName, slice_: EndpointSlice) -> Iterable[tuple[NamespacedName, Any]]:
+    name = slice_.metadata.labels.get("kubernetes.io/service-name")
+    if name:
+        yield NamespacedName(slice_.metadata.namespace, name), slice_.metadata.key
+
+
+SLICES_OF: Index[NamespacedName, NamespacedName] = Index(
+    "slices of a Service", ENDPOINT_SLICES, _service_of
+)
+
+
+def _namespace(key: NamespacedName, _: Any) -> Iterable[tuple[str, NamespacedName]]:
+    yield key.namespace, key
+
+
+GRANTS_IN: Index[str, NamespacedName] = Index("grants in a namespace", GRANTS, _namespace)
+DELEGATIONS_IN: Index[str, NamespacedName] = Index(
+    "delegations in a namespace", DELEGATIONS, _namespace
+)
+
+
+def _everywhere(key: NamespacedName, _: Any) -> Iterable[tuple[tuple[()], NamespacedName]]:
+    yield (), key
+
+
+ALL_CONFIGURATIONS: Index[tuple[()], NamespacedName] = Index(
+    "all configurations", CONFIGURATIONS, _everywhere
+)
+
+INDEXES = (SLICES_OF, GRANTS_IN, DELEGATIONS_IN, ALL_CONFIGURATIONS)
