@@ -244,8 +244,6 @@ class Route:
     """The object that asked for it, and is told when Envoy refuses it."""
     request_headers: HeaderPolicy | None = None
     response_headers: HeaderPolicy | None = None
-    priority: int = 0
-    """Among routes equal in every other rank: the order in which their owner wrote them."""
 
 
 @dataclass(frozen=True, slots=True)

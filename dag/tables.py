@@ -63,6 +63,9 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""
 
+HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
+"""How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""
+
 CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
 """The controller name that was given to the process, overriding the configuration's."""
 

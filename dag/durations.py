@@ -1,0 +1,51 @@
+"""Durations as users write them (Go's `time.ParseDuration`; GEP-2257 for the Gateway API).
+
+HTTPProxy and ContourConfiguration read zero as "the proxy's default" and `infinity` as "no limit";
+the Gateway API reads zero as "no limit". Nodes know one form: seconds, 0 for no limit, None for the
+default.
+"""
+
+import math
+import re2
+
+_UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "μs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "m": 60.0,
+    "h": 3600.0,
+}
+_TERM = re2.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+
+LONGEST = 24 * 3600.0
+"""Seconds. Longer than a day is a mistake or an attack; `infinity` says what is meant."""
+
+
+def seconds(text: str) -> float:
+    """The seconds of a duration such as `1h30m`, `1.5s` or `infinity`; ValueError says why not."""
+    if text in {"infinity", "infinite"}:
+        return math.inf
+    if text == "0":
+        return 0.0
+    if text.startswith("-"):
+        raise ValueError(f"duration {text!r} is negative")
+    terms = _TERM.findall(text)
+    if not terms or "".join(number + unit for number, unit in terms) != text:
+        raise ValueError(f"duration {text!r} is not of the form 1h30m, 10s, 500ms or infinity")
+    total = sum(float(number) * _UNITS[unit] for number, unit in terms)
+    if total > LONGEST:
+        raise ValueError(f"duration {text!r} is longer than 24h; write infinity for no limit")
+    return total
+
+
+def timeout(text: str | None) -> float | None:
+    """A Contour timeout as nodes know it: absent, empty and zero are the default."""
+    if not text:
+        return None
+    value = seconds(text)
+    if value == 0:
+        return None
+    return 0.0 if math.isinf(value) else value

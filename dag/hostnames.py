@@ -1,0 +1,58 @@
+"""Host names: what may be one, and which names a wildcard covers (Gateway API, "Hostname").
+
+Names are compared in lower case, without port and trailing dot. A wildcard `*.x` covers one or more
+labels, never `x` itself.
+"""
+
+import ipaddress
+
+import re2
+
+_NAME = re2.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
+
+EVERY = "*"
+"""Every host."""
+
+
+def refusal(host: str) -> str | None:
+    """Why this cannot be the name of a host, as the end of a sentence; None if it can."""
+    name = host.removeprefix("*.")
+    if len(host) > 253:
+        return "is longer than 253 characters"
+    if not _NAME.fullmatch(name):
+        return "is not a lower-case DNS name, or `*.` and a DNS name"
+    if _is_address(name):
+        return "is an IP address, not a DNS name"
+    return None
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_wildcard(host: str) -> bool:
+    """Whether a host stands for more than one name."""
+    return host.startswith("*")
+
+
+def covers(wider: str, host: str) -> bool:
+    """Whether every name that `host` stands for is also one that `wider` stands for."""
+    if wider in (EVERY, host):
+        return True
+    return wider.startswith("*.") and host.endswith(wider[1:])
+
+
+def intersection(one: str, other: str) -> str | None:
+    """The names that two hosts have in common, as a host; None if there is none."""
+    if covers(one, other):
+        return other
+    return one if covers(other, one) else None
+
+
+def specificity(host: str) -> tuple[bool, int]:
+    """Orders hosts that cover the same name: exact names over wildcards, longer over shorter."""
+    return not is_wildcard(host), len(host)

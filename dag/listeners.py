@@ -1,0 +1,76 @@
+"""The listeners of a fleet, and on which of them the hosts of Ingress and HTTPProxy live.
+
+Without a Gateway there is a plain and a secure one. A Gateway in charge brings its own; Ingress and
+HTTPProxy then use those, and keep the static one of a protocol for which the Gateway has none. A name
+depends on the port alone: a Gateway that comes or goes does not close the ports it shares.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from dag import nodes, ports, settings, tables
+from dag.gateway import listeners as gateway
+from dag.gateway import selection
+from dag.view import Index, Kept, View, query
+
+DEFAULT_FLEET = "contour"
+"""The fleet of Ingress and HTTPProxy."""
+
+
+@query
+def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
+    """Every listener of a fleet, in order of their ports."""
+    in_charge = view.ask(selection.in_charge, ())
+    found = view.ask(gateway.listeners, in_charge) if in_charge is not None else ()
+    return ports.distinct((*found, *_static(view, found)))
+
+
+@query
+def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
+    """One listener of a fleet."""
+    for found in view.ask(listeners, key.fleet):
+        if found.name == key.name:
+            return found
+    return None
+
+
+@query
+def plain_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
+    """Where plain HTTP of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
+    return _only(view, "HTTP", view.ask(settings.ports, ()).http)
+
+
+@query
+def secure_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
+    """Where TLS of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
+    return _only(view, "HTTPS", view.ask(settings.ports, ()).https)
+
+
+def _static(view: View, found: Iterable[nodes.Listener]) -> Iterator[nodes.Listener]:
+    seen = {it.protocol for it in found}
+    taken = {it.port for it in found}
+    used = view.ask(settings.ports, ())
+    if "HTTP" not in seen and used.http not in taken:
+        address, bind = ports.binding(view, used.http)
+        yield nodes.Listener("ingress_http", "HTTP", used.http, address, bind)
+    if "HTTPS" not in seen and used.https not in taken:
+        address, bind = ports.binding(view, used.https)
+        yield nodes.Listener("ingress_https", "HTTPS", used.https, address, bind)
+
+
+def _only(view: View, protocol: nodes.Protocol, usual: int) -> nodes.Listener | None:
+    found = [it for it in view.ask(listeners, DEFAULT_FLEET) if it.protocol == protocol]
+    if len(found) == 1:
+        return found[0]
+    return next((it for it in found if it.port == usual), None)
+
+
+def _names(
+    fleet: str, found: tuple[nodes.Listener, ...]
+) -> Iterable[tuple[nodes.ListenerKey, None]]:
+    return ((nodes.ListenerKey(fleet, it.name), None) for it in found)
+
+
+NAMES: Index[nodes.ListenerKey, None] = Index("listeners by name", listeners, _names)
+
+INDEXES = (NAMES,)
+KEPT = (Kept(listeners, tables.FLEETS), Kept(listener, NAMES))

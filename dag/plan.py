@@ -1,0 +1,49 @@
+"""Every rule there is, in the order in which the engine settles them.
+
+`INDEXES` and `KEPT` of each package stand beside its rules; here they become one plan, and the kinds
+that have a status are given the query that answers it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from crds.meta import NamespacedName
+from dag import hosts, listeners, settings, tables
+from dag.gateway import plan as gateway
+from dag.httpproxy import plan as httpproxy
+from dag.ingress import plan as ingress
+from dag.statuses import Status
+from dag.view import Kept, Plan, Query
+
+STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
+    **ingress.STATUSES,
+    **httpproxy.STATUSES,
+    **gateway.STATUSES,
+    **settings.STATUSES,
+}
+"""By kind: what an object of it is told; None where it is not for us to speak."""
+
+PLAN = Plan(
+    indexes=(
+        *tables.INDEXES,
+        *ingress.INDEXES,
+        *httpproxy.INDEXES,
+        *gateway.INDEXES,
+        *listeners.INDEXES,
+        *hosts.INDEXES,
+    ),
+    kept=(
+        *ingress.KEPT,
+        *httpproxy.KEPT,
+        *gateway.KEPT,
+        *listeners.KEPT,
+        *hosts.KEPT,
+        *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
+    ),
+    published=(
+        listeners.listener,
+        hosts.virtual_host,
+        hosts.secure_host,
+        *STATUSES.values(),
+    ),
+)

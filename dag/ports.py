@@ -1,0 +1,61 @@
+"""Which port Envoy binds for a port that users see.
+
+In a cluster, Envoy runs without rights and a Service maps the ports: the listener's port plus 8000, as
+upstream Contour does. On one machine the ports are bound as they are where that needs no rights.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from dag import nodes, settings, tables
+from dag.view import View
+
+OFFSET = 8000
+RESERVED = frozenset({8002, 8090, 9001})
+"""Taken by Envoy's statistics, the shutdown manager and the administration interface."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPorts:
+    """How a process that serves one machine binds its ports."""
+
+    address: str = "127.0.0.1"
+    overrides: tuple[tuple[int, int], ...] = ()  # (port that users see, port that is bound)
+
+
+def binding(view: View, port: int) -> tuple[str, int]:
+    """The address and port that Envoy binds for a port that users see."""
+    host = view.read(tables.HOST_PORTS, ())
+    if host is not None:
+        return host.address, dict(host.overrides).get(port, local_port(port))
+    ports = view.ask(settings.ports, ())
+    if port == ports.http:
+        return ports.http_address, ports.http_bind
+    if port == ports.https:
+        return ports.https_address, ports.https_bind
+    return ports.http_address, container_port(port)
+
+
+def local_port(port: int) -> int:
+    """Without rights a process binds ports from 1024 on."""
+    return port if port >= 1024 else port + OFFSET
+
+
+def container_port(port: int) -> int:
+    """The listener's port plus 8000, wrapped into the ports that need no rights."""
+    wrapped = (port + OFFSET - 1) % 65535 + 1
+    moved = wrapped if wrapped >= 1024 else wrapped + 1023
+    return moved + 1 if moved in RESERVED else moved
+
+
+def distinct(listeners: Iterable[nodes.Listener]) -> tuple[nodes.Listener, ...]:
+    """The same listeners, in order of their ports, each moved to the next free port if need be."""
+    taken: set[int] = set()
+    placed = []
+    for listener in sorted(listeners, key=lambda it: it.port):
+        bind_port = listener.bind_port
+        while bind_port in taken:
+            bind_port = bind_port + 1 if bind_port < 65535 else 1024
+        taken.add(bind_port)
+        placed.append(replace(listener, bind_port=bind_port))
+    return tuple(placed)
