@@ -1,11 +1,12 @@
 """Durations as users write them (Go's `time.ParseDuration`; GEP-2257 for the Gateway API).
 
-HTTPProxy and ContourConfiguration read zero as "the proxy's default" and `infinity` as "no limit";
-the Gateway API reads zero as "no limit". Nodes know one form: seconds, 0 for no limit, None for the
-default.
+HTTPProxy and ContourConfiguration read zero as "the proxy's default" and `infinity` as "no
+limit"; the Gateway API reads zero as "no limit". Nodes know one form: seconds, 0 for no limit,
+None for the default.
 """
 
 import math
+
 import re2
 
 _UNITS = {

@@ -1,7 +1,7 @@
 """Header names and values of users: what Envoy would refuse, or a proxy must not let through.
 
-Envoy accepts a name with a space in it and refuses a whole RouteConfiguration for a line break in a
-value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1).
+Envoy accepts a name with a space in it and refuses a whole RouteConfiguration for a line break in
+a value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1).
 """
 
 import re2

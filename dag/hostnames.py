@@ -1,7 +1,7 @@
 """Host names: what may be one, and which names a wildcard covers (Gateway API, "Hostname").
 
-Names are compared in lower case, without port and trailing dot. A wildcard `*.x` covers one or more
-labels, never `x` itself.
+Names are compared in lower case, without port and trailing dot. A wildcard `*.x` covers one or
+more labels, never `x` itself.
 """
 
 import ipaddress

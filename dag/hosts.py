@@ -1,8 +1,8 @@
 """The merge: what the three APIs want for one host becomes one virtual host.
 
-This text is the precedence: the Gateway API beats HTTPProxy, which beats Ingress, wherever their routes
-match the same requests; where they do not, all of them serve. The same holds for how TLS is terminated.
-This module alone knows all three.
+This text is the precedence: the Gateway API beats HTTPProxy, which beats Ingress, wherever their
+routes match the same requests; where they do not, all of them serve. The same holds for how TLS
+is terminated. This module alone knows all three.
 """
 
 from collections.abc import Iterable, Iterator

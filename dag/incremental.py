@@ -5,9 +5,9 @@ stale answer is first *checked*: its recorded reads are compared in order, and o
 does the rule run again; an equal answer keeps its identity: nothing above it runs (early cutoff).
 No dependency is declared by hand. Answers nobody asks for, demands or keeps are forgotten.
 
-The engine knows nothing of ingress; its nouns are in `view`. The theory: verifying traces and early
-cutoff (Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", section 4), staleness pushed on
-write (Adapton).
+The engine knows nothing of ingress; its nouns are in `view`. The theory: verifying traces and
+early cutoff (Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", section 4), staleness
+pushed on write (Adapton).
 """
 
 import heapq

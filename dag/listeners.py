@@ -1,8 +1,9 @@
 """The listeners of a fleet, and on which of them the hosts of Ingress and HTTPProxy live.
 
-Without a Gateway there is a plain and a secure one. A Gateway in charge brings its own; Ingress and
-HTTPProxy then use those, and keep the static one of a protocol for which the Gateway has none. A name
-depends on the port alone: a Gateway that comes or goes does not close the ports it shares.
+Without a Gateway there is a plain and a secure one. A Gateway in charge brings its own; Ingress
+and HTTPProxy then use those, and keep the static one of a protocol for which the Gateway has
+none. A name depends on the port alone: a Gateway that comes or goes does not close the ports it
+shares.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,9 @@
 """What Envoy should do, in the words of ingress: the answers of the rules.
 
 Every node is a frozen value, complete or absent; two equal nodes lead to identical bytes. A node
-holds references (of clusters, of secrets), never the bytes behind them, so that a renewed certificate
-changes one secret and not ten thousand hosts. Elsewhere: how Envoy is told (`contour.envoy`).
+holds references (of clusters, of secrets), never the bytes behind them, so that a renewed
+certificate changes one secret and not ten thousand hosts. Elsewhere: how Envoy is told
+(`contour.envoy`).
 """
 
 from dataclasses import dataclass, field

@@ -1,8 +1,9 @@
 """In which order Envoy tries the routes of one virtual host.
 
-The Gateway API's ladder (HTTPRouteRule.matches) for what it defines; upstream Contour puts regular
-expressions between exact paths and prefixes. The order is stable: among routes that rank alike, the
-ones given first are tried first, so each API gives its routes in its own order of precedence.
+The Gateway API's ladder (HTTPRouteRule.matches) for what it defines; upstream Contour puts
+regular expressions between exact paths and prefixes. The order is stable: among routes that rank
+alike, the ones given first are tried first, so each API gives its routes in its own order of
+precedence.
 """
 
 from collections.abc import Iterable

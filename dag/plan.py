@@ -1,11 +1,10 @@
 """Every rule there is, in the order in which the engine settles them.
 
-`INDEXES` and `KEPT` of each package stand beside its rules; here they become one plan, and the kinds
-that have a status are given the query that answers it.
+`INDEXES` and `KEPT` of each package stand beside its rules; here they become one plan, and the
+kinds that have a status are given the query that answers it.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from crds.meta import NamespacedName
 from dag import hosts, listeners, settings, tables

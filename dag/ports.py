@@ -1,7 +1,8 @@
 """Which port Envoy binds for a port that users see.
 
-In a cluster, Envoy runs without rights and a Service maps the ports: the listener's port plus 8000, as
-upstream Contour does. On one machine the ports are bound as they are where that needs no rights.
+In a cluster, Envoy runs without rights and a Service maps the ports: the listener's port plus
+8000, as upstream Contour does. On one machine the ports are bound as they are where that needs no
+rights.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,8 @@
 """The same rules over the same tables, computed from nothing with no tracking at all.
 
 The oracle of the laws: whatever the engine answers after any history must equal what this answers
-from the rows alone. Being a `View` like the engine, it needs no second copy of any rule. Elsewhere:
-the tracking (`incremental`), the histories that compare the two (tests).
+from the rows alone. Being a `View` like the engine, it needs no second copy of any rule.
+Elsewhere: the tracking (`incremental`), the histories that compare the two (tests).
 """
 
 from collections.abc import Hashable, Iterable, Mapping

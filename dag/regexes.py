@@ -1,8 +1,8 @@
 """Regular expressions of users: RE2, compiled here before Envoy ever sees them.
 
-Envoy refuses a whole RouteConfiguration for one bad expression, so what it would refuse is refused
-here first. google-re2 reports the same program size as Envoy. A user's expression never runs in
-Python's backtracking engine.
+Envoy refuses a whole RouteConfiguration for one bad expression, so what it would refuse is
+refused here first. google-re2 reports the same program size as Envoy. A user's expression never
+runs in Python's backtracking engine.
 """
 
 from functools import lru_cache

@@ -1,8 +1,8 @@
 """Secrets: a certificate chain and a key that belong together, or the reason why they cannot serve.
 
-Envoy refuses a mismatched pair and, on first load, resets every connection of its chain; so the pair is
-checked here. Upstream Contour never compares the two. Whether the last good pair of a Secret that broke
-is still served is decided where history is kept, by the provider.
+Envoy refuses a mismatched pair and, on first load, resets every connection of its chain; so the
+pair is checked here. Upstream Contour never compares the two. Whether the last good pair of a
+Secret that broke is still served is decided where history is kept, by the provider.
 """
 
 from dataclasses import dataclass

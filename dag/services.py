@@ -1,8 +1,8 @@
 """Services: what a reference to a Service port leads to, and which endpoints take its traffic.
 
-EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"). Services of
-type ExternalName are refused unless the configuration allows them, and never lead to the proxy's own
-machine (GHSA-5ph6-qq5x-7jwc).
+EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"). Services
+of type ExternalName are refused unless the configuration allows them, and never lead to the
+proxy's own machine (GHSA-5ph6-qq5x-7jwc).
 """
 
 import ipaddress

@@ -1,7 +1,7 @@
 """What users are told: the answers of the status rules, as values.
 
-A status holds only what the rules derive. `observedGeneration` and `lastTransitionTime` are merged in
-when a status is written (`contour.status`), or equal states would look like changes.
+A status holds only what the rules derive. `observedGeneration` and `lastTransitionTime` are
+merged in when a status is written (`contour.status`), or equal states would look like changes.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,8 @@
 """The inputs: one table per kind, and the indexes that rules look their rows up by.
 
-Whatever a provider reads goes into these tables, each write under the object's key. A bucket of an
-index holds exactly what its readers compare. Indexes that belong to one API stand beside its rules.
+Whatever a provider reads goes into these tables, each write under the object's key. A bucket of
+an index holds exactly what its readers compare. Indexes that belong to one API stand beside its
+rules.
 """
 
 from collections.abc import Iterable, Mapping

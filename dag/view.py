@@ -1,9 +1,10 @@
 """What a rule may see of the world, and the nouns it is written in.
 
 Rules are pure functions `rule(view, key) -> answer`. A *table* holds inputs. A *query* is a rule
-with its answers. An *index* groups entries drawn from the rows of a table, or from the answers of a
-query, into buckets. A *plan* says what an engine maintains, a *change* is what it reports. Absence is a
-value: who looked for a missing row is woken when it appears. Elsewhere: how (`incremental`).
+with its answers. An *index* groups entries drawn from the rows of a table, or from the answers of
+a query, into buckets. A *plan* says what an engine maintains, a *change* is what it reports.
+Absence is a value: who looked for a missing row is woken when it appears. Elsewhere: how
+(`incremental`).
 """
 
 from collections.abc import Callable, Hashable, Iterable

@@ -1,8 +1,8 @@
 """The catalogue of everything a user can be told: one constructor per thing, grouped by kind.
 
-Reason strings equal upstream's, character for character, and stand nowhere else. A rule yields nodes
-and problems in one stream, so it cannot forget to report. Elsewhere: where a problem is shown
-(`statuses` and the `status` rules of each API).
+Reason strings equal upstream's, character for character, and stand nowhere else. A rule yields
+nodes and problems in one stream, so it cannot forget to report. Elsewhere: where a problem is
+shown (`statuses` and the `status` rules of each API).
 """
 
 from dataclasses import dataclass

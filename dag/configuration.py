@@ -1,0 +1,191 @@
+"""Reading a ContourConfiguration: the settings it makes, and what is wrong with it.
+
+Absent and zero are different things: absent means the default written here. A value that makes no
+sense is told with its field path, and the default holds in its place; that an invalid object as a
+whole never replaces the last good one is decided where history is kept. Field names and defaults:
+Contour's configuration reference; ours are marked in the model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeVar, cast
+
+from crds.contourconfiguration import ContourConfigurationSpec
+from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
+from dag import durations
+from dag.statuses import SubCondition
+
+T = TypeVar("T")
+
+DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
+
+TlsVersion = Literal["1.2", "1.3"]
+
+
+class Ports(NamedTuple):
+    """The ports of plain HTTP and HTTPS that users see, and what Envoy binds for them."""
+
+    http: int = 80
+    https: int = 443
+    http_address: str = "0.0.0.0"  # Envoy must be reachable from outside its pod
+    http_bind: int = 8080
+    https_address: str = "0.0.0.0"
+    https_bind: int = 8443
+
+
+class TlsVersions(NamedTuple):
+    """The TLS versions that no host may leave."""
+
+    minimum: TlsVersion = "1.2"
+    maximum: TlsVersion = "1.3"
+
+
+class Timeouts(NamedTuple):
+    """Seconds; 0 is without limit, None is Envoy's own default."""
+
+    request: float | None = None
+    connection_idle: float | None = None
+    stream_idle: float | None = None
+    max_connection_duration: float | None = None
+    delayed_close: float | None = None
+    connection_shutdown_grace: float | None = None
+    connect: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting that shapes what is served."""
+
+    class_names: tuple[str, ...] = ()
+    """The ingress classes served; if empty, `contour` and objects without a class."""
+    root_namespaces: tuple[str, ...] = ()
+    """Where HTTPProxies may claim hosts; everywhere, if empty."""
+    disable_permit_insecure: bool = False
+    external_names: bool = False
+    controller_name: str = DEFAULT_CONTROLLER_NAME
+    """Whose GatewayClasses are ours; nobody's, if empty."""
+    mode: Literal["Single", "PerGateway"] = "Single"
+    routing: Literal["Shards", "Single"] = "Shards"
+    ports: Ports = field(default_factory=Ports)
+    tls: TlsVersions = field(default_factory=TlsVersions)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    http_versions: tuple[str, ...] = ("HTTP/1.1", "HTTP/2")
+    merge_slashes: bool = True
+    strip_trailing_host_dot: bool = False
+    num_trusted_hops: int = 0
+    dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
+
+
+def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
+    """The settings of a specification, and its errors."""
+    errors: list[SubCondition] = []
+    envoy = spec.envoy or Envoy()
+    gateway, httpproxy = spec.gateway, spec.httpproxy
+    settings = Settings(
+        class_names=spec.ingress.class_names if spec.ingress else (),
+        root_namespaces=httpproxy.root_namespaces if httpproxy else (),
+        disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
+        external_names=bool(spec.enable_external_name_service),
+        controller_name=(gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else "",
+        mode=gateway.mode if gateway else "Single",
+        routing=envoy.listener.routing if envoy.listener else "Shards",
+        ports=_ports(envoy),
+        tls=_tls_versions(envoy, errors),
+        timeouts=_timeouts(envoy.timeouts, errors),
+        http_versions=_http_versions(envoy, errors),
+        merge_slashes=not (envoy.listener and envoy.listener.disable_merge_slashes),
+        strip_trailing_host_dot=bool(envoy.network and envoy.network.strip_trailing_host_dot),
+        num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
+        dns_lookup_family=_dns_lookup_family(envoy, errors),
+    )
+    return settings, tuple(errors)
+
+
+def _ports(envoy: Envoy) -> Ports:
+    usual = Ports()
+    http, https, external = envoy.http, envoy.https, envoy.external_ports
+    return Ports(
+        http=external.http if external else usual.http,
+        https=external.https if external else usual.https,
+        http_address=(http and http.address) or usual.http_address,
+        http_bind=(http and http.port) or usual.http_bind,
+        https_address=(https and https.address) or usual.https_address,
+        https_bind=(https and https.port) or usual.https_bind,
+    )
+
+
+def _tls_versions(envoy: Envoy, errors: list[SubCondition]) -> TlsVersions:
+    tls = (envoy.listener and envoy.listener.tls) or ListenerTLS()
+    path = "spec.envoy.listener.tls"
+    known = ("1.2", "1.3")
+    minimum = _one_of(known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors)
+    maximum = _one_of(known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors)
+    if (minimum or "1.2") > (maximum or "1.3"):
+        _tell(errors, path, "the minimum protocol version is above the maximum")
+        return TlsVersions()
+    return TlsVersions(cast(TlsVersion, minimum or "1.2"), cast(TlsVersion, maximum or "1.3"))
+
+
+def _timeouts(given: TimeoutSettings | None, errors: list[SubCondition]) -> Timeouts:
+    if given is None:
+        return Timeouts()
+
+    def read(field: str, text: str | None) -> float | None:
+        path = f"spec.envoy.timeouts.{field}"
+        return _or_default(None, path, errors, lambda: durations.timeout(text))
+
+    connect = read("connectTimeout", given.connect_timeout)
+    return Timeouts(
+        request=read("requestTimeout", given.request_timeout),
+        connection_idle=read("connectionIdleTimeout", given.connection_idle_timeout),
+        stream_idle=read("streamIdleTimeout", given.stream_idle_timeout),
+        max_connection_duration=read("maxConnectionDuration", given.max_connection_duration),
+        delayed_close=read("delayedCloseTimeout", given.delayed_close_timeout),
+        connection_shutdown_grace=read(
+            "connectionShutdownGracePeriod", given.connection_shutdown_grace_period
+        ),
+        connect=connect or Timeouts().connect,
+    )
+
+
+def _http_versions(envoy: Envoy, errors: list[SubCondition]) -> tuple[str, ...]:
+    known = Settings().http_versions
+    wanted = [
+        _one_of(known, _canonical(it), f"spec.envoy.defaultHTTPVersions[{n}]", errors)
+        for n, it in enumerate(envoy.default_http_versions)
+    ]
+    return tuple(sorted({it for it in wanted if it})) or known
+
+
+def _canonical(version: str) -> str:
+    return version.upper() if "/" in version else f"HTTP/{version}"
+
+
+def _dns_lookup_family(
+    envoy: Envoy, errors: list[SubCondition]
+) -> Literal["auto", "v4", "v6", "all"]:
+    given = envoy.cluster.dns_lookup_family if envoy.cluster else None
+    path = "spec.envoy.cluster.dnsLookupFamily"
+    found = _one_of(("auto", "v4", "v6", "all"), given, path, errors)
+    return cast(Literal["auto", "v4", "v6", "all"], found or "auto")
+
+
+def _one_of(
+    known: tuple[str, ...], given: str | None, path: str, errors: list[SubCondition]
+) -> str | None:
+    if given and given not in known:
+        _tell(errors, path, f"{given!r} is none of {', '.join(known)}")
+        return None
+    return given or None
+
+
+def _or_default(default: T, path: str, errors: list[SubCondition], read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except ValueError as error:
+        _tell(errors, path, str(error))
+        return default
+
+
+def _tell(errors: list[SubCondition], path: str, message: str) -> None:
+    errors.append(SubCondition("SpecError", "InvalidValue", f"{path}: {message}"))

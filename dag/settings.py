@@ -1,0 +1,80 @@
+"""The effective settings: what the ContourConfiguration says, and what holds where it says nothing.
+
+The one ContourConfiguration that there is counts; with none or several, the defaults do, and each
+of several is told. Rules ask for the projection they need, so that a change of another setting
+leaves them alone. Elsewhere: reading an object (`configuration`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from crds.contourconfiguration import ContourConfiguration
+from crds.meta import NamespacedName
+from crds.unserved import unserved
+from dag import configuration, tables
+from dag.configuration import Ports, Settings, Timeouts, TlsVersions
+from dag.statuses import Condition, ContourStatus, SubCondition
+from dag.view import Query, View, query
+
+
+@query
+def settings(view: View, _: tuple[()]) -> Settings:
+    """What holds now."""
+    chosen = view.ask(chosen_configuration, ())
+    found = Settings() if chosen is None else configuration.resolved(chosen.spec)[0]
+    name = view.read(tables.CONTROLLER_NAMES, ())
+    return found if name is None else replace(found, controller_name=name)
+
+
+@query
+def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | None:
+    """The one that counts: the only one."""
+    keys = view.bucket(tables.ALL_CONFIGURATIONS, ())
+    return view.read(tables.CONFIGURATIONS, next(iter(keys))) if len(keys) == 1 else None
+
+
+def _projection(name: str) -> Query[tuple[()], Any]:
+    def rule(view: View, _: tuple[()]) -> Any:
+        return getattr(view.ask(settings, ()), name)
+
+    rule.__name__ = name
+    return query(rule)
+
+
+class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
+root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
+disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_insecure")
+external_names: Query[tuple[()], bool] = _projection("external_names")
+controller_name: Query[tuple[()], str] = _projection("controller_name")
+ports: Query[tuple[()], Ports] = _projection("ports")
+tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
+timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
+routing: Query[tuple[()], Literal["Shards", "Single"]] = _projection("routing")
+
+
+@query
+def status(view: View, key: NamespacedName) -> ContourStatus | None:
+    """Whether a ContourConfiguration counts, and which of its values do not."""
+    found = view.read(tables.CONFIGURATIONS, key)
+    if found is None:
+        return None
+    errors = list(configuration.resolved(found.spec)[1])
+    others = sorted(view.bucket(tables.ALL_CONFIGURATIONS, ()) - {key})
+    if others:
+        message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
+        errors.insert(0, SubCondition("SpecError", "SeveralConfigurations", message))
+    warnings = tuple(
+        SubCondition("SpecError", "IgnoredField", f"{it.path}: not served yet")
+        for it in unserved(found)
+    )
+    valid = (
+        Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
+        if errors
+        else Condition("Valid", "True", "Valid", "Valid ContourConfiguration")
+    )
+    state: Literal["valid", "invalid"] = "invalid" if errors else "valid"
+    return ContourStatus(valid, state, tuple(errors), warnings)
+
+
+STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}
