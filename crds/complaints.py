@@ -1,0 +1,134 @@
+"""What is wrong with an object, in plain words: from pydantic's findings to complaints.
+
+For users: each complaint has the path of the field in the document they wrote, and says what the
+field has to be. A field that the model does not know is a warning, with the nearest known name.
+"""
+
+import difflib
+import reprlib
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from pydantic_core import ErrorDetails
+
+from crds import shape
+
+Path = tuple[str | int, ...]
+
+UNKNOWN_FIELD = "unexpected_keyword_argument"
+"""pydantic's name for a field that a dataclass does not have."""
+
+
+class Complaint(NamedTuple):
+    """One thing that is wrong with an object."""
+
+    path: Path
+    """Where, in the document that the user wrote."""
+    message: str
+    severity: Literal["error", "warning"] = "error"
+
+    def __str__(self) -> str:
+        return f"{dotted(self.path)}: {self.message}" if self.path else self.message
+
+
+def dotted(path: Path) -> str:
+    """A path as users write it: `spec.routes[0].services[1].port`."""
+    text = "".join(f"[{it}]" if isinstance(it, int) else f".{it}" for it in path)
+    return text.removeprefix(".")
+
+
+def complaints(model: type, found: Sequence[ErrorDetails]) -> tuple[Complaint, ...]:
+    """The findings about an object of the class, in plain words; of very many, the first ones."""
+    told = tuple(_complaint(model, it) for it in found[:_MANY])
+    more = len(found) - len(told)
+    return (*told, Complaint((), f"and {more} more like these")) if more else told
+
+
+_MANY = 100
+
+
+def _complaint(model: type, found: ErrorDetails) -> Complaint:
+    loc = tuple(it for it in found["loc"] if it != "[key]")
+    path = tuple(_printable(it) if isinstance(it, str) else it for it in loc)
+    if found["type"] == UNKNOWN_FIELD:
+        return Complaint(path, _unknown(model, path), "warning")
+    return Complaint(path, _message(found, path))
+
+
+def _printable(step: str) -> str:
+    """A field name that cannot break a terminal or flood a log."""
+    return step if len(step) <= 253 and step.isprintable() else _shown(step)
+
+
+def _unknown(model: type, path: Path) -> str:
+    holder = _model_at(model, path[:-1])
+    known = list(shape.fields(holder)) if holder else []
+    near = difflib.get_close_matches(str(path[-1])[:100], known, n=1)
+    return f"unknown field; did you mean {near[0]}?" if near else "unknown field"
+
+
+def _model_at(model: type | None, path: Path) -> type | None:
+    for step in path:
+        if model is not None and isinstance(step, str):
+            field = shape.fields(model).get(step)
+            model = field.model if field else None
+    return model
+
+
+_MESSAGES = {
+    "missing": "is required",
+    "int_type": "must be a whole number",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "string_unicode": "must be valid Unicode text",
+    "bytes_type": "must be text",
+    "tuple_type": "must be a list",
+    "dict_type": "must be an object",
+    "dataclass_type": "must be an object",
+    "dataclass_exact_type": "must be an object",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "literal_error": "must be {expected}",
+    "string_pattern_mismatch": "must match {pattern}",
+    "timezone_aware": "must be a time with a zone, such as 2024-01-31T12:00:00Z",
+}
+
+
+def _message(found: ErrorDetails, path: Path) -> str:
+    kind = found["type"]
+    if kind.startswith(("datetime_", "date_", "time_")):
+        return "must be a time, such as 2024-01-31T12:00:00Z"
+    if kind not in _MESSAGES:
+        return found["msg"]
+    text = _MESSAGES[kind].format_map(found.get("ctx", {}))
+    is_telling = kind in _SHOWING and path[:1] not in _SECRET
+    return f"{text}, not {_shown(found['input'])}" if is_telling else text
+
+
+_SHOWING = {"int_type", "bool_type", "string_type", "tuple_type", "dict_type", "dataclass_type"}
+_SHOWING |= {"literal_error", "string_pattern_mismatch", "greater_than_equal", "less_than_equal"}
+_SECRET = {("data",), ("stringData",)}
+
+
+def _shown(value: Any) -> str:
+    """The value that was found, so short that it cannot flood a status or a log."""
+    return _Brief().repr(value).replace("\n", " ")
+
+
+class _Brief(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = self.maxlong = 40
+        self.maxlevel, self.maxdict, self.maxlist = 1, 1, 1
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Python refuses to print numbers of thousands of digits."""
+        return super().repr_int(x, level) if x.bit_length() < 256 else "a very large number"
+
+    def repr_bool(self, x: bool, level: int) -> str:
+        """As it stands in the document."""
+        return "true" if x else "false"

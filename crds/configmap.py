@@ -1,0 +1,16 @@
+"""ConfigMap: holds certificate authorities and other text that policies refer to (core/v1)."""
+
+from pydantic import Field
+
+from crds.meta import ObjectMeta, excerpt
+from crds.secret import Encoded
+
+
+@excerpt
+class ConfigMap:
+    """Plain text and bytes by key."""
+
+    metadata: ObjectMeta
+    data: dict[str, str] = Field(default_factory=dict)
+    binary_data: dict[str, Encoded] = Field(default_factory=dict)
+    """Decoded: the document holds base64."""

@@ -1,0 +1,256 @@
+"""How a ContourConfiguration sets up Envoy: listeners, clusters, logs, limits of time.
+
+The names of the fields are Contour's; absent means Envoy's own setting unless said otherwise.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName
+from crds.fields import Flag, Int32, Integer, NonEmpty, Port, Uint32
+from crds.meta import model
+from crds.unserved import Unserved
+from crds.workloads import NetworkPublishing, Workload
+
+AtLeastOne = Annotated[
+    int, Field(ge=1, le=2**32 - 1, strict=True, json_schema_extra={"format": "int64"})
+]
+
+
+@model
+class EnvoyListener:
+    """Where Envoy listens."""
+
+    address: NonEmpty | None = None
+    """The address; 0.0.0.0 if absent."""
+    port: Integer | None = Field(default=None, ge=1, le=65535)
+    """The port; 8080 for HTTP and 8443 for HTTPS if absent."""
+    access_log: Annotated[str | None, Unserved()] = None
+    """The file of its access log; /dev/stdout if absent."""
+
+
+@model
+class ExternalPorts:
+    """The ports that clients see, for redirects. Beside Contour's fields."""
+
+    http: Port = 80
+    """The port of plain HTTP."""
+    https: Port = 443
+    """The port of HTTPS."""
+
+
+@model
+class EnvoyTLS:
+    """The versions, ciphers and curves of TLS."""
+
+    minimum_protocol_version: str | None = None
+    """`1.2` or `1.3`; 1.2 if absent."""
+    maximum_protocol_version: str | None = None
+    """`1.2` or `1.3`; 1.3 if absent."""
+    cipher_suites: Annotated[tuple[str, ...], Unserved()] = ()
+    """The ciphers of TLS 1.2."""
+    ecdh_curves: Annotated[tuple[str, ...], Unserved()] = ()
+    """The curves."""
+
+
+@model
+class Fingerprint:
+    """Fingerprints of clients that Envoy takes."""
+
+    ja3: Flag | None = None
+    """By JA3."""
+    ja4: Flag | None = None
+    """By JA4."""
+
+
+@model
+class ListenerTLS(EnvoyTLS):
+    """The versions, ciphers and curves of TLS with clients."""
+
+    fingerprint: Annotated[Fingerprint | None, Unserved()] = None
+    """Fingerprints of clients."""
+
+
+@model
+class Compression:
+    """How answers are compressed."""
+
+    algorithm: Literal["gzip", "brotli", "zstd", "disabled"] | None = None
+    """The algorithm; gzip if absent."""
+
+
+@model
+class SocketOptions:
+    """Options of the listening sockets."""
+
+    tos: Int32 | None = Field(default=None, ge=0, le=255)
+    """The TOS field of IPv4."""
+    traffic_class: Int32 | None = Field(default=None, ge=0, le=255)
+    """The traffic class field of IPv6."""
+
+
+_BUFFER_LIMIT = "per-connection-buffer-limit-bytes"
+
+
+@model
+class ListenerSettings:
+    """What holds for every listener."""
+
+    use_proxy_protocol: Annotated[Flag | None, Unserved()] = None
+    """Clients come through a load balancer that speaks the PROXY protocol."""
+    disable_allow_chunked_length: Annotated[Flag | None, Unserved()] = None
+    """Refuse requests with both Content-Length and chunked encoding."""
+    disable_merge_slashes: Flag | None = None
+    """Leave repeated slashes of a path as they are."""
+    server_header_transformation: Annotated[str | None, Unserved()] = None
+    """The Server header: overwrite (if absent), append_if_absent or pass_through."""
+    connection_balancer: Annotated[str | None, Unserved()] = None
+    """`exact` spreads connections evenly over the threads."""
+    max_requests_per_connection: Annotated[AtLeastOne | None, Unserved()] = None
+    """Close a connection after so many requests."""
+    per_connection_buffer_limit_bytes: Annotated[AtLeastOne | None, Unserved()] = Field(
+        default=None, validation_alias=_BUFFER_LIMIT
+    )
+    """How much is kept in memory for a connection; a megabyte if absent."""
+    tls: ListenerTLS | None = None
+    """TLS with clients."""
+    socket_options: Annotated[SocketOptions | None, Unserved()] = None
+    """Options of the sockets."""
+    max_requests_per_io_cycle: Annotated[AtLeastOne | None, Unserved()] = None
+    """How many requests of one connection are taken at a time."""
+    http_max_concurrent_streams: Annotated[AtLeastOne | None, Unserved()] = None
+    """How many requests an HTTP/2 client may have open."""
+    max_connections_per_listener: Annotated[AtLeastOne | None, Unserved()] = None
+    """How many connections a listener may have."""
+    max_connections_to_accept_per_socket_event: Annotated[AtLeastOne | None, Unserved()] = None
+    """How many connections are taken at a time."""
+    compression: Annotated[Compression | None, Unserved()] = None
+    """How answers are compressed."""
+    routing: Literal["Shards", "Single"] = "Shards"
+    """Shards: a change of one host costs the same however many there are. Single: one plain route
+    configuration. Read when a listener is first made. Beside Contour's fields."""
+
+
+@model
+class Logging:
+    """The access log."""
+
+    access_log_format: str | None = None
+    """`envoy` (if absent) or `json`."""
+    access_log_format_string: str | None = None
+    """The line of the format `envoy`."""
+    access_log_json_fields: tuple[str, ...] = ()
+    """The fields of the format `json`."""
+    access_log_level: str | None = None
+    """info (if absent), error, critical or disabled."""
+
+
+@model
+class CircuitBreakers:
+    """Limits towards each Service, for each Envoy."""
+
+    max_connections: Uint32 | None = None
+    """Connections."""
+    max_pending_requests: Uint32 | None = None
+    """Requests that wait for a connection."""
+    max_requests: Uint32 | None = None
+    """Requests at once."""
+    max_retries: Uint32 | None = None
+    """Further tries at once."""
+    per_host_max_connections: Uint32 | None = None
+    """Connections to each endpoint."""
+
+
+@model
+class ClusterSettings:
+    """What holds towards every Service."""
+
+    dns_lookup_family: str | None = None
+    """The addresses of external names: auto (if absent), v4, v6 or all."""
+    max_requests_per_connection: Annotated[AtLeastOne | None, Unserved()] = None
+    """Close a connection after so many requests."""
+    per_connection_buffer_limit_bytes: Annotated[AtLeastOne | None, Unserved()] = Field(
+        default=None, validation_alias=_BUFFER_LIMIT
+    )
+    """How much is kept in memory for a connection."""
+    circuit_breakers: Annotated[CircuitBreakers | None, Unserved()] = None
+    """Limits; annotations of a Service win over them."""
+    upstream_tls: Annotated[EnvoyTLS | None, Unserved()] = None
+    """TLS with Services."""
+
+
+@model
+class NetworkSettings:
+    """Envoy's place in the network."""
+
+    num_trusted_hops: Uint32 | None = None
+    """How many proxies in front of Envoy are believed about the client's address."""
+    admin_port: Annotated[Annotated[int, Field(ge=0, le=65535, strict=True)] | None, Unserved()] = (
+        None
+    )
+    """The port of the admin pages; 0 for none."""
+    strip_trailing_host_dot: Flag | None = None
+    """Take `example.com.` for `example.com`."""
+
+
+@model
+class TimeoutSettings:
+    """Limits of time; `infinity` lifts one."""
+
+    request_timeout: str | None = None
+    """How long a client may take to send a request; no limit if absent."""
+    connection_idle_timeout: str | None = None
+    """How long a connection of a client is kept without requests."""
+    stream_idle_timeout: str | None = None
+    """How long a request may rest without a byte in either direction."""
+    max_connection_duration: str | None = None
+    """How long a connection of a client is kept at all."""
+    delayed_close_timeout: str | None = None
+    """How long a client is given to close a connection."""
+    connection_shutdown_grace_period: str | None = None
+    """How long between the first and the last notice that a connection ends."""
+    connect_timeout: str | None = None
+    """How long a connection to an endpoint may take; 2 seconds if absent."""
+
+
+@model
+class Envoy:
+    """How Envoy is set up."""
+
+    listener: ListenerSettings | None = None
+    """What holds for every listener."""
+    service: Annotated[ObjectName | None, Unserved()] = None
+    """The Service whose address is told in statuses."""
+    http: EnvoyListener | None = None
+    """Where Envoy listens for plain HTTP."""
+    https: EnvoyListener | None = None
+    """Where Envoy listens for HTTPS."""
+    external_ports: ExternalPorts | None = None
+    """The ports that clients see. Beside Contour's fields."""
+    health: Annotated[Endpoint | None, Unserved()] = None
+    """Where Envoy's health is told."""
+    om_enforced_health: Annotated[Endpoint | None, Unserved()] = None
+    """Where Envoy's health is told only while it is not overloaded."""
+    metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
+    """Where Envoy's metrics are."""
+    client_certificate: Annotated[ObjectName | None, Unserved()] = None
+    """The Secret with the certificate that Services are shown."""
+    logging: Annotated[Logging | None, Unserved()] = None
+    """The access log."""
+    default_http_versions: tuple[str, ...] = ()
+    """What clients may speak: HTTP/1.1, HTTP/2; both if empty."""
+    timeouts: TimeoutSettings | None = None
+    """Limits of time."""
+    cluster: ClusterSettings | None = None
+    """What holds towards every Service."""
+    network: NetworkSettings | None = None
+    """Envoy's place in the network."""
+    runtime_settings: Annotated[dict[str, str], Unserved()] = Field(default_factory=dict)
+    """Runtime keys of Envoy and their values."""
+    network_publishing: Annotated[NetworkPublishing | None, Unserved()] = None
+    """Present: we make and keep a fleet of Envoys and its Service. Beside Contour's fields."""
+    managed: Annotated[Flag | None, Unserved()] = None
+    """`false`: leave the fleet that we made as it is from now on. Beside Contour's fields."""
+    workload: Annotated[Workload | None, Unserved()] = None
+    """How the Envoys of a fleet that we make run. Beside Contour's fields."""

@@ -1,0 +1,54 @@
+"""What only the experimental channel has on a rule of an HTTPRoute: retries, session persistence.
+
+GEP-1731 and GEP-1619.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Integer
+from crds.meta import model
+from crds.rules import rule
+
+_Duration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")]
+
+
+@model
+class HTTPRouteRetry:
+    """When a request is tried again."""
+
+    codes: tuple[Annotated[int, Field(ge=400, le=599, strict=True)], ...] = ()
+    attempts: Integer | None = Field(default=None, ge=1)
+    backoff: _Duration | None = None
+    """The least time between two tries."""
+
+
+@model
+class CookieConfig:
+    """How long the cookie of a session lives."""
+
+    lifetime_type: Literal["Permanent", "Session"] = "Session"
+
+
+def _permanent_cookie_has_a_timeout(it: Any) -> bool:
+    is_permanent = it.cookie_config is not None and it.cookie_config.lifetime_type == "Permanent"
+    return it.absolute_timeout is not None or not is_permanent
+
+
+@model
+class SessionPersistence:
+    """Requests of one session go to one endpoint."""
+
+    session_name: str | None = Field(default=None, max_length=128)
+    absolute_timeout: _Duration | None = None
+    type: Literal["Cookie", "Header"] = "Cookie"
+    cookie_config: CookieConfig | None = None
+    _timeout = rule(
+        "AbsoluteTimeout must be specified when cookie lifetimeType is Permanent",
+        _permanent_cookie_has_a_timeout,
+    )
+    _cookie = rule(
+        "cookieConfig can only be set with type Cookie",
+        lambda it: it.cookie_config is None or it.type == "Cookie",
+    )

@@ -1,0 +1,65 @@
+"""The TLS settings of a whole Gateway: client certificates it asks for, and the one it shows.
+
+Gateway API, "GatewayTLSConfig" (GEP-91 and GEP-3155).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from crds.fields import Port
+from crds.gateway.references import ObjectReference, SecretObjectReference
+from crds.meta import model
+from crds.rules import rule
+from crds.unserved import Unserved
+
+
+@model
+class FrontendTLSValidation:
+    """How certificates of clients are checked."""
+
+    ca_certificate_refs: tuple[ObjectReference, ...] = Field(min_length=1, max_length=16)
+    mode: Literal["AllowValidOnly", "AllowInsecureFallback"] = "AllowValidOnly"
+
+
+@model
+class TLSConfig:
+    """What is asked of clients."""
+
+    validation: FrontendTLSValidation | None = None
+
+
+@model
+class TLSPortConfig:
+    """What is asked of clients on one port."""
+
+    port: Port
+    tls: TLSConfig
+
+
+def _ports_are_unique(frontend: Any) -> bool:
+    return len({it.port for it in frontend.per_port}) == len(frontend.per_port)
+
+
+@model
+class FrontendTLSConfig:
+    """What is asked of clients, by port."""
+
+    default: TLSConfig
+    per_port: tuple[TLSPortConfig, ...] = Field(default=(), max_length=64)
+    _ports = rule("Port for TLS configuration must be unique within the Gateway", _ports_are_unique)
+
+
+@model
+class GatewayBackendTLS:
+    """The certificate that the Gateway shows to backends."""
+
+    client_certificate_ref: SecretObjectReference | None = None
+
+
+@model
+class GatewayTLSConfig:
+    """TLS settings that hold for every listener, and towards every backend."""
+
+    backend: Annotated[GatewayBackendTLS | None, Unserved()] = None
+    frontend: Annotated[FrontendTLSConfig | None, Unserved(guards=True)] = None

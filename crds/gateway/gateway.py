@@ -1,0 +1,181 @@
+"""Gateway: the ports, protocols, host names and certificates that routes are attached to.
+
+Conflicts between listeners are told on the Gateway by the rules; here are only the checks that the
+CRD makes. The types of its TLS validation are in `frontend.py`.
+"""
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Hostname, Port, Subdomain
+from crds.gateway.frontend import GatewayTLSConfig
+from crds.gateway.references import (
+    GROUP,
+    Group,
+    KindName,
+    LocalObjectReference,
+    ObjectName,
+    SecretObjectReference,
+)
+from crds.gateway.selector import LabelSelector
+from crds.meta import ObjectMeta, model
+from crds.rules import rule
+from crds.unserved import Unserved
+
+Protocol = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$"
+        r"|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/[A-Za-z0-9]+$",
+        min_length=1,
+        max_length=255,
+    ),
+]
+_Short = Annotated[str, StringConstraints(max_length=4096)]
+_LabelValue = Annotated[
+    str,
+    StringConstraints(pattern=r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$", max_length=63),
+]
+
+
+@model
+class ListenerTLSConfig:
+    """How TLS is ended at a listener, or handed through."""
+
+    mode: Literal["Terminate", "Passthrough"] = "Terminate"
+    certificate_refs: tuple[SecretObjectReference, ...] = Field(default=(), max_length=64)
+    options: Annotated[dict[str, _Short], Unserved()] = Field(default_factory=dict, max_length=16)
+    _certificates = rule(
+        "certificateRefs or options must be specified when mode is Terminate",
+        lambda it: it.mode != "Terminate" or it.certificate_refs or it.options,
+    )
+
+
+@model
+class RouteNamespaces:
+    """The namespaces that routes may come from."""
+
+    from_: Literal["All", "Selector", "Same"] = Field(default="Same", validation_alias="from")
+    selector: LabelSelector | None = None
+    """Read only with `from: Selector`."""
+
+
+@model
+class RouteGroupKind:
+    """A kind of route."""
+
+    group: Group = GROUP
+    kind: KindName
+
+
+@model
+class AllowedRoutes:
+    """The routes that may be attached to a listener."""
+
+    namespaces: RouteNamespaces = RouteNamespaces()
+    kinds: tuple[RouteGroupKind, ...] = Field(default=(), max_length=8)
+    """Every kind that fits the protocol, if empty."""
+
+
+def _has_tls_only_if_secure(listener: Any) -> bool:
+    return listener.tls is None or listener.protocol not in {"HTTP", "TCP", "UDP"}
+
+
+def _terminates_if_https(listener: Any) -> bool:
+    return not (listener.tls and listener.protocol == "HTTPS") or listener.tls.mode == "Terminate"
+
+
+@model
+class Listener:
+    """A port that routes can be attached to, for one host name or all."""
+
+    name: Subdomain
+    hostname: Hostname | None = None
+    """Every host, if absent."""
+    port: Port
+    protocol: Protocol
+    tls: ListenerTLSConfig | None = None
+    allowed_routes: AllowedRoutes = AllowedRoutes()
+    _plain = rule(
+        "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']", _has_tls_only_if_secure
+    )
+    _terminates = rule("tls mode must be Terminate for protocol HTTPS", _terminates_if_https)
+    _mode = rule("tls mode must be set for protocol TLS", lambda it: it.protocol != "TLS" or it.tls)
+    _nameless = rule(
+        "hostname must not be specified for protocols ['TCP', 'UDP']",
+        lambda it: it.hostname is None or it.protocol not in {"TCP", "UDP"},
+    )
+
+
+@model
+class GatewaySpecAddress:
+    """An address that the Gateway is asked to be reachable at."""
+
+    type: str = Field(default="IPAddress", min_length=1, max_length=253)
+    value: str | None = Field(default=None, max_length=253)
+
+
+@model
+class GatewayInfrastructure:
+    """What is put on everything that is made for the Gateway."""
+
+    labels: dict[str, _LabelValue] = Field(default_factory=dict, max_length=8)
+    annotations: dict[str, _Short] = Field(default_factory=dict, max_length=16)
+    parameters_ref: LocalObjectReference | None = None
+
+
+@model
+class ListenerNamespaces:
+    """The namespaces that ListenerSets may come from."""
+
+    from_: Literal["All", "Selector", "Same", "None"] = Field(
+        default="None", validation_alias="from"
+    )
+    selector: LabelSelector | None = None
+    """Read only with `from: Selector`."""
+
+
+@model
+class AllowedListeners:
+    """The ListenerSets that may add listeners to the Gateway."""
+
+    namespaces: ListenerNamespaces = ListenerNamespaces()
+
+
+def _names_are_unique(gateway: Any) -> bool:
+    return len({it.name for it in gateway.listeners}) == len(gateway.listeners)
+
+
+def _places_are_unique(gateway: Any) -> bool:
+    places = Counter((it.port, it.protocol, it.hostname) for it in gateway.listeners)
+    return max(places.values()) == 1
+
+
+@model
+class GatewaySpec:
+    """The listeners of a Gateway, and what they run on."""
+
+    gateway_class_name: ObjectName
+    listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
+    addresses: Annotated[tuple[GatewaySpecAddress, ...], Unserved()] = Field(
+        default=(), max_length=16
+    )
+    infrastructure: Annotated[GatewayInfrastructure | None, Unserved()] = None
+    allowed_listeners: Annotated[AllowedListeners | None, Unserved()] = None
+    default_scope: Annotated[Literal["All", "None"] | None, Unserved()] = None
+    tls: GatewayTLSConfig | None = None
+    _names = rule("Listener name must be unique within the Gateway", _names_are_unique)
+    _places = rule(
+        "Combination of port, protocol and hostname must be unique for each listener",
+        _places_are_unique,
+    )
+
+
+@model
+class Gateway:
+    """Places where traffic enters."""
+
+    metadata: ObjectMeta
+    spec: GatewaySpec

@@ -1,0 +1,37 @@
+"""GatewayClass: which controller serves the Gateways of a class (cluster-scoped)."""
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from crds.gateway.references import ParametersReference
+from crds.meta import ObjectMeta, model
+from crds.unserved import Unserved
+
+ControllerName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+        r"\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$",
+        min_length=1,
+        max_length=253,
+    ),
+]
+"""A domain and a path, such as `projectcontour.io/gateway-controller`."""
+
+
+@model
+class GatewayClassSpec:
+    """The controller of the class, and what it is given."""
+
+    controller_name: ControllerName
+    parameters_ref: Annotated[ParametersReference | None, Unserved()] = None
+    description: Annotated[str, StringConstraints(max_length=64)] | None = None
+
+
+@model
+class GatewayClass:
+    """A class of Gateways."""
+
+    metadata: ObjectMeta
+    spec: GatewayClassSpec

@@ -1,0 +1,96 @@
+"""The filters of an HTTPRoute that keep requests out: cross-origin policy, external authorization.
+
+To ignore one of them would open what it guards.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Flag, Int32, Integer
+from crds.gateway.matches import HeaderName, Method
+from crds.gateway.references import BackendObjectReference
+from crds.meta import model
+from crds.rules import rule
+
+Origin = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"(^\*$)|(^(http(s)?):\/\/"
+        r"(((\*\.)?([a-zA-Z0-9\-]+\.)*[a-zA-Z0-9-]+|\*)(:([0-9]{1,5}))?)$)",
+        min_length=1,
+        max_length=253,
+    ),
+]
+
+
+def _stars_stand_alone(cors: Any) -> bool:
+    lists = (cors.allow_origins, cors.allow_methods, cors.allow_headers)
+    return not any("*" in it and len(it) > 1 for it in lists)
+
+
+@model
+class HTTPCORSFilter:
+    """Which pages of other origins may send requests."""
+
+    allow_origins: tuple[Origin, ...] = Field(default=(), max_length=64)
+    allow_credentials: Flag | None = None
+    allow_methods: tuple[Method | Literal["*"], ...] = Field(default=(), max_length=9)
+    allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
+    expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
+    max_age: Int32 = Field(default=5, ge=1)
+    """Seconds for which the answer to a preflight request holds."""
+    _stars = rule(
+        "allowOrigins, allowMethods and allowHeaders cannot contain '*' alongside others",
+        _stars_stand_alone,
+    )
+
+
+@model
+class GRPCAuthConfig:
+    """What an authorization service is told by gRPC."""
+
+    allowed_headers: tuple[str, ...] = Field(default=(), max_length=64)
+
+
+@model
+class HTTPAuthConfig:
+    """What an authorization service is told by HTTP, and what is taken from its answer."""
+
+    path: (
+        Annotated[
+            str,
+            StringConstraints(
+                pattern=r"^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+$",
+                max_length=1024,
+            ),
+        ]
+        | None
+    ) = None
+    allowed_headers: tuple[str, ...] = Field(default=(), max_length=64)
+    allowed_response_headers: tuple[str, ...] = Field(default=(), max_length=64)
+
+
+@model
+class ForwardBodyConfig:
+    """How much of the request's body is sent along."""
+
+    max_size: Integer | None = Field(default=None, ge=0)
+
+
+@model
+class HTTPExternalAuthFilter:
+    """A service that is asked whether a request may pass."""
+
+    protocol: Literal["HTTP", "GRPC"]
+    backend_ref: BackendObjectReference
+    grpc: GRPCAuthConfig | None = None
+    http: HTTPAuthConfig | None = None
+    forward_body: ForwardBodyConfig | None = None
+    _protocol = rule(
+        "exactly the field that protocol names must be specified: grpc or http",
+        lambda it: (
+            (it.http is not None, it.grpc is not None)
+            == (it.protocol == "HTTP", it.protocol == "GRPC")
+        ),
+    )

@@ -1,0 +1,129 @@
+"""HTTPRoute: which requests of a Gateway's hosts go to which backends.
+
+The checks are those of the CRD (v1.6.1), in its words. Filters are in `filters.py`, what only the
+experimental channel has in `experimental.py`.
+"""
+
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Hostname, Subdomain
+from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
+from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
+from crds.gateway.matches import HTTPRouteMatch
+from crds.gateway.references import BackendObjectReference, ParentReference
+from crds.meta import ObjectMeta, model
+from crds.rules import rule
+from crds.unserved import Unserved
+
+GatewayDuration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")]
+"""GEP-2257: whole numbers of hours, minutes, seconds and milliseconds."""
+
+
+@model
+class HTTPBackendRef(BackendObjectReference):
+    """A backend and its share of the requests."""
+
+    weight: int = Field(default=1, ge=0, le=1_000_000, strict=True)
+    """Relative to the sum of the rule's weights; 0 for none."""
+    filters: Annotated[tuple[HTTPRouteFilter, ...], Unserved()] = Field(default=(), max_length=16)
+    _filters = FILTERS_ARE_RIGHT
+
+
+@model
+class HTTPRouteTimeouts:
+    """How long an answer may take; `0s` for no limit."""
+
+    request: GatewayDuration | None = None
+    backend_request: GatewayDuration | None = None
+    """The limit of each try."""
+
+
+def _redirects(filters: tuple[HTTPRouteFilter, ...]) -> bool:
+    return any(it.request_redirect for it in filters)
+
+
+def _replaces_prefix(filters: tuple[HTTPRouteFilter, ...]) -> bool:
+    changes = [it.request_redirect or it.url_rewrite for it in filters]
+    return any(it and it.path and it.path.replace_prefix_match is not None for it in changes)
+
+
+def _has_one_prefix_where_replaced(it: Any) -> bool:
+    filters = (*it.filters, *(each for ref in it.backend_refs for each in ref.filters))
+    if not _replaces_prefix(filters):
+        return True
+    return len(it.matches) == 1 and it.matches[0].path.type == "PathPrefix"
+
+
+@model
+class HTTPRouteRule:
+    """Requests that meet one of the matches pass the filters and go to the backends."""
+
+    name: Subdomain | None = None
+    matches: tuple[HTTPRouteMatch, ...] = Field(default=(HTTPRouteMatch(),), max_length=64)
+    filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
+    backend_refs: tuple[HTTPBackendRef, ...] = Field(default=(), max_length=16)
+    timeouts: HTTPRouteTimeouts | None = None
+    retry: Annotated[HTTPRouteRetry | None, Unserved()] = None
+    session_persistence: Annotated[SessionPersistence | None, Unserved()] = None
+    _redirect = rule(
+        "RequestRedirect filter must not be used together with backendRefs",
+        lambda it: not (it.backend_refs and _redirects(it.filters)),
+    )
+    _prefix = rule(
+        "When a filter replaces the matched prefix, exactly one PathPrefix match must be specified",
+        _has_one_prefix_where_replaced,
+    )
+    _filters = FILTERS_ARE_RIGHT
+
+
+Target = tuple[str, str, str | None, str]
+
+
+def _target(ref: ParentReference) -> Target:
+    return ref.group, ref.kind, ref.namespace, ref.name
+
+
+def _parents_are_told_apart(spec: Any) -> bool:
+    sections = Counter((_target(it), it.section_name, it.port) for it in spec.parent_refs)
+    repeated = {it for it, times in Counter(map(_target, spec.parent_refs)).items() if times > 1}
+    whole = {_target(it) for it in spec.parent_refs if it.section_name is None and it.port is None}
+    return max(sections.values(), default=1) == 1 and not repeated & whole
+
+
+def _rule_names_are_unique(spec: Any) -> bool:
+    names = [it.name for it in spec.rules if it.name]
+    return len(names) == len(set(names))
+
+
+@model
+class HTTPRouteSpec:
+    """The parents, hosts and rules of a route."""
+
+    parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
+    hostnames: tuple[Hostname, ...] = Field(default=(), max_length=16)
+    """Every host of the listener, if empty."""
+    rules: tuple[HTTPRouteRule, ...] = Field(
+        default=(HTTPRouteRule(),), min_length=1, max_length=16
+    )
+    use_default_gateways: Annotated[Literal["All", "None"] | None, Unserved()] = None
+    _parents = rule(
+        "sectionName or port must be specified and unique when parentRefs includes 2 or more"
+        " references to the same parent",
+        _parents_are_told_apart,
+    )
+    _matches = rule(
+        "the total number of matches across all rules must be at most 128",
+        lambda it: sum(len(each.matches) for each in it.rules) <= 128,
+    )
+    _names = rule("Rule name must be unique within the route", _rule_names_are_unique)
+
+
+@model
+class HTTPRoute:
+    """Requests, by host, path, method, headers and query parameters, and where they go."""
+
+    metadata: ObjectMeta
+    spec: HTTPRouteSpec

@@ -1,0 +1,82 @@
+"""Which requests a rule of an HTTPRoute takes: path, headers, query parameters and method."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.meta import model
+from crds.rules import rule
+
+Method = Literal["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
+HeaderName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$", min_length=1, max_length=256),
+]
+HeaderValue = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+
+_ALLOWED = re.compile(r"(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+")
+_AMBIGUOUS = ("//", "/./", "/../", "%2f", "%2F", "#")
+
+
+def _is_plain_path(match: Any) -> bool:
+    if match.type == "RegularExpression":
+        return True
+    path = match.value
+    return (
+        path.startswith("/")
+        and not any(it in path for it in _AMBIGUOUS)
+        and not path.endswith(("/..", "/."))
+        and _ALLOWED.fullmatch(path) is not None
+    )
+
+
+@model
+class HTTPPathMatch:
+    """The path of a request; a prefix matches whole segments."""
+
+    type: Literal["Exact", "PathPrefix", "RegularExpression"] = "PathPrefix"
+    value: str = Field(default="/", max_length=1024)
+    _plain = rule(
+        "value must be an absolute, normalised path of valid characters"
+        " when type one of ['Exact', 'PathPrefix']",
+        _is_plain_path,
+    )
+
+
+@model
+class HTTPHeaderMatch:
+    """The value of a header; names are compared without regard to case."""
+
+    type: Literal["Exact", "RegularExpression"] = "Exact"
+    name: HeaderName
+    value: HeaderValue
+
+
+@model
+class HTTPQueryParamMatch:
+    """The value of a query parameter."""
+
+    type: Literal["Exact", "RegularExpression"] = "Exact"
+    name: HeaderName
+    value: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+
+
+def _headers_are_unique(match: Any) -> bool:
+    return len({it.name for it in match.headers}) == len(match.headers)
+
+
+def _query_params_are_unique(match: Any) -> bool:
+    return len({it.name for it in match.query_params}) == len(match.query_params)
+
+
+@model
+class HTTPRouteMatch:
+    """A request that meets all of these."""
+
+    path: HTTPPathMatch = HTTPPathMatch()
+    headers: tuple[HTTPHeaderMatch, ...] = Field(default=(), max_length=16)
+    query_params: tuple[HTTPQueryParamMatch, ...] = Field(default=(), max_length=16)
+    method: Method | None = None
+    _headers = rule("headers must not repeat a name", _headers_are_unique)
+    _query_params = rule("queryParams must not repeat a name", _query_params_are_unique)

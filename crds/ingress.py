@@ -1,0 +1,140 @@
+"""Ingress and IngressClass (networking.k8s.io/v1), with the checks that the API server makes."""
+
+import ipaddress
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Port
+from crds.meta import ObjectMeta, excerpt, model
+from crds.rules import rule
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+Host = Annotated[
+    str, StringConstraints(pattern=rf"^$|^(\*\.)?{_LABEL}(\.{_LABEL})*$", max_length=253)
+]
+"""A DNS name or a wildcard; empty for every host."""
+
+
+@model
+class ServiceBackendPort:
+    """A port of a Service, by name or by number."""
+
+    name: str = ""
+    number: Port | None = None
+    _one = rule(
+        "exactly one of name and number must be set",
+        lambda it: bool(it.name) != (it.number is not None),
+    )
+
+
+@model
+class IngressServiceBackend:
+    """A port of a Service in the namespace of the Ingress."""
+
+    name: str
+    port: ServiceBackendPort
+
+
+@model
+class TypedLocalObjectReference:
+    """An object of any kind in the namespace of the referrer."""
+
+    api_group: str = ""
+    kind: str
+    name: str
+
+
+@model
+class IngressBackend:
+    """Where requests go: a Service, or a resource that some controllers understand."""
+
+    service: IngressServiceBackend | None = None
+    resource: TypedLocalObjectReference | None = None
+    _one = rule(
+        "exactly one of service and resource must be set",
+        lambda it: (it.service is None) != (it.resource is None),
+    )
+
+
+def _starts_with_slash(path: "HTTPIngressPath") -> bool:
+    return path.path_type == "ImplementationSpecific" or path.path.startswith("/")
+
+
+@model
+class HTTPIngressPath:
+    """The requests under a path, and where they go."""
+
+    path: str = ""
+    path_type: Literal["Exact", "Prefix", "ImplementationSpecific"]
+    backend: IngressBackend
+    _absolute = rule("path must start with /", _starts_with_slash)
+
+
+@model
+class HTTPIngressRuleValue:
+    """The paths of a host."""
+
+    paths: tuple[HTTPIngressPath, ...] = Field(min_length=1)
+
+
+def _is_a_name(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return True
+    return False
+
+
+@model
+class IngressRule:
+    """The requests for a host; every host where it is empty."""
+
+    host: Host = ""
+    http: HTTPIngressRuleValue | None = None
+    _named = rule("host must be a DNS name, not an IP address", lambda it: _is_a_name(it.host))
+
+
+@model
+class IngressTLS:
+    """Hosts that are served with the certificate of a Secret."""
+
+    hosts: tuple[Host, ...] = ()
+    secret_name: str = ""
+
+
+@model
+class IngressSpec:
+    """The hosts, paths and certificates of an Ingress."""
+
+    ingress_class_name: str | None = None
+    default_backend: IngressBackend | None = None
+    tls: tuple[IngressTLS, ...] = ()
+    rules: tuple[IngressRule, ...] = ()
+    _routes = rule(
+        "either defaultBackend or rules must be given",
+        lambda it: bool(it.rules) or it.default_backend is not None,
+    )
+
+
+@model
+class Ingress:
+    """An Ingress; further wishes are in its annotations."""
+
+    metadata: ObjectMeta
+    spec: IngressSpec
+
+
+@excerpt
+class IngressClassSpec:
+    """Who is to serve the Ingresses of a class."""
+
+    controller: str = ""
+
+
+@excerpt
+class IngressClass:
+    """A class of Ingresses; cluster-scoped."""
+
+    metadata: ObjectMeta
+    spec: IngressClassSpec = IngressClassSpec()

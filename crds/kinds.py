@@ -1,0 +1,93 @@
+"""The kinds of objects that the project reads: what each is called, and the model of it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from crds.configmap import ConfigMap
+from crds.contourconfiguration import ContourConfiguration
+from crds.delegation import TLSCertificateDelegation
+from crds.endpointslice import EndpointSlice
+from crds.gateway.gateway import Gateway
+from crds.gateway.gatewayclass import GatewayClass
+from crds.gateway.httproute import HTTPRoute
+from crds.gateway.referencegrant import ReferenceGrant
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress, IngressClass
+from crds.namespace import Namespace
+from crds.secret import Secret
+from crds.service import Service
+
+CONTOUR = "projectcontour.io"
+GATEWAY = "gateway.networking.k8s.io"
+NETWORKING = "networking.k8s.io"
+
+
+class Kind(NamedTuple):
+    """A kind of objects."""
+
+    group: str
+    """Empty for the core group."""
+    kind: str
+    plural: str
+    versions: tuple[str, ...]
+    """The versions that are read, all of one shape; the first is the one that is written."""
+    namespaced: bool
+    model: type
+    has_status: bool = False
+    """Whether we write a status to it."""
+    short_names: tuple[str, ...] = ()
+    ours: bool = False
+    """Whether its CRD is made here."""
+
+    @property
+    def api_version(self) -> str:
+        """The version that is written, with its group."""
+        return f"{self.group}/{self.versions[0]}" if self.group else self.versions[0]
+
+
+_ALL = (
+    Kind("", "Namespace", "namespaces", ("v1",), False, Namespace, short_names=("ns",)),
+    Kind("", "Service", "services", ("v1",), True, Service, short_names=("svc",)),
+    Kind("", "Secret", "secrets", ("v1",), True, Secret),
+    Kind("", "ConfigMap", "configmaps", ("v1",), True, ConfigMap, short_names=("cm",)),
+    Kind("discovery.k8s.io", "EndpointSlice", "endpointslices", ("v1",), True, EndpointSlice),
+    Kind(NETWORKING, "IngressClass", "ingressclasses", ("v1",), False, IngressClass),
+    Kind(NETWORKING, "Ingress", "ingresses", ("v1",), True, Ingress, True, ("ing",)),
+    Kind(CONTOUR, "HTTPProxy", "httpproxies", ("v1",), True, HTTPProxy, True)._replace(
+        short_names=("proxy", "proxies"), ours=True
+    ),
+    Kind(
+        CONTOUR,
+        "TLSCertificateDelegation",
+        "tlscertificatedelegations",
+        ("v1",),
+        True,
+        TLSCertificateDelegation,
+        True,
+        ("tlscerts",),
+        True,
+    ),
+    Kind(
+        CONTOUR,
+        "ContourConfiguration",
+        "contourconfigurations",
+        ("v1alpha1",),
+        True,
+        ContourConfiguration,
+        True,
+        ("contourconfig",),
+        True,
+    ),
+    Kind(
+        GATEWAY, "GatewayClass", "gatewayclasses", ("v1", "v1beta1"), False, GatewayClass
+    )._replace(has_status=True, short_names=("gc",)),
+    Kind(GATEWAY, "Gateway", "gateways", ("v1", "v1beta1"), True, Gateway, True, ("gtw",)),
+    Kind(GATEWAY, "HTTPRoute", "httproutes", ("v1", "v1beta1"), True, HTTPRoute, True),
+    Kind(
+        GATEWAY, "ReferenceGrant", "referencegrants", ("v1beta1", "v1"), True, ReferenceGrant
+    )._replace(short_names=("refgrant",)),
+)
+
+KINDS: Mapping[tuple[str, str], Kind] = MappingProxyType({(it.group, it.kind): it for it in _ALL})
+"""By group and kind."""

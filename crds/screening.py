@@ -1,0 +1,85 @@
+"""A first look at a raw document, of any shape: nulls, broken text, sheer size.
+
+Before validation, because models see only the fields they know, and because a YAML document of a
+few lines can unfold into millions of values.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from crds.meta import Raw
+
+LIMIT = 1_000_000
+"""Values of one object. The largest that etcd takes has about a quarter of it."""
+
+
+class Screening(NamedTuple):
+    """What has to be seen to before validation."""
+
+    has_nulls: bool
+    has_bad_text: bool
+    is_too_large: bool
+
+
+def screened(raw: Raw) -> Screening:
+    """What a walk over all values finds; it stops at the limit, so cycles end too."""
+    nulls = bad_text = False
+    seen = 0
+    waiting: list[Any] = [raw]
+    while waiting:
+        node = waiting.pop()
+        seen += len(node)
+        if seen > LIMIT:
+            return Screening(nulls, bad_text, is_too_large=True)
+        if type(node) is dict:
+            bad_text = bad_text or not all(map(_is_good_key, node))
+            node = node.values()
+        for value in node:
+            if type(value) is str:
+                bad_text = bad_text or not _is_good(value)
+            elif value is None:
+                nulls = True
+            elif isinstance(value, dict | list):
+                waiting.append(value)
+    return Screening(nulls, bad_text, is_too_large=False)
+
+
+def without_nulls(raw: Any) -> Any:
+    """A copy in which fields that are null are absent, as the API server prunes them."""
+    if isinstance(raw, dict):
+        return {key: without_nulls(value) for key, value in raw.items() if value is not None}
+    if isinstance(raw, list):
+        return [without_nulls(value) for value in raw]
+    return raw
+
+
+def bad_texts(raw: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where there is text, or a field name, that no Kubernetes object may hold."""
+    if isinstance(raw, str) and not _is_good(raw):
+        yield path
+    elif isinstance(raw, dict):
+        for key, value in raw.items():
+            if _is_good_key(key):
+                yield from bad_texts(value, (*path, str(key)))
+            else:
+                yield path
+    elif isinstance(raw, list):
+        for index, value in enumerate(raw):
+            yield from bad_texts(value, (*path, index))
+
+
+def _is_good_key(key: object) -> bool:
+    return not isinstance(key, str) or _is_good(key)
+
+
+def _is_good(text: str) -> bool:
+    """Without NUL, and in characters that have an encoding (no half of a surrogate pair)."""
+    if "\0" in text:
+        return False
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
