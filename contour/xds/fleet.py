@@ -1,0 +1,103 @@
+"""The configuration of one fleet of Envoys and who listens to it.
+
+A publication costs what it changes times who asked for that: no resource, stream or subscription
+is looked at that has nothing to do with it. A fleet is served from its first publication on,
+which has to be complete. What each Envoy may have when is in `envoy`.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+
+from contour.xds.envoy import Envoy, Patience
+from contour.xds.resources import Change, Name
+from contour.xds.store import Edit, Store
+from contour.xds.subscription import Subscription
+
+Clock = Callable[[], float]
+
+
+class Fleet:
+    """All that one fleet is served, and the Envoys connected to it."""
+
+    def __init__(
+        self, name: str, patience: Patience | None = None, clock: Clock = time.monotonic
+    ) -> None:
+        self.name = name
+        self.patience = patience or Patience()
+        self.clock = clock
+        self.store = Store()
+        self.is_open = False
+        self.envoys: set[Envoy] = set()
+        self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
+        self._named: defaultdict[Name, set[Subscription]] = defaultdict(set)
+        self._wildcards: defaultdict[str, set[Subscription]] = defaultdict(set)
+        self._nonces = count(1)
+        self._shared: dict[str, dict[object, tuple[bytes, str]]] = {}
+
+    def publish(self, changes: Iterable[Change]) -> None:
+        """Serves the newest state to those who asked for what differs."""
+        self.is_open = True
+        self._spread(self.store.apply(changes))
+
+    def envoy(self, id: str, *, is_aggregated: bool) -> Envoy:  # noqa: A002
+        """The Envoy of a new stream: its own if that carries all types, else that of its node."""
+        known = None if is_aggregated else self._by_id.get(id)
+        envoy = known or Envoy(self, id)
+        self.envoys.add(envoy)
+        if not is_aggregated:
+            self._by_id[id] = envoy
+        return envoy
+
+    def leave(self, envoy: Envoy) -> None:
+        """The last stream of an Envoy has ended."""
+        self.envoys.discard(envoy)
+        if self._by_id.get(envoy.id) is envoy:
+            del self._by_id[envoy.id]
+
+    def listen(self, to: str, by: Subscription) -> None:
+        """Tells a subscription of everything that is published under this name."""
+        by.names.add(to)
+        self._named[Name(by.type_url, to)].add(by)
+
+    def ignore(self, to: str, by: Subscription) -> None:
+        by.names.discard(to)
+        name = Name(by.type_url, to)
+        self._named[name].discard(by)
+        if not self._named[name]:
+            del self._named[name]
+
+    def listen_to_all(self, by: Subscription) -> None:
+        by.is_wildcard = True
+        self._wildcards[by.type_url].add(by)
+
+    def ignore_all(self, by: Subscription) -> None:
+        by.is_wildcard = False
+        self._wildcards[by.type_url].discard(by)
+
+    def nonce(self) -> str:
+        return f"{next(self._nonces):x}"
+
+    def shared(self, type_url: str, key: object, made: Callable[[str], bytes]) -> tuple[bytes, str]:
+        """A response that all streams get that ask for the same before the type changes again."""
+        known = self._shared.setdefault(type_url, {})
+        if key not in known:
+            nonce = self.nonce()
+            known[key] = (made(nonce), nonce)
+        return known[key]
+
+    def _spread(self, edits: list[Edit]) -> None:
+        now = self.clock()
+        news: defaultdict[Envoy, list[tuple[Subscription, Edit]]] = defaultdict(list)
+        for edit in edits:
+            self._shared.pop(edit.name.type_url, None)
+            for it in self._interested(edit.name):
+                news[it.envoy].append((it, edit))
+        for envoy, heard in news.items():
+            envoy.take(heard, now)
+
+    def _interested(self, name: Name) -> Iterator[Subscription]:
+        wildcards = self._wildcards.get(name.type_url, ())
+        yield from wildcards
+        yield from (it for it in self._named.get(name, ()) if not it.is_wildcard)

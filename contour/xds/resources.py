@@ -1,0 +1,158 @@
+"""What is served: xDS resources, cut into parts. The contract with those who translate.
+
+A RouteConfiguration is a head part `""` (its name and settings) and one part per virtual host;
+most other resources are the single part `""`. The encoded message is the parts' bodies joined in
+order of part name. Parts matter because one Envoy may hold the newest part of one host and still
+the previous part of another, whose new cluster is not ready there. Versions are content hashes:
+equal on all replicas and after every restart. Gating is in `gates`, refusals are in `narrowing`.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+from crds.meta import ObjectRef
+
+_PREFIX = "type.googleapis.com/envoy"
+CLUSTER = f"{_PREFIX}.config.cluster.v3.Cluster"
+ENDPOINTS = f"{_PREFIX}.config.endpoint.v3.ClusterLoadAssignment"
+SECRET = f"{_PREFIX}.extensions.transport_sockets.tls.v3.Secret"
+LISTENER = f"{_PREFIX}.config.listener.v3.Listener"
+ROUTE = f"{_PREFIX}.config.route.v3.RouteConfiguration"
+SCOPE = f"{_PREFIX}.config.route.v3.ScopedRouteConfiguration"
+
+# What a resource refers to goes out before it.
+ORDER = (CLUSTER, ENDPOINTS, SECRET, LISTENER, ROUTE, SCOPE)
+RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
+# Envoy asks for all of these without naming them; in state of the world, absence is removal.
+WHOLE = frozenset({CLUSTER, LISTENER, SCOPE})
+# These wait for what they need; the others are what is waited for.
+GATED = frozenset({LISTENER, ROUTE, SCOPE})
+
+_MODULUS = 1 << 128
+_FEW_RENDERINGS = 4
+
+
+class Name(NamedTuple):
+    """The identity of an xDS resource."""
+
+    type_url: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a resource that can be held back, refused and replaced on its own."""
+
+    body: bytes  # encoded protobuf fields of the resource's message
+    digest: bytes  # 16-byte blake2b of the body
+    needs: frozenset[Name] = frozenset()  # what an Envoy must have ready before it gets this part
+    origins: tuple[ObjectRef, ...] = ()  # whose status tells about a refusal of this part
+    # Clusters only: whether Envoy warms it before use. Not so for DNS clusters that are served with
+    # `wait_for_warm_on_init: false`.
+    warms: bool = True
+    # Clusters only: Envoy warms it until the first health checks are done, so the acknowledgement
+    # of its endpoints does not tell that it is ready.
+    health_checked: bool = False
+
+
+class Change(NamedTuple):
+    """A part that is new or different, or (without a value) gone."""
+
+    name: Name
+    part: str
+    value: Part | None
+
+
+Parts = Mapping[str, Part | None]
+Shape = Callable[[str, str, str, bytes], bytes]  # (name, type URL, version, body) to an envelope
+
+
+def part(body: bytes, needs: Iterable[Name] = (), origins: Iterable[ObjectRef] = ()) -> Part:
+    """A part of these bytes, with its digest."""
+    return Part(body, digest(body), frozenset(needs), tuple(origins))
+
+
+def digest(body: bytes) -> bytes:
+    return blake2b(body, digest_size=16).digest()
+
+
+def is_same(one: Part | None, other: Part | None) -> bool:
+    """Whether two parts are the same to Envoy."""
+    return (one and one.digest) == (other and other.digest)
+
+
+class Resource:
+    """The newest parts of one resource, rendered on demand for all streams at once."""
+
+    __slots__ = ("_order", "_renderings", "_sum", "name", "parts")
+
+    def __init__(self, name: Name) -> None:
+        self.name = name
+        self.parts: dict[str, Part] = {}
+        self._order: list[str] | None = None
+        self._sum = 0
+        self._renderings: dict[tuple[Shape, int], bytes] = {}
+
+    def put(self, part: str, value: Part | None) -> Part | None:
+        """Replaces one part at a cost that does not depend on the others; returns what it was."""
+        before = self.parts.get(part)
+        self._sum = self._sum_with({part: value})
+        self._renderings = {}
+        if value is not None:
+            self.parts[part] = value
+        elif before is not None:
+            del self.parts[part]
+        if self._order is not None and (before is None) != (value is None):
+            self._reorder(part, self._order)
+        return before
+
+    def _reorder(self, part: str, order: list[str]) -> None:
+        if part in self.parts:
+            insort(order, part)
+        else:
+            del order[bisect_left(order, part)]
+
+    def version(self, instead: Parts | None = None) -> str:
+        """The content hash, with some parts replaced by what one Envoy has instead."""
+        return f"{self._sum_with(instead) if instead else self._sum:032x}"
+
+    def rendered(self, shape: Shape, instead: Parts | None = None) -> bytes:
+        """The encoded resource in its envelope. Only what is worth keeping is kept."""
+        total = self._sum_with(instead) if instead else self._sum
+        known = self._renderings.get((shape, total))
+        if known is not None:
+            return known
+        type_url, name = self.name
+        made = shape(name, type_url, f"{total:032x}", self.body(instead))
+        if len(self.parts) > 1 or len(made) > 4096:
+            while len(self._renderings) >= _FEW_RENDERINGS:
+                del self._renderings[next(iter(self._renderings))]
+            self._renderings[shape, total] = made
+        return made
+
+    def body(self, instead: Parts | None = None) -> bytes:
+        """The encoded message: the bodies of the parts in order of their names."""
+        if instead:
+            mixed = {**self.parts, **instead}
+            return b"".join(value.body for _, value in sorted(mixed.items()) if value is not None)
+        if self._order is None:
+            self._order = sorted(self.parts)
+        parts = self.parts
+        return b"".join([parts[name].body for name in self._order])
+
+    def _sum_with(self, instead: Parts | None) -> int:
+        total = self._sum
+        for part, value in (instead or {}).items():
+            total += _share(part, value) - _share(part, self.parts.get(part))
+        return total % _MODULUS
+
+
+def _share(part: str, value: Part | None) -> int:
+    """What a part adds to the version. Salted with its name, so that parts cannot trade places."""
+    if value is None:
+        return 0
+    salted = blake2b(part.encode(), digest_size=16, key=value.digest)
+    return int.from_bytes(salted.digest(), "big")

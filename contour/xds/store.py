@@ -1,0 +1,142 @@
+"""What a fleet is served right now, and who needs what in it.
+
+A change is applied at a cost that depends on the change alone. A resource whose removal was
+published stays as long as anything that is served, or that may have to be served again because
+its successor is refused, needs it: a cluster outlives the last route to it. What one Envoy has is
+in `envoy`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from contour.xds import resources
+from contour.xds.resources import Change, Name, Part, Resource
+
+User = tuple[Name, str]  # the part that needs something
+
+
+@dataclass(slots=True)
+class Edit:
+    """What one publication did to one resource."""
+
+    resource: Resource  # as it is now; if it is gone: as it was
+    before: dict[str, Part | None] = field(default_factory=dict)  # the changed parts as they were
+    is_new: bool = False
+    is_gone: bool = False
+
+    @property
+    def name(self) -> Name:
+        return self.resource.name
+
+
+class Store:
+    """The resources of one fleet by type and name."""
+
+    def __init__(self) -> None:
+        self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
+        self.users: defaultdict[Name, set[User]] = defaultdict(set)
+        self.unwanted: set[Name] = set()  # removed by publication, but still needed
+        self._pins: Counter[Name] = Counter()
+        self._loose: set[Name] = set()  # lost a user or a pin since the last look
+        self._edits: dict[Name, Edit] = {}
+
+    def resource(self, name: Name) -> Resource | None:
+        return self.types[name.type_url].get(name.name)
+
+    def apply(self, changes: Iterable[Change]) -> list[Edit]:
+        """Applies a publication; returns what changed, in the order to tell Envoys."""
+        newest = {(name, part): value for name, part, value in changes}
+        removals: defaultdict[Name, list[str]] = defaultdict(list)
+        wanted_again: defaultdict[Name, set[str]] = defaultdict(set)
+        for (name, part), value in newest.items():
+            if value is None:
+                removals[name].append(part)
+                continue
+            if name in self.unwanted or name in wanted_again:
+                self.unwanted.discard(name)
+                wanted_again[name].add(part)
+            self._put(name, part, value)
+        for name, parts in wanted_again.items():
+            removals[name] = [
+                it for it in self.types[name.type_url][name.name].parts if it not in parts
+            ]
+        # Users go before what they use.
+        for name in sorted(removals, key=lambda it: -resources.RANK.get(it.type_url, 0)):
+            self._remove(name, removals[name])
+        return self.settled()
+
+    def pin(self, needs: Iterable[Name]) -> None:
+        """Keeps resources for a part that may have to be served again."""
+        self._pins.update(needs)
+
+    def unpin(self, needs: Iterable[Name]) -> None:
+        for name in needs:
+            self._pins[name] -= 1
+            if not self._pins[name]:
+                del self._pins[name]
+                self._loose.add(name)
+
+    def settled(self) -> list[Edit]:
+        """Lets go of what nobody needs any more, and returns the edits since the last call."""
+        while self._loose:
+            name = self._loose.pop()
+            if name in self.unwanted and not self._is_needed(name):
+                self._drop(name)
+        edits, self._edits = self._edits, {}
+        return sorted(edits.values(), key=_turn)
+
+    def _put(self, name: Name, part: str, value: Part) -> None:
+        resource = self.resource(name)
+        if resource is None:
+            resource = self.types[name.type_url][name.name] = Resource(name)
+            self._edits[name] = Edit(resource, is_new=True)
+        self._replace(resource, part, value)
+
+    def _remove(self, name: Name, parts: list[str]) -> None:
+        resource = self.resource(name)
+        if resource is None or name in self.unwanted:
+            return
+        there = [part for part in parts if part in resource.parts]
+        if len(there) < len(resource.parts):
+            for part in there:
+                self._replace(resource, part, None)
+        elif self._is_needed(name):
+            self.unwanted.add(name)
+        else:
+            self._drop(name)
+
+    def _replace(self, resource: Resource, part: str, value: Part | None) -> None:
+        before = resource.put(part, value)
+        self._rewire((resource.name, part), before, value)
+        if not resources.is_same(before, value):
+            edit = self._edits.setdefault(resource.name, Edit(resource))
+            edit.before.setdefault(part, before)
+
+    def _drop(self, name: Name) -> None:
+        """Takes a resource out whole; it keeps its parts for the Envoys that still have it."""
+        resource = self.types[name.type_url].pop(name.name)
+        self.unwanted.discard(name)
+        self._edits[name] = Edit(resource, is_gone=True)
+        for part, value in resource.parts.items():
+            self._rewire((name, part), value, None)
+
+    def _rewire(self, user: User, before: Part | None, now: Part | None) -> None:
+        had = before.needs if before else frozenset()
+        has = now.needs if now else frozenset()
+        for name in has - had:
+            self.users[name].add(user)
+        for name in had - has:
+            self.users[name].discard(user)
+            if not self.users[name]:
+                del self.users[name]
+                self._loose.add(name)
+
+    def _is_needed(self, name: Name) -> bool:
+        return name in self.users or name in self._pins
+
+
+def _turn(edit: Edit) -> tuple[bool, int]:
+    """Additions in the order of what needs what; removals last, and the other way round."""
+    rank = resources.RANK.get(edit.name.type_url, len(resources.ORDER))
+    return (True, -rank) if edit.is_gone else (False, rank)

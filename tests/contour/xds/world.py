@@ -1,0 +1,87 @@
+"""Small real configurations, built from protobuf messages as the translation builds them."""
+
+from collections.abc import Iterable, Mapping
+
+from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.core.v3 import config_source_pb2
+from envoy.config.endpoint.v3 import endpoint_pb2
+from envoy.config.listener.v3 import listener_pb2
+from envoy.config.route.v3 import route_components_pb2, route_pb2
+from envoy.extensions.filters.http.router.v3 import router_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
+
+from contour.xds import resources
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
+
+ADS = config_source_pb2.ConfigSource(ads={}, resource_api_version="V3")  # type: ignore[attr-defined]
+
+
+def cluster(name: str, **fields: object) -> Change:
+    """A cluster whose endpoints come by EDS."""
+    made = cluster_pb2.Cluster(  # type: ignore[attr-defined]
+        name=name, type="EDS", eds_cluster_config={"eds_config": ADS}, **fields
+    )
+    part = resources.part(made.SerializeToString(), {Name(ENDPOINTS, name)})
+    return Change(Name(CLUSTER, name), "", part)
+
+
+def endpoints(name: str, *ports: int) -> Change:
+    made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)  # type: ignore[attr-defined]
+    locality = made.endpoints.add()
+    for port in ports:
+        address = locality.lb_endpoints.add().endpoint.address.socket_address
+        address.address, address.port_value = "127.0.0.1", port
+    return Change(Name(ENDPOINTS, name), "", resources.part(made.SerializeToString()))
+
+
+def route_head(name: str) -> Change:
+    made = route_pb2.RouteConfiguration(name=name)  # type: ignore[attr-defined]
+    return Change(Name(ROUTE, name), "", resources.part(made.SerializeToString()))
+
+
+def host(route: str, fqdn: str, to: str, domains: Iterable[str] = (), **fields: object) -> Change:
+    """A virtual host that sends everything to one cluster."""
+    made = route_components_pb2.VirtualHost(  # type: ignore[attr-defined]
+        name=fqdn, domains=list(domains) or [fqdn], **fields
+    )
+    it = made.routes.add()
+    it.match.prefix = "/"
+    it.route.cluster = to
+    return host_part(route, made, to)
+
+
+def host_part(route: str, made: route_components_pb2.VirtualHost, to: str) -> Change:  # type: ignore[name-defined]
+    inside = route_pb2.RouteConfiguration(virtual_hosts=[made])  # type: ignore[attr-defined]
+    part = resources.part(inside.SerializeToString(), {Name(CLUSTER, to)})
+    return Change(Name(ROUTE, route), made.name, part)
+
+
+def listener(name: str, port: int, route: str) -> Change:
+    router = hcm_pb2.HttpFilter(name="envoy.filters.http.router")  # type: ignore[attr-defined]
+    router.typed_config.Pack(router_pb2.Router())  # type: ignore[attr-defined]
+    hcm = hcm_pb2.HttpConnectionManager(  # type: ignore[attr-defined]
+        stat_prefix=name,
+        rds={"route_config_name": route, "config_source": ADS},
+        http_filters=[router],
+    )
+    made = listener_pb2.Listener(name=name)  # type: ignore[attr-defined]
+    made.address.socket_address.address = "127.0.0.1"
+    made.address.socket_address.port_value = port
+    chain = made.filter_chains.add()
+    chain.filters.add(name="envoy.filters.network.http_connection_manager").typed_config.Pack(hcm)
+    return Change(Name(LISTENER, name), "", resources.part(made.SerializeToString()))
+
+
+def gone(*changes: Change) -> list[Change]:
+    """The removal of what these changes added."""
+    return [Change(name, part, None) for name, part, _ in changes]
+
+
+def site(fqdn: str, to: str, port: int) -> list[Change]:
+    """A host, its cluster and its endpoint, in the RouteConfiguration `web`."""
+    return [cluster(to), endpoints(to, port), host("web", fqdn, to)]
+
+
+Backends = Mapping[str, int]
