@@ -1,0 +1,72 @@
+"""What the supervisor asks of Envoy's administration interface, over its Unix socket."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import aiohttp
+
+_OURS = ("http.admin.", "http.monitoring.", "listener.admin.", "listener.monitoring.")
+_STARTED = r"^listener_manager\.workers_started$"
+_ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)$"
+
+
+class Activity(NamedTuple):
+    """What clients have going on."""
+
+    requests: int
+    connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """One Envoy's administration interface."""
+
+    socket: Path
+
+    async def is_live(self) -> bool:
+        """Envoy has its first configuration, every listener is open, and it is not draining."""
+        try:
+            async with self._session() as session, session.get("/ready") as answer:
+                return answer.status == 200 and await self._is_accepting()
+        except (aiohttp.ClientError, TimeoutError):
+            return False
+
+    async def _is_accepting(self) -> bool:
+        # Envoy calls itself ready a moment before its workers have opened the listeners.
+        return any(gauge["value"] == 1 for gauge in await self._gauges(_STARTED))
+
+    async def drain(self) -> None:
+        """No new connection is taken; each response tells its client to connect no more."""
+        async with self._session() as session:
+            for path in ("/healthcheck/fail", "/drain_listeners"):
+                async with session.post(path) as answer:
+                    answer.raise_for_status()
+
+    async def activity(self) -> Activity:
+        """The requests and connections that are open now, without those to this interface."""
+        return _activity(await self._gauges(_ACTIVE))
+
+    async def _gauges(self, pattern: str) -> list[dict[str, Any]]:
+        query = {"format": "json", "type": "Gauges", "filter": pattern}
+        async with self._session() as session, session.get("/stats", params=query) as answer:
+            found: list[dict[str, Any]] = json.loads(await answer.text())["stats"]
+            return [gauge for gauge in found if "name" in gauge]
+
+    def _session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            base_url="http://admin",
+            connector=aiohttp.UnixConnector(str(self.socket)),
+            timeout=aiohttp.ClientTimeout(total=2),
+        )
+
+
+def _activity(gauges: Iterable[dict[str, Any]]) -> Activity:
+    users = {
+        gauge["name"]: gauge["value"] for gauge in gauges if not gauge["name"].startswith(_OURS)
+    }
+    requests = sum(value for name, value in users.items() if name.startswith("http."))
+    connections = sum(value for name, value in users.items() if name.startswith("listener."))
+    return Activity(requests, connections)

@@ -1,0 +1,35 @@
+"""How Envoy takes its leave: no new connections, and time for what is going on to finish.
+
+Envoy does not close a connection that idles between two requests, it says `Connection: close` in
+the next response. So once no request is open, connections get a short grace to say what they want.
+"""
+
+import asyncio
+
+import aiohttp
+
+from contour.host import administration
+
+_IDLE_GRACE = 1.0
+_POLL = 0.05
+
+
+async def drain(envoy: administration.Administration, seconds: float) -> None:
+    """Returns when no client would notice that Envoy ends, or when the time is up."""
+    try:
+        async with asyncio.timeout(seconds):
+            await envoy.drain()
+            await _quiet(envoy)
+    except (TimeoutError, aiohttp.ClientError):
+        # Out of time, or Envoy is gone: either way there is nothing left to wait for.
+        return
+
+
+async def _quiet(envoy: administration.Administration) -> None:
+    idle = 0.0
+    while idle < _IDLE_GRACE:
+        activity = await envoy.activity()
+        if not activity.connections and not activity.requests:
+            return
+        idle = 0 if activity.requests else idle + _POLL
+        await asyncio.sleep(_POLL)

@@ -1,0 +1,201 @@
+"""One Envoy, kept running: started, watched, started again when it dies, drained at the end.
+
+    async with host.Envoy(directory, bootstrap) as envoy:
+        await envoy.live()
+
+The child cannot outlive this process, even if that is killed (see `launch`). It restarts at once,
+then ever later while it keeps dying. At the end it takes no new connection, finishes the requests
+it has, for a bounded time, and goes.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from contour.host import (
+    administration,
+    draining,
+    errors,
+    installation,
+    launch,
+    log,
+    restarts,
+    state,
+)
+
+ADMIN = "admin.sock"
+"""The socket, in the state directory, that the bootstrap must give to the administration."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run Envoy; none of it changes what it serves."""
+
+    concurrency: int | None = None
+    """Worker threads; absent: one per core."""
+    drain_seconds: float = 30
+    """How long requests that are going on may take to finish at the end."""
+    log_level: str = "warning"
+
+
+class Envoy:
+    """A supervised Envoy. Use it as an asynchronous context."""
+
+    def __init__(
+        self, directory: state.StateDirectory, bootstrap: str, options: Options | None = None
+    ) -> None:
+        self._directory = directory
+        self._bootstrap = bootstrap
+        self._options = options or Options()
+        self._administration = administration.Administration(directory.socket(ADMIN))
+        self._log = log.Log(directory.path / "envoy.log")
+        self._access_log = log.Log(directory.path / "access.log")
+        self._deaths = restarts.Deaths()
+        self._turn = asyncio.Condition()
+        self._is_live = False
+        self._is_wanted_ready = False
+        self._tasks = asyncio.TaskGroup()
+        self._pid: int | None = None
+        self._supervision: Sequence[asyncio.Task[None]] = ()
+
+    async def __aenter__(self) -> Self:
+        """Starts Envoy. Raises NotInstalledError if there is none."""
+        command = self._command(installation.binary())
+        await self._tasks.__aenter__()
+        self._supervision = (
+            self._tasks.create_task(self._supervise(command)),
+            self._tasks.create_task(self._bound_logs()),
+        )
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._directory.unmark_ready()
+        try:
+            if self._is_live:
+                await draining.drain(self._administration, self._options.drain_seconds)
+        finally:
+            for task in self._supervision:
+                task.cancel()
+            # Without the error: a task group would wrap it, and it is told by itself.
+            await self._tasks.__aexit__(None, None, None)
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs now, if one does."""
+        return self._pid
+
+    @property
+    def trouble(self) -> str | None:
+        """Why Envoy does not serve, if that is because it died."""
+        return None if self._is_live else self._deaths.story or None
+
+    async def live(self) -> None:
+        """Waits until Envoy serves. Raises KeepsDyingError if it never gets there."""
+        async with self._turn:
+            await self._turn.wait_for(lambda: self._is_live or self._deaths.are_hopeless)
+        if not self._is_live:
+            raise errors.KeepsDyingError(self._deaths.story)
+
+    def mark_ready(self) -> None:
+        """The first complete configuration is served, from now on and after each restart."""
+        self._is_wanted_ready = True
+        if self._is_live:
+            self._directory.mark_ready()
+
+    def _command(self, executable: Path) -> list[str]:
+        configuration = self._directory.write("bootstrap.json", self._bootstrap)
+        return [
+            *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid())),
+            *(str(executable), "--config-path", str(configuration)),
+            # Hot restart would leave shared memory behind whenever Envoy is killed.
+            "--disable-hot-restart",
+            # A connection of a filter chain that was replaced ends with its next response.
+            *("--drain-strategy", "immediate"),
+            *("--log-level", self._options.log_level),
+            *(("--concurrency", str(n)) if (n := self._options.concurrency) else ()),
+        ]
+
+    async def _supervise(self, command: Sequence[str]) -> None:
+        while True:
+            started, unread = asyncio.get_running_loop().time(), self._log.size
+            status = await self._life(command)
+            lived = asyncio.get_running_loop().time() - started
+            self._deaths.add(status, lived, self._log.last_lines(10, since=unread))
+            _log.error("%s", self._deaths.story)
+            await self._tell()
+            await asyncio.sleep(self._deaths.delay)
+
+    async def _life(self, command: Sequence[str]) -> int:
+        """One Envoy from its start to its end; ends it if this task is cancelled."""
+        process = await self._started(command)
+        self._pid = process.pid
+        watch = self._tasks.create_task(self._watch())
+        try:
+            return await process.wait()
+        finally:
+            watch.cancel()
+            self._is_live, self._pid = False, None
+            self._directory.unmark_ready()
+            await _end(process)
+
+    async def _started(self, command: Sequence[str]) -> asyncio.subprocess.Process:
+        self._administration.socket.unlink(missing_ok=True)
+        stdout, stderr = self._access_log.opened(), self._log.opened()
+        try:
+            return await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                # A Ctrl-C in the terminal is for us: Envoy must get its time to drain.
+                start_new_session=True,
+            )
+        finally:
+            os.close(stdout)
+            os.close(stderr)
+
+    async def _watch(self) -> None:
+        delay = 0.02
+        while not await self._administration.is_live():
+            await asyncio.sleep(delay)
+            delay = min(delay * 1.1, 0.25)
+        self._is_live = True
+        self._deaths.forgive()
+        if self._is_wanted_ready:
+            self._directory.mark_ready()
+        await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._turn:
+            self._turn.notify_all()
+
+    async def _bound_logs(self) -> None:
+        while True:
+            await asyncio.sleep(10)
+            self._log.cut()
+            self._access_log.cut()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        async with asyncio.timeout(5):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

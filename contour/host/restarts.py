@@ -1,0 +1,57 @@
+"""When an Envoy that died starts again, and what is told about its deaths. Pure: no clock.
+
+At once after a long life; after 0.1 s, doubling up to 10 s, while it lives less than ten seconds.
+"""
+
+import math
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LONG_LIFE = 10
+_SHORTEST_DELAY = 0.1
+_LONGEST_DELAY = 10.0
+_HOPELESS = 5
+
+
+@dataclass(slots=True)
+class Deaths:
+    """The deaths in a row, each after a short life."""
+
+    count: int = 0
+    has_lived: bool = False
+    _last: str = ""
+
+    def add(self, status: int, seconds: float, lines: Sequence[str]) -> None:
+        """Envoy ended with this status after so many seconds; these were its last lines."""
+        self.count = 1 if seconds >= _LONG_LIFE else self.count + 1
+        log = "".join(f"\n    {line}" for line in lines) or " nothing"
+        self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; it said last:{log}"
+
+    def forgive(self) -> None:
+        """Envoy serves: whatever killed it at its start is over."""
+        self.has_lived = True
+
+    @property
+    def delay(self) -> float:
+        """Seconds until the next start."""
+        return min(math.ldexp(_SHORTEST_DELAY, self.count - 1), _LONGEST_DELAY)
+
+    @property
+    def are_hopeless(self) -> bool:
+        """It has never served, and trying again has not helped."""
+        return self.count >= _HOPELESS and not self.has_lived
+
+    @property
+    def story(self) -> str:
+        """What to tell the user; empty if there were no deaths."""
+        if not self.count:
+            return ""
+        times = f" ({self.count} times in a row)" if self.count > 1 else ""
+        return f"{self._last}\n  It starts again in {self.delay:.1f} s{times}."
+
+
+def _manner(status: int) -> str:
+    if status >= 0:
+        return f"exited with status {status}"
+    return f"was killed by {signal.Signals(-status).name}"

@@ -1,0 +1,138 @@
+"""The state directory: where one run keeps its sockets, its files and its lock.
+
+The sockets in it control Envoy, so it is private: ours by owner and mode, and never a directory
+that holds other things. One run at a time. A path too long for the 107 bytes of a Unix socket
+address keeps its sockets in a short private directory that the link `sockets` names, so that those
+who connect find them the same way.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from contour.host import errors
+
+_LOCK = "contour.lock"
+_READY = "ready"
+_SOCKETS = "sockets"
+_LONGEST_ADDRESS = 107
+_LONGEST_NAME = 16
+
+
+def default_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a run that names no directory keeps its state, and where `contour status` looks."""
+    if (runtime := environment.get("XDG_RUNTIME_DIR")) and Path(runtime).is_dir():
+        return Path(runtime, "contour")
+    return Path(tempfile.gettempdir(), f"contour-{os.geteuid()}")
+
+
+def socket(directory: Path, name: str) -> Path:
+    """The address of a socket of the run whose state is in the directory."""
+    link = directory / _SOCKETS
+    return (link.readlink() if link.is_symlink() else directory) / name
+
+
+@dataclass(frozen=True, slots=True)
+class StateDirectory:
+    """A directory that this process holds."""
+
+    path: Path
+
+    def socket(self, name: str) -> Path:
+        """Where a socket of that name (at most 16 bytes) is to be made."""
+        return socket(self.path, name)
+
+    def write(self, name: str, text: str) -> Path:
+        """Writes a file that its owner alone may read; readers see the old or the new text."""
+        path = self.path / name
+        fresh = path.with_name(f".{name}.new")
+        with open(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+            file.write(text)
+        fresh.replace(path)
+        return path
+
+    def mark_ready(self) -> None:
+        """Envoy serves the first complete configuration: says so to those who wait for it."""
+        self.write(_READY, "")
+
+    def unmark_ready(self) -> None:
+        """Envoy does not serve any more."""
+        (self.path / _READY).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Iterator[StateDirectory]:
+    """Holds the directory, making it if it is not there.
+
+    Raises RefusedError for one that is not ours, OccupiedError for one that another run holds.
+    """
+    path = path.absolute()
+    _make(path)
+    _check(path)
+    with _locked(path):
+        _clear(path)
+        _place_sockets(path)
+        try:
+            yield StateDirectory(path)
+        finally:
+            _clear(path)
+
+
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise _refused(path, error.strerror or str(error)) from error
+
+
+def _check(path: Path) -> None:
+    if path.is_symlink():
+        raise _refused(path, "it is a symbolic link; name the directory itself")
+    if path.stat().st_uid != os.geteuid():
+        raise _refused(path, "it belongs to another user")
+    found = set(os.listdir(path))
+    if found and _LOCK not in found:
+        raise _refused(path, f"it holds other things, such as {min(found)!r}; name an empty one")
+    path.chmod(0o700)
+
+
+def _refused(path: Path, why: str) -> errors.RefusedError:
+    return errors.RefusedError(f"cannot keep state in {path} (--state-dir): {why}")
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
+    with open(os.open(path / _LOCK, flags, 0o600), "r+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise errors.OccupiedError(
+                f"{path} is in use by process {lock.read().strip() or '?'}: "
+                "stop that one or name another directory with --state-dir"
+            ) from None
+        lock.truncate()
+        lock.write(f"{os.getpid()}\n")
+        lock.flush()
+        yield
+
+
+def _clear(path: Path) -> None:
+    """Removes what says that a run is there: one that was killed could not do so itself."""
+    for stale in (path / _READY, *path.glob("*.sock")):
+        stale.unlink(missing_ok=True)
+    link = path / _SOCKETS
+    if link.is_symlink():
+        shutil.rmtree(link.readlink(), ignore_errors=True)
+        link.unlink()
+
+
+def _place_sockets(path: Path) -> None:
+    if len(os.fsencode(path)) + 1 + _LONGEST_NAME > _LONGEST_ADDRESS:
+        (path / _SOCKETS).symlink_to(tempfile.mkdtemp(prefix="contour-"))
