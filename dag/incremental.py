@@ -132,6 +132,11 @@ class Engine:
             if memo.answer is not None:
                 yield key, memo.answer
 
+    def row(self, table: Table[K, V], key: K) -> V | None:
+        """A row as it was last written, from outside; None where there is none."""
+        value: V | None = self._rows.get(table, {}).get(key)
+        return value
+
     def rows(self, table: Table[K, V]) -> Sequence[tuple[K, V]]:
         """Every row of a table, for listings and tests; no rule may iterate a table."""
         return tuple(self._rows.get(table, {}).items())

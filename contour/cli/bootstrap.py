@@ -1,0 +1,70 @@
+"""`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
+
+from pathlib import PurePath
+
+import click
+
+from contour import bootstrap as bootstraps
+from dag.listeners import DEFAULT_FLEET
+
+
+@click.command()
+@click.argument("path", type=click.File("w"), default="-")
+@click.option("--xds-address", default="127.0.0.1", show_default=True)
+@click.option("--xds-port", type=click.IntRange(1, 65535), default=8001, show_default=True)
+@click.option("--xds-socket", help="A Unix socket instead of an address and a port.")
+@click.option("--node", default="envoy", show_default=True, help="Unique within the fleet.")
+@click.option("--fleet", default=DEFAULT_FLEET, show_default=True)
+@click.option("--admin-address", default="/admin/admin.sock", show_default=True)
+@click.option("--envoy-cafile", help="The authority of the control plane's certificate.")
+@click.option("--envoy-cert-file", help="Envoy's certificate.")
+@click.option("--envoy-key-file", help="Envoy's private key.")
+@click.option("--resources-dir", help="Where the files of the certificates' SDS are kept.")
+@click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
+def bootstrap(
+    path: click.utils.LazyFile,
+    xds_address: str,
+    xds_port: int,
+    xds_socket: str | None,
+    node: str,
+    fleet: str,
+    admin_address: str,
+    envoy_cafile: str | None,
+    envoy_cert_file: str | None,
+    envoy_key_file: str | None,
+    resources_dir: str | None,
+    overload_max_heap: int,
+) -> None:
+    """Writes Envoy's bootstrap to PATH, or to standard output."""
+    files = (envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir)
+    if any(files) and not all(files):
+        raise click.UsageError(
+            "--envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir go together"
+        )
+    settings = bootstraps.Settings(
+        node=node,
+        fleet=fleet,
+        control_plane=(
+            bootstraps.Pipe(PurePath(xds_socket))
+            if xds_socket
+            else bootstraps.SocketAddress(xds_address, xds_port)
+        ),
+        credentials=_credentials(*files),
+        admin=PurePath(admin_address),
+        heap_bytes=overload_max_heap or None,
+    )
+    path.write(bootstraps.text(settings) + "\n")
+
+
+def _credentials(
+    authority: str | None, certificate: str | None, key: str | None, secrets: str | None
+) -> bootstraps.Credentials | None:
+    if not (authority and certificate and key and secrets):
+        return None
+    return bootstraps.Credentials(
+        certificate=PurePath(certificate),
+        key=PurePath(key),
+        authority=PurePath(authority),
+        server_name="contour",
+        secrets=PurePath(secrets),
+    )

@@ -1,0 +1,64 @@
+"""`contour run`: serves manifests on this machine with a real Envoy."""
+
+import asyncio
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from contour import files, host
+from contour import run as running
+from contour.host import ports, state
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
+@click.option("--bind", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--map-port",
+    "port_map",
+    multiple=True,
+    metavar="EXTERNAL=LOCAL",
+    help="The local port for a port that users see. Default: the port itself, plus 8000 below 1024.",
+)
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path), help="Where sockets and logs are kept."
+)
+@click.option("--controller-name", help="Serve the GatewayClasses of this controller.")
+@click.option("--concurrency", type=click.IntRange(1), help="Envoy's threads. Default: one a core.")
+@click.option(
+    "--drain-time", type=click.FloatRange(0), default=30, show_default=True, help="Seconds."
+)
+@click.option("--verbose", is_flag=True, help="Log what happens, not only what is wrong.")
+def run(
+    paths: tuple[Path, ...],
+    bind: str,
+    port_map: tuple[str, ...],
+    state_dir: Path | None,
+    controller_name: str | None,
+    concurrency: int | None,
+    drain_time: float,
+    verbose: bool,
+) -> None:
+    """Serves the manifests in PATH… on this machine, and follows their changes.
+
+    Runs until it is told to stop (Ctrl-C or SIGTERM), then lets requests finish. The file `ready` in
+    the state directory exists while Envoy serves a complete configuration.
+    """
+    level = logging.DEBUG if verbose else logging.INFO
+    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        options = running.Options(
+            paths=paths,
+            address=bind,
+            port_map=tuple(sorted(ports.mapping(port_map).items())),
+            controller_name=controller_name,
+            envoy=host.Options(concurrency=concurrency, drain_seconds=drain_time),
+        )
+        with state.claimed(state_dir or state.default_path()) as directory:
+            asyncio.run(running.run(directory, options))
+    except* (host.Error, files.UnreadableInput) as errors:
+        for error in errors.exceptions:
+            click.echo(f"contour: {error}", err=True)
+        sys.exit(2)

@@ -1,0 +1,74 @@
+"""`contour status`: every object, its conditions and why; of manifests, or of a running instance."""
+
+import asyncio
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from contour import files, inspection, offline
+from contour.cli import output
+from contour.host import state
+from contour.serve import Controller
+
+_STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
+
+
+@click.command()
+@click.option(
+    "-f", "--filename", "paths", multiple=True, metavar="PATH", help="Manifests, offline."
+)
+@click.option("--state-dir", type=click.Path(path_type=Path), help="That of the running instance.")
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table"
+)
+@click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
+def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict: bool) -> None:
+    """Shows how every object fares, and why: of the running `contour run`, or of manifests."""
+    rows = _offline(paths) if paths else _running(state_dir or state.default_path())
+    if format_ == "table":
+        _print(rows)
+    else:
+        output.document(rows, format_)
+    if strict and any(it["state"] == "error" for it in rows):
+        sys.exit(1)
+
+
+def _running(directory: Path) -> list[dict[str, Any]]:
+    try:
+        rows: list[dict[str, Any]] = asyncio.run(
+            inspection.page(state.socket(directory, inspection.SOCKET), "status")
+        )
+    except OSError:
+        click.echo(
+            f"contour: no instance runs with the state directory {directory}; "
+            "name another with --state-dir, or manifests with -f",
+            err=True,
+        )
+        sys.exit(2)
+    return rows
+
+
+def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
+    controller = Controller(offline.Fleets().publish)
+    try:
+        controller.take(files.Manifests([Path(it) for it in paths]).read())
+    except files.UnreadableInput as error:
+        click.echo(f"contour: {error}", err=True)
+        sys.exit(2)
+    return [asdict(it) | {"subject": it.subject._asdict()} for it in controller.board.rows()]
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    table = Table("Kind", "Object", "Status", "Why", box=None, pad_edge=False)
+    for row in rows:
+        subject = row["subject"]
+        name = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
+        judged = Text(row["summary"] or row["state"], style=_STYLES[row["state"]])
+        table.add_row(Text(subject["kind"]), Text(name), judged, Text("\n".join(row["reasons"])))
+    Console(soft_wrap=not sys.stdout.isatty()).print(table)

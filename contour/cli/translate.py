@@ -1,0 +1,122 @@
+"""`contour translate`: manifests in; xDS, statuses or the graph out. Offline.
+
+What it prints is what a running instance would send: the same controller, with collections in
+place of Envoys. Scripts rely on this interface; it changes only by addition.
+"""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from contour import files, offline
+from contour.cli import output
+from contour.serve import Controller
+from crds.meta import ObjectRef
+from dag import hosts, listeners, tables
+
+To = Literal["xds", "status", "dag", "fleets"]
+
+
+@click.command()
+@click.option("-f", "--filename", "paths", multiple=True, required=True, metavar="PATH")
+@click.option(
+    "--to", type=click.Choice(["xds", "status", "dag", "fleets"]), default="xds", show_default=True
+)
+@click.option("-o", "--output", "format_", type=click.Choice(["json", "yaml"]), default="yaml")
+@click.option("--fleet", default=listeners.DEFAULT_FLEET, show_default=True)
+@click.option("--controller-name", help="Serve the GatewayClasses of this controller.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
+def translate(
+    paths: tuple[str, ...],
+    to: To,
+    format_: output.Format,
+    fleet: str,
+    controller_name: str | None,
+    strict: bool,
+) -> None:
+    """Shows what manifests become, without serving anything.
+
+    PATH is a file, a folder (recursive), or - for standard input. Complaints about documents go to
+    standard error, each with its file, line and field.
+    """
+    fleets = offline.Fleets()
+    controller = Controller(fleets.publish)
+    if controller_name is not None:
+        controller.name(controller_name)
+    broken = _take(controller, paths)
+    _print(controller, fleets, to, format_, fleet)
+    if broken:
+        sys.exit(2)
+    if strict and any(it.state == "error" for it in controller.board.rows()):
+        sys.exit(1)
+
+
+def _take(controller: Controller, paths: tuple[str, ...]) -> bool:
+    """Reads the manifests; whether any document cannot be read at all."""
+    try:
+        batch = files.Manifests([Path(it) for it in paths]).read()
+    except files.UnreadableInput as error:
+        click.echo(f"contour: {error}", err=True)
+        sys.exit(2)
+    broken = False
+    for subject, complaints in batch.complaints.items():
+        for complaint in complaints:
+            click.echo(f"{complaint.severity}: {complaint}", err=True)
+            unread = complaint.severity == "error" and not isinstance(subject, ObjectRef)
+            broken = broken or unread
+    controller.take(batch)
+    return broken
+
+
+def _print(
+    controller: Controller, fleets: offline.Fleets, to: To, format_: output.Format, fleet: str
+) -> None:
+    match to:
+        case "xds":
+            output.document(fleets.shown(fleet), format_)
+        case "status":
+            shown = controller.board.objects(_generations(controller))
+            output.stream(list(shown), format_)
+        case "fleets":
+            output.document(sorted(fleets.by_name), format_)
+        case "dag":
+            output.document(_graph(controller), format_)
+
+
+def _generations(controller: Controller) -> dict[ObjectRef, int]:
+    return {
+        ObjectRef(kind, *key): found.metadata.generation
+        for kind, table in tables.BY_KIND.items()
+        for key, found in controller.engine.rows(table)
+    }
+
+
+def _graph(controller: Controller) -> dict[str, Any]:
+    answers = controller.engine.answers
+    return {
+        "listeners": [_plain(it) for _, it in sorted(answers(listeners.listener))],
+        "hosts": [
+            {"fleet": key.fleet, "listener": key.listener, **_plain(found)}
+            for key, found in sorted(answers(hosts.virtual_host))
+        ],
+        "secure_hosts": [
+            {"fleet": key.fleet, "listener": key.listener, "host": key.host, **_plain(found)}
+            for key, found in sorted(answers(hosts.secure_host))
+        ],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A node as plain data; each kind of path and action says which it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        found = {it.name: _plain(getattr(value, it.name)) for it in dataclasses.fields(value)}
+        shown = {name: it for name, it in found.items() if it not in (None, "", [], {})}
+        return {"kind": type(value).__name__, **shown}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(it) for name, it in value._asdict().items()}
+    if isinstance(value, tuple | list):
+        return [_plain(it) for it in value]
+    return value

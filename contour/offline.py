@@ -1,0 +1,73 @@
+"""Manifests in, everything the controller would do out: for `contour translate`, without a server.
+
+The same controller as online; only the fleets are plain collections here. Acceptance by Envoy is
+assumed. Private keys never leave: they are replaced before anything is shown.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from contour.envoy import messages
+from contour.xds import resources
+
+SECTIONS = {
+    "listeners": resources.LISTENER,
+    "routes": resources.ROUTE,
+    "clusters": resources.CLUSTER,
+    "endpoints": resources.ENDPOINTS,
+    "secrets": resources.SECRET,
+    "scoped_routes": resources.SCOPE,
+}
+"""The sections of the output, and the xDS type of each."""
+
+REDACTED = "[redacted]"
+
+
+@dataclass(slots=True)
+class Fleets:
+    """The resources of every fleet, as they would be served."""
+
+    by_name: defaultdict[str, dict[resources.Name, resources.Resource]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+
+    def publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
+        """Takes the changed parts of a fleet."""
+        held = self.by_name[fleet]
+        for name, part, value in changes:
+            resource = held.setdefault(name, resources.Resource(name))
+            resource.put(part, value)
+            if not resource.parts:
+                del held[name]
+
+    def shown(self, fleet: str) -> dict[str, list[dict[str, Any]]]:
+        """The protobuf JSON mapping of a fleet's resources, by section, sorted by name."""
+        held = self.by_name.get(fleet, {})
+        return {
+            section: [
+                _shown(resource)
+                for name, resource in sorted(held.items())
+                if name.type_url == type_url
+            ]
+            for section, type_url in SECTIONS.items()
+        }
+
+
+def _shown(resource: resources.Resource) -> dict[str, Any]:
+    message = messages.TYPES[resource.name.type_url]()
+    message.ParseFromString(resource.body())
+    if resource.name.type_url == resources.SECRET:
+        _redact(message)
+    shown: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return shown
+
+
+def _redact(secret: Message) -> None:
+    certificate = getattr(secret, "tls_certificate")  # noqa: B009 — no stubs for its type
+    if certificate.HasField("private_key"):
+        certificate.private_key.inline_string = REDACTED

@@ -1,0 +1,131 @@
+"""`contour run`: one machine, no cluster. Manifests in files, an Envoy as a child process.
+
+The order is what makes it safe: everything is read and settled before the xDS socket opens, the
+socket is open before Envoy starts, and `ready` appears only once Envoy serves all of it.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from contour import bootstrap, files, host, inspection
+from contour.host import ports as host_ports
+from contour.host import state
+from contour.serve import Controller
+from contour.xds.server import Server
+from dag import listeners
+from dag.ports import HostPorts
+
+log = logging.getLogger(__name__)
+
+XDS_SOCKET = "xds.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    paths: Sequence[Path]
+    address: str = "127.0.0.1"
+    port_map: tuple[tuple[int, int], ...] = ()
+    controller_name: str | None = None
+    envoy: host.Options = host.Options()
+
+
+async def run(directory: state.StateDirectory, options: Options) -> None:
+    """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
+    stopped = _stop_signals()
+    socket = directory.socket(XDS_SOCKET)
+    server = Server((f"unix:{socket}",))
+    controller = Controller(lambda fleet, changes: server.fleet(fleet).publish(changes))
+    controller.bind(HostPorts(options.address, options.port_map))
+    if options.controller_name is not None:
+        controller.name(options.controller_name)
+    manifests = files.Manifests(options.paths)
+    _take(controller, manifests.read())
+    _require_free_ports(controller, options.address)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_serving(server))
+        pages = {"status": lambda: [_row(it) for it in controller.board.rows()]}
+        await stack.enter_async_context(
+            inspection.served(directory.socket(inspection.SOCKET), pages)
+        )
+        envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
+        await stack.enter_async_context(envoy)
+        await _first(stopped, _follow(controller, manifests), _announce(envoy, controller))
+
+
+def _bootstrap(directory: state.StateDirectory) -> str:
+    return bootstrap.text(
+        bootstrap.Settings(
+            node="envoy",
+            fleet=listeners.DEFAULT_FLEET,
+            control_plane=bootstrap.Pipe(directory.socket(XDS_SOCKET)),
+            admin=directory.socket(host.ADMIN),
+        )
+    )
+
+
+async def _follow(controller: Controller, manifests: files.Manifests) -> None:
+    async for batch in manifests.changes():
+        _take(controller, batch)
+
+
+def _take(controller: Controller, batch: files.Batch) -> None:
+    for complaints in batch.complaints.values():
+        for complaint in complaints:
+            log.log(_LEVELS[complaint.severity], "%s", complaint)
+    controller.take(batch)
+
+
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
+
+
+async def _announce(envoy: host.Envoy, controller: Controller) -> None:
+    await envoy.live()
+    envoy.mark_ready()
+    for listener in controller.listeners():
+        log.info(
+            "serving %s port %d on %s:%d",
+            *(listener.protocol, listener.port, listener.address, listener.bind_port),
+        )
+    await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def _serving(server: Server) -> AsyncIterator[None]:
+    await server.start()
+    try:
+        yield
+    finally:
+        await server.stop()
+
+
+def _require_free_ports(controller: Controller, address: str) -> None:
+    host_ports.require_free(address, {it.port: it.bind_port for it in controller.listeners()})
+
+
+def _row(row: Any) -> dict[str, Any]:
+    return asdict(row) | {"subject": row.subject._asdict()}
+
+
+def _stop_signals() -> asyncio.Event:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped
+
+
+async def _first(stopped: asyncio.Event, *activities: Any) -> None:
+    """Runs the activities until we are told to stop, or one of them fails."""
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(it) for it in activities]
+        await stopped.wait()
+        for task in running:
+            task.cancel()

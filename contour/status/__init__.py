@@ -1,0 +1,1 @@
+"""What users are told: statuses as Kubernetes knows them, and as a table for people."""

@@ -1,0 +1,153 @@
+"""The board: what every object is told right now, and how that reads in one line.
+
+`contour status` shows it as a table, `contour translate --to status` as a stream of objects. It
+is fed with changes, so it never walks the world; a listing sorts what there is.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from contour.status import rendering
+from crds.kinds import KINDS, Kind
+from crds.meta import ObjectRef
+from dag import statuses
+
+State = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object: how it fares, and why."""
+
+    subject: ObjectRef
+    state: State
+    summary: str
+    reasons: tuple[str, ...] = ()
+
+
+class Remark(NamedTuple):
+    """What was said of the newest version of an object before any rule saw it."""
+
+    severity: Literal["error", "warning"]  # an error: the version was not taken
+    message: str
+
+
+@dataclass(slots=True)
+class Board:
+    """The newest status of every object, and the remarks on it."""
+
+    statuses: dict[ObjectRef, statuses.Status] = field(default_factory=dict)
+    remarks: dict[ObjectRef, dict[str, tuple[Remark, ...]]] = field(default_factory=dict)
+
+    def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
+        """Notes what an object is told, or that it is gone."""
+        if found is None:
+            self.statuses.pop(subject, None)
+        else:
+            self.statuses[subject] = found
+
+    def remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
+        """Replaces what one source remarks on an object."""
+        if remarks:
+            self.remarks.setdefault(subject, {})[source] = remarks
+        elif subject in self.remarks:
+            self.remarks[subject].pop(source, None)
+            if not self.remarks[subject]:
+                del self.remarks[subject]
+
+    def rows(self) -> Iterator[Row]:
+        """One row for each object with a status or a remark, sorted."""
+        for subject in sorted(self.statuses.keys() | self.remarks.keys()):
+            yield self._row(subject)
+
+    def objects(self, generations: dict[ObjectRef, int]) -> Iterator[dict[str, Any]]:
+        """Every object that gets a status, as a Kubernetes object without its specification."""
+        for subject, found in sorted(self.statuses.items()):
+            shown: dict[str, Any] = {
+                "apiVersion": _api_version(subject.kind),
+                "kind": subject.kind,
+                "metadata": _metadata(subject),
+                "status": rendering.status(found, generations.get(subject, 0)),
+            }
+            if isinstance(found, statuses.IngressStatus) and found.problems:
+                shown["problems"] = [_line(it) for it in found.problems]
+            yield shown
+
+    def _row(self, subject: ObjectRef) -> Row:
+        found = self.statuses.get(subject)
+        remarks = [it for of in self.remarks.get(subject, {}).values() for it in of]
+        state, summary, reasons = _judged(found)
+        said = tuple(it.message for it in remarks)
+        if any(it.severity == "error" for it in remarks):
+            return Row(subject, "error", "newest version refused", (*said, *reasons))
+        if remarks and state == "ok":
+            state = "warning"
+        return Row(subject, state, summary, (*said, *reasons))
+
+
+def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]:
+    match found:
+        case None:
+            return "ok", "", ()
+        case statuses.ContourStatus():
+            state: State = "error" if found.errors or found.current_status != "valid" else "ok"
+            if state == "ok" and found.warnings:
+                state = "warning"
+            lines = tuple(_line(it) for it in (*found.errors, *found.warnings))
+            if found.current_status == "orphaned":
+                lines = (found.valid.message, *lines)
+            return state, found.current_status, lines
+        case statuses.IngressStatus():
+            lines = tuple(_line(it) for it in found.problems)
+            return ("error", "has problems", lines) if lines else ("ok", "valid", ())
+        case statuses.GatewayClassStatus():
+            return _by_conditions(found.conditions)
+        case statuses.GatewayStatus():
+            own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
+            return _by_conditions(found.conditions, own)
+        case statuses.RouteStatus():
+            parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
+            if not found.parents:
+                return "warning", "no parent of ours", ()
+            return _by_conditions((), parents)
+
+
+def _by_conditions(
+    own: tuple[statuses.Condition, ...],
+    parts: Iterable[tuple[str, tuple[statuses.Condition, ...]]] = (),
+) -> tuple[State, str, tuple[str, ...]]:
+    all_of_them = [("", own), *parts]
+    bad = tuple(
+        f"{where}{it.type}={it.status} {it.reason}: {it.message}"
+        for where, conditions in all_of_them
+        for it in conditions
+        if _is_bad(it)
+    )
+    good = [it.type for _, conditions in all_of_them for it in conditions if not _is_bad(it)]
+    summary = ", ".join(dict.fromkeys(good)) or "none"
+    return ("error", "see reasons", bad) if bad else ("ok", summary, ())
+
+
+_BAD_IF_TRUE = frozenset(
+    {"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode"}
+)
+
+
+def _is_bad(condition: statuses.Condition) -> bool:
+    return condition.status != ("False" if condition.type in _BAD_IF_TRUE else "True")
+
+
+def _line(found: statuses.SubCondition) -> str:
+    return f"{found.type}/{found.reason}: {found.message}"
+
+
+def _metadata(subject: ObjectRef) -> dict[str, str]:
+    return {"name": subject.name} | ({"namespace": subject.namespace} if subject.namespace else {})
+
+
+def _api_version(kind: str) -> str:
+    return _KINDS[kind].api_version
+
+
+_KINDS: dict[str, Kind] = {found.kind: found for found in KINDS.values()}

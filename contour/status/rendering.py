@@ -1,0 +1,100 @@
+"""Statuses as Kubernetes stores them: the `status` field of an object.
+
+The rules answer values without times (`dag.statuses`); here they get the field names of each
+kind's schema. `observedGeneration` is the generation that the rules saw. `lastTransitionTime`
+belongs to the writer, who alone knows the condition that stands in the cluster.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from dag import statuses
+
+
+def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
+    """The `status` field for an object of this generation (0: unknown, so left out)."""
+    match found:
+        case statuses.ContourStatus():
+            return _contour(found, generation)
+        case statuses.IngressStatus():
+            return {"loadBalancer": {}}
+        case statuses.GatewayClassStatus():
+            return {
+                "conditions": _conditions(found.conditions, generation),
+                "supportedFeatures": [{"name": name} for name in found.supported_features],
+            }
+        case statuses.GatewayStatus():
+            return {
+                "conditions": _conditions(found.conditions, generation),
+                "listeners": [_listener(it, generation) for it in found.listeners],
+            }
+        case statuses.RouteStatus():
+            return {"parents": [_parent(it, generation) for it in found.parents]}
+
+
+def _contour(found: statuses.ContourStatus, generation: int) -> dict[str, Any]:
+    condition = _condition(found.valid, generation)
+    if found.errors:
+        condition["errors"] = [_sub_condition(it) for it in found.errors]
+    if found.warnings:
+        condition["warnings"] = [_sub_condition(it) for it in found.warnings]
+    return {
+        "currentStatus": found.current_status,
+        "description": found.valid.message,
+        "conditions": [condition],
+    }
+
+
+def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "supportedKinds": [{"group": it.group, "kind": it.kind} for it in found.supported_kinds],
+        "attachedRoutes": found.attached_routes,
+        "conditions": _conditions(found.conditions, generation),
+    }
+
+
+def _parent(found: statuses.ParentStatus, generation: int) -> dict[str, Any]:
+    parent = found.parent
+    named = {
+        "group": parent.group,
+        "kind": parent.kind,
+        "namespace": parent.namespace,
+        "name": parent.name,
+        "sectionName": parent.section_name,
+        "port": parent.port,
+    }
+    return {
+        "parentRef": {field: value for field, value in named.items() if value},
+        "controllerName": found.controller_name,
+        "conditions": _conditions(found.conditions, generation),
+    }
+
+
+def _conditions(found: Iterable[statuses.Condition], generation: int) -> list[dict[str, Any]]:
+    return [_condition(it, generation) for it in found]
+
+
+def _condition(found: statuses.Condition, generation: int) -> dict[str, Any]:
+    condition: dict[str, Any] = {
+        "type": found.type,
+        "status": found.status,
+        "reason": found.reason,
+        "message": found.message,
+    }
+    if generation:
+        condition["observedGeneration"] = generation
+    return condition
+
+
+MAX_MESSAGE = 32760
+"""Characters; longer messages are cut, as upstream does."""
+
+
+def _sub_condition(found: statuses.SubCondition) -> dict[str, Any]:
+    return {
+        "type": found.type,
+        "status": "True",
+        "reason": found.reason,
+        "message": found.message[:MAX_MESSAGE],
+    }
