@@ -44,6 +44,7 @@ class Envoy:
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
         self.gates = Gates(fleet.store, fleet.patience.warming)
         self._departures = Departures()
+        self._vanished: list[Leaver] = []
         self._number = 0
         self._alarms: list[tuple[float, int, Alarm]] = []
 
@@ -140,16 +141,21 @@ class Envoy:
         type_url, name = resource.name
         left = to.leaving.pop(name, None)
         if left is not None:
-            # It never went, so it just stays, with what is different about it.
-            before = _difference(left, resource)
-            if before.parts:
-                self._change(to, Edit(resource, before.parts), now)
+            self._regain(to, left, resource, now)
             return
         if type_url == CLUSTER:
             self.gates.close(resource.name)
         else:
             self._open(resource.name, now)
         self.offer(to, resource, subscription.absent(), now)
+
+    def _regain(self, to: Subscription, left: Resource, resource: Resource, now: float) -> None:
+        """What was to leave and never went just stays, with what is different about it."""
+        before = _difference(left, resource)
+        if not left.parts:
+            self.offer(to, resource, subscription.unknown(), now)
+        elif before.parts:
+            self._change(to, Edit(resource, before.parts), now)
 
     def _change(self, to: Subscription, edit: Edit, now: float) -> None:
         name = edit.name.name
@@ -178,19 +184,31 @@ class Envoy:
 
     def _lose(self, to: Subscription, resource: Resource, leavers: list[Leaver]) -> None:
         type_url, name = resource.name
+        to.leaving[name] = resource
         was_unsent = to.is_unsent(name)
         to.overrides.pop(name, None)
         self.gates.remove(resource.name)
         if was_unsent:
-            # Who asked for it by name is still owed an answer.
+            del to.leaving[name]
             to.dirty.pop(name, None)
-            if name in to.names:
+            if name in to.names:  # whoever asked for it by name is still owed an answer
                 to.mark(name, subscription.absent())
         elif type_url in {resources.LISTENER, resources.SCOPE}:
+            del to.leaving[name]
             to.mark(name, Before(dict(resource.parts), is_whole=True))
         else:
-            to.leaving[name] = resource
             leavers.append((to, name))
+
+    def lose_later(self, leaver: Leaver, now: float) -> None:
+        """What vanished before this stream began leaves after everything else was asked for."""
+        if not self._vanished:
+            self._at(now + self.fleet.patience.warming, self._lose_vanished)
+        self._vanished.append(leaver)
+
+    def _lose_vanished(self, now: float) -> None:
+        leavers, self._vanished = self._vanished, []
+        self._await_users(leavers)
+        self._depart(now)
 
     def _await_users(self, leavers: list[Leaver]) -> None:
         """What clusters use waits for clusters, too, whose acknowledgement may take its time."""
@@ -313,4 +331,5 @@ def _dismiss(barrier: Barrier, _: float) -> None:
     for to, name in barrier.leavers:
         left = to.leaving.pop(name, None)
         if left is not None:
-            to.mark(name, Before(dict(left.parts), is_whole=True))
+            is_known = bool(left.parts)
+            to.mark(name, Before(dict(left.parts), is_whole=is_known, is_unknown=not is_known))

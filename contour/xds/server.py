@@ -8,21 +8,29 @@ publication, so that no Envoy is ever told less than it has.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 from grpc import aio
 
-from contour.xds import delta
+from contour.xds import delta, resources, sotw
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.stream import Dialect, Node, Stream, Violation
 
 log = logging.getLogger(__name__)
 
-_AGGREGATED = "envoy.service.discovery.v3.AggregatedDiscoveryService"
+_SERVICES = {
+    "discovery.v3.AggregatedDiscoveryService": ("AggregatedResources", ""),
+    "cluster.v3.ClusterDiscoveryService": ("Clusters", resources.CLUSTER),
+    "endpoint.v3.EndpointDiscoveryService": ("Endpoints", resources.ENDPOINTS),
+    "secret.v3.SecretDiscoveryService": ("Secrets", resources.SECRET),
+    "listener.v3.ListenerDiscoveryService": ("Listeners", resources.LISTENER),
+    "route.v3.RouteDiscoveryService": ("Routes", resources.ROUTE),
+    "route.v3.ScopedRoutesDiscoveryService": ("ScopedRoutes", resources.SCOPE),
+}
 _OPTIONS = (
     ("grpc.max_receive_message_length", 32 << 20),
     ("grpc.max_send_message_length", -1),
@@ -59,10 +67,7 @@ class Server:
     async def start(self) -> None:
         """Opens the port. Everything that is known must have been published."""
         server = aio.server(options=_OPTIONS)
-        methods = {"DeltaAggregatedResources": self._method(delta)}
-        server.add_generic_rpc_handlers(
-            (grpc.method_handlers_generic_handler(_AGGREGATED, methods),)
-        )
+        server.add_generic_rpc_handlers(tuple(self._services()))
         for address in self.addresses:
             server.add_insecure_port(address)
         await server.start()
@@ -71,6 +76,15 @@ class Server:
     async def stop(self, grace: float | None = None) -> None:
         if self._grpc is not None:
             await self._grpc.stop(grace)
+
+    def _services(self) -> Iterator[Any]:
+        """Streams of all types and of one; every other method answers UNIMPLEMENTED."""
+        for service, (noun, type_url) in _SERVICES.items():
+            methods = {
+                f"Delta{noun}": self._method(delta, type_url),
+                f"Stream{noun}": self._method(sotw, type_url),
+            }
+            yield grpc.method_handlers_generic_handler(f"envoy.service.{service}", methods)
 
     def _method(self, dialect: Dialect, type_url: str = "") -> Any:
         async def serve(

@@ -9,7 +9,7 @@ answers nothing holds up itself alone.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from contour.xds import resources
 from contour.xds.envoy import Envoy
@@ -33,21 +33,18 @@ class Node:
     id: str
     cluster: str
 
-
-@dataclass(slots=True)
-class Asked:
-    """What the two dialects' requests have in common."""
-
-    node: Node | None
-    type_url: str
-    nonce: str
-    refusal: str  # why the response of that nonce was refused; empty if it was not
+    @staticmethod
+    def of(request: Any) -> "Node | None":
+        """The node of a discovery request; a stream's later requests may leave it out."""
+        return Node(request.node.id, request.node.cluster) if request.HasField("node") else None
 
 
 class Dialect(Protocol):
     """How requests are read and responses are written: `delta` and `sotw`."""
 
     def receive(self, stream: "Stream", request: bytes, now: float) -> None: ...
+
+    def sendable(self, to: Subscription) -> list[str]: ...
 
     def response(self, to: Subscription, names: list[str]) -> tuple[bytes, str]: ...
 
@@ -80,7 +77,7 @@ class Stream:
         self.envoy.tick(now)
         for type_url in (*resources.ORDER, *self.subscriptions):
             to = self.subscriptions.get(type_url)
-            names = _sendable(to) if to else []
+            names = self._dialect.sendable(to) if to and _is_free(to) else []
             if to and names:
                 message, nonce = self._dialect.response(to, names)
                 self.envoy.sent(to, to.launch(names, nonce), now)
@@ -130,23 +127,30 @@ class Stream:
         self.envoy.subscriptions[type_url].append(made)
         return made, True
 
-    def land(self, by: Subscription, flight: Flight, now: float) -> None:
-        """A response was accepted."""
+    def answer(self, by: Subscription, flight: Flight, refusal: str | None, now: float) -> None:
+        """A response was accepted, or refused with these words."""
         by.flights.remove(flight)
-        by.envoy.acknowledged(by, flight, now)
+        if refusal is None:
+            by.envoy.acknowledged(by, flight, now)
         self._wake()
+
+    def answer_all(self, by: Subscription, refusal: str | None, now: float) -> None:
+        """The newest response was answered, and with it all that it repeats."""
+        while len(by.flights) > 1:
+            _fold(by)
+        for flight in list(by.flights):
+            self.answer(by, flight, refusal, now)
 
     def limit(self, by: Subscription) -> None:
         if len(by.names) > MOST_NAMES:
             raise Violation(f"more than {MOST_NAMES} subscriptions")
 
 
-def _sendable(to: Subscription) -> list[str]:
-    if not to.dirty or (to.flights and to.type_url != CLUSTER):
-        return []
+def _is_free(to: Subscription) -> bool:
+    """Whether a response of this type may go out."""
     while len(to.flights) > MOST_FLIGHTS:
         _fold(to)
-    return to.sendable()
+    return bool(to.dirty) and (not to.flights or to.type_url == CLUSTER)
 
 
 def _fold(to: Subscription) -> None:

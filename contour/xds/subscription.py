@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from contour.xds import resources, wire
 from contour.xds.resources import Name, Part, Parts, Resource
 
 if TYPE_CHECKING:
@@ -50,6 +51,13 @@ def unknown() -> Before:
 def same() -> Before:
     """For what is sent again although it did not change."""
     return Before({})
+
+
+def empty_endpoints(name: str) -> Resource:
+    """A ClusterLoadAssignment without endpoints: Envoy would go on using what is merely removed."""
+    resource = Resource(Name(resources.ENDPOINTS, name))
+    resource.put("", resources.part(wire.field(1, name.encode())))
+    return resource
 
 
 @dataclass(slots=True)
@@ -128,7 +136,7 @@ class Subscription:
         """Whether nothing of the resource has ever gone out."""
         waiting = self.dirty.get(name)
         if waiting is None:
-            return self.is_absent(name)
+            return name in self.overrides and self.is_absent(name)
         in_flight = any(name in it.before for it in self.flights)
         return waiting.is_whole and not waiting.parts and not in_flight
 

@@ -1,0 +1,112 @@
+"""The state-of-the-world dialect of xDS: `DiscoveryRequest` and `DiscoveryResponse`.
+
+Rules of the xDS protocol, "State of the World": every request lists all names; an empty list is a
+wildcard only if it is the first of a type that knows one, later it means nothing at all; a
+request with an old nonce is ignored, for the client will send another one. Responses for
+clusters, listeners and scopes list everything, absence is removal; those of the other types list
+what differs.
+"""
+
+from hashlib import blake2b
+
+from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest  # type: ignore[attr-defined]
+from google.protobuf.message import DecodeError
+
+from contour.xds import interest, subscription, wire
+from contour.xds.resources import ENDPOINTS, WHOLE, Resource
+from contour.xds.stream import Node, Stream, Violation
+from contour.xds.subscription import Subscription
+
+
+def receive(stream: Stream, request: bytes, now: float) -> None:
+    """Takes in one request."""
+    try:
+        asked = DiscoveryRequest.FromString(request)
+    except DecodeError as error:
+        raise Violation("not a DiscoveryRequest") from error
+    stream.identify(Node.of(asked))
+    by, is_first = stream.subscription(asked.type_url)
+    names = set(asked.resource_names)
+    if is_first:
+        if by.type_url in WHOLE and not names:
+            names = {"*"}
+        if by.type_url in WHOLE:
+            # The first request is answered even if there is nothing to list.
+            by.mark("", subscription.same())
+    elif asked.response_nonce != by.last_nonce:
+        return
+    else:
+        refusal = asked.error_detail.message if asked.HasField("error_detail") else None
+        stream.answer_all(by, refusal, now)
+        if by.is_wildcard and not names:
+            return
+    _align(by, names, asked.version_info if is_first else "", now)
+    stream.limit(by)
+
+
+def sendable(to: Subscription) -> list[str]:
+    """The names that may go out now."""
+    if to.type_url in WHOLE and any("" in it and it[""].is_whole for it in to.overrides.values()):
+        # To leave out what is held back whole would remove it.
+        return []
+    return to.sendable()
+
+
+def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
+    """The encoded response that brings these names, and its nonce."""
+    is_whole = to.type_url in WHOLE
+    listed = sorted(_everything(to)) if is_whole else names
+    has_newest = not to.overrides and not to.leaving
+    if has_newest and to.is_wildcard == is_whole:
+        key = (response, None if is_whole else frozenset(names))
+        made, nonce = to.envoy.fleet.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
+        if nonce != to.last_nonce:
+            return made, nonce
+    nonce = to.envoy.fleet.nonce()
+    return _encoded(to, listed, nonce), nonce
+
+
+def _align(by: Subscription, names: set[str], version: str, now: float) -> None:
+    """Makes the subscription what the request says it is."""
+
+    def had(name: str) -> str | None:
+        if not version:
+            return None
+        resource = by.resource(name)
+        return resource.version() if resource and version == newest else ""
+
+    newest = _version(by, sorted(by.envoy.store.types[by.type_url])) if version else ""
+    if "*" in names:
+        interest.subscribe_to_all(by, had, (), now)
+    elif by.is_wildcard:
+        interest.unsubscribe_from_all(by)
+    for name in by.names - names:
+        interest.unsubscribe(by, name)
+    for name in names - by.names - {"*"}:
+        interest.subscribe(by, name, had, now)
+
+
+def _everything(to: Subscription) -> list[str]:
+    served = (*to.envoy.store.types[to.type_url], *to.leaving) if to.is_wildcard else to.names
+    return [it for it in dict.fromkeys(served) if not to.is_absent(it)]
+
+
+def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
+    found: list[bytes] = []
+    for name in names:
+        resource = to.resource(name)
+        if resource is None and to.type_url == ENDPOINTS:
+            resource = subscription.empty_endpoints(name)
+        if resource is not None and resource.parts:
+            found.append(resource.rendered(wire.sotw_resource, to.instead(name)))
+    return wire.sotw_response(to.type_url, found, _version(to, names), nonce)
+
+
+def _version(to: Subscription, names: list[str]) -> str:
+    """The content hash of all that a response lists."""
+    total = blake2b(digest_size=16)
+    for name in names:
+        resource: Resource | None = to.resource(name)
+        version = resource.version(to.instead(name)) if resource else ""
+        total.update(wire.field(1, name.encode()) + version.encode())
+    return total.hexdigest()
