@@ -9,7 +9,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Options:
     address: str = "127.0.0.1"
     port_map: tuple[tuple[int, int], ...] = ()
     controller_name: str | None = None
-    envoy: host.Options = host.Options()
+    envoy: host.Options = field(default_factory=host.Options)
 
 
 async def run(directory: state.StateDirectory, options: Options) -> None:

@@ -1,6 +1,6 @@
 """`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 import click
 
@@ -54,6 +54,9 @@ def bootstrap(
         heap_bytes=overload_max_heap or None,
     )
     path.write(bootstraps.text(settings) + "\n")
+    if settings.credentials is not None:
+        for name, text in bootstraps.secret_documents(settings.credentials).items():
+            Path(settings.credentials.secrets, name).write_text(text)
 
 
 def _credentials(

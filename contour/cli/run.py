@@ -20,7 +20,7 @@ from contour.host import ports, state
     "port_map",
     multiple=True,
     metavar="EXTERNAL=LOCAL",
-    help="The local port for a port that users see. Default: the port itself, plus 8000 below 1024.",
+    help="The local port for a port that users see. Default: the same; below 1024, plus 8000.",
 )
 @click.option(
     "--state-dir", type=click.Path(path_type=Path), help="Where sockets and logs are kept."
@@ -43,8 +43,8 @@ def run(
 ) -> None:
     """Serves the manifests in PATH… on this machine, and follows their changes.
 
-    Runs until it is told to stop (Ctrl-C or SIGTERM), then lets requests finish. The file `ready` in
-    the state directory exists while Envoy serves a complete configuration.
+    Runs until it is told to stop (Ctrl-C or SIGTERM), then lets requests finish. The file `ready`
+    in the state directory exists while Envoy serves a complete configuration.
     """
     level = logging.DEBUG if verbose else logging.INFO
     logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)

@@ -1,4 +1,4 @@
-"""`contour status`: every object, its conditions and why; of manifests, or of a running instance."""
+"""`contour status`: every object, how it fares and why; of a running instance or of manifests."""
 
 import asyncio
 import sys

@@ -1,0 +1,90 @@
+"""The house stays as it was drawn: arrows, sizes, names, and the folder that must not be a package."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("crds", "dag", "contour", "operator/contour_operator")
+FORBIDDEN_WORDS = (
+    "util", "helper", "common", "misc", "base", "manager", "processor", "handler", "context",
+)  # fmt: skip
+LONGEST_MODULE = 400
+LONGEST_FUNCTION = 50
+
+
+def modules() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted(Path(ROOT, package).rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_operator_is_not_a_package_and_never_shadows_the_standard_library() -> None:
+    assert not Path(ROOT, "operator", "__init__.py").exists()
+    program = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import operator; print(operator.__file__)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-S", "-I", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not found.stdout.startswith(str(ROOT))
+
+
+def test_the_arrows_hold() -> None:
+    found = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize("path", modules(), ids=_name)
+def test_a_module_says_what_it_is_for_and_stays_small(path: Path) -> None:
+    text = path.read_text()
+    assert ast.get_docstring(ast.parse(text)), "no module docstring"
+    assert len(text.splitlines()) <= LONGEST_MODULE
+    for word in FORBIDDEN_WORDS:
+        assert not re.search(rf"(^|_){word}s?(_|$)", path.stem), f"{word!r} names nothing"
+
+
+@pytest.mark.parametrize("path", modules(), ids=_name)
+def test_functions_stay_short(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+def test_every_test_package_is_a_package_all_the_way_down() -> None:
+    for folder in {path.parent for path in Path(ROOT, "tests").rglob("test_*.py")}:
+        for it in (folder, *folder.parents):
+            if it == ROOT:
+                break
+            assert Path(it, "__init__.py").exists(), f"{it} has no __init__.py"
+
+
+def test_every_invariant_names_a_test_that_exists() -> None:
+    text = Path(ROOT, "ARCHITECTURE.md").read_text()
+    invariants = re.findall(r"^\*\*I\d+\*\*.*?(?=^\*\*I\d+\*\*|^#|\Z)", text, re.M | re.S)
+    assert invariants
+    for invariant in invariants:
+        named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", invariant)
+        assert named, f"names no test: {invariant[:60]}"
+        for file, function in named:
+            source = Path(ROOT, file)
+            assert source.exists(), file
+            assert f"def {function}" in source.read_text(), f"{file}::{function}"
+
+
+def test_links_in_the_documents_resolve() -> None:
+    for document in [*ROOT.glob("*.md"), *Path(ROOT, "docs").rglob("*.md")]:
+        for link in re.findall(r"\]\((?!https?://|#)([^)#]+)", document.read_text()):
+            assert Path(document.parent, link).exists(), f"{document.name}: {link}"
