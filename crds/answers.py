@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from annotated_types import Interval
+from pydantic import Strict, StringConstraints
 
-from crds.fields import Flag, Int32, Port, Subdomain
+from crds.fields import Flag, Port, Subdomain, Uint32
 from crds.meta import model
 
 AbsolutePath = Annotated[str, StringConstraints(pattern=r"^\/.*$")]
@@ -33,7 +34,7 @@ class HTTPRequestRedirectPolicy:
 class HTTPDirectResponsePolicy:
     """An answer that is given at once."""
 
-    status_code: int = Field(ge=200, le=599, strict=True)
+    status_code: Annotated[int, Strict(), Interval(ge=200, le=599)]
     """Its status."""
     body: str = ""
     """Its body."""
@@ -43,7 +44,7 @@ class HTTPDirectResponsePolicy:
 class HTTPInternalRedirectPolicy:
     """Redirects of the backend that Envoy follows itself instead of handing them to the client."""
 
-    max_internal_redirects: Int32 | None = None
+    max_internal_redirects: Uint32 | None = None
     """How many in a row; Envoy's own limit is 1."""
     redirect_response_codes: tuple[RedirectCode, ...] = ()
     """The status codes to follow; 302 if empty."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from crds.fields import Flag, Int32, NonEmpty, Timeout
+from crds.fields import Flag, NonEmpty, PositiveUint32, Timeout
 from crds.meta import model
 from crds.rules import rule
 
@@ -38,7 +38,7 @@ class AuthorizationPolicy:
 class AuthorizationServerBufferSettings:
     """The part of the body that the service gets to see."""
 
-    max_request_bytes: Int32 = Field(default=1024, ge=1)
+    max_request_bytes: PositiveUint32 = 1024
     """How much of it."""
     allow_partial_message: Flag = False
     """Send what fits; otherwise a longer body is refused with status 413."""

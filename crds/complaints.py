@@ -17,6 +17,7 @@ Path = tuple[str | int, ...]
 
 UNKNOWN_FIELD = "unexpected_keyword_argument"
 """pydantic's name for a field that a dataclass does not have."""
+UNICODE = "must be valid Unicode text without NUL"
 
 
 class Complaint(NamedTuple):
@@ -80,7 +81,8 @@ _MESSAGES = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "string_type": "must be text",
-    "string_unicode": "must be valid Unicode text",
+    "string_unicode": UNICODE,
+    "invalid_key": "the names of fields must be text",
     "bytes_type": "must be text",
     "tuple_type": "must be a list",
     "dict_type": "must be an object",

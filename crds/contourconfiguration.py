@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.authorization import AuthorizationServer
-from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName, XDSServer
+from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
 from crds.fields import Flag, Uint32
 from crds.meta import ObjectMeta, model
@@ -140,7 +140,7 @@ class ContourConfigurationSpec:
     """Where Envoys get their configuration."""
     ingress: IngressSettings | None = None
     """Which Ingresses and HTTPProxies are served."""
-    debug: Annotated[Endpoint | None, Unserved()] = None
+    debug: Annotated[DebugEndpoint | None, Unserved()] = None
     """Where the debugging pages are."""
     health: Annotated[Endpoint | None, Unserved()] = None
     """Where health is told."""

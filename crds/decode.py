@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from crds import screening
-from crds.complaints import UNKNOWN_FIELD, Complaint, complaints
+from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints
 from crds.kinds import KINDS, Kind
 from crds.meta import NamespacedName, Raw
 
@@ -88,22 +88,20 @@ def _article(raw: object) -> str:
 def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     content = {it: value for it, value in raw.items() if it not in _NOT_IN_MODELS}
     seen = screening.screened(content)
-    if seen.is_too_large:
-        refusal = Complaint((), "the object is too large, or refers to itself")
-        return Decoded(kind, NamespacedName("", ""), None, (refusal,))
-    if seen.has_nulls:
+    if seen.has_nulls and not seen.is_too_large:
         content = screening.without_nulls(content)
     key = _placed(kind, content)
+    if seen.is_too_large:
+        return Decoded(kind, key, None, (_TOO_LARGE,))
     refusals = [*_misnamed(kind, content), *_mistaken_version(kind, version)]
     if seen.has_bad_text:
-        refusals += (
-            Complaint(it, "must be text without NUL") for it in screening.bad_texts(content)
-        )
+        refusals += (Complaint(it, UNICODE) for it in screening.bad_texts(content))
     obj, found = _validated(kind, content)
     told = tuple(dict.fromkeys((*refusals, *found)))
     return Decoded(kind, key, None if refusals else obj, told)
 
 
+_TOO_LARGE = Complaint((), "the object is too large, nested too deeply, or refers to itself")
 _NOT_IN_MODELS = frozenset({"apiVersion", "kind", "status"})
 
 

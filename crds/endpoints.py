@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from crds.fields import Flag, Integer, NonEmpty
+from crds.fields import Flag, NonEmpty, PortOrNone
 from crds.meta import model
 
 Address = Annotated[str, StringConstraints(min_length=1, max_length=253)]
@@ -26,7 +26,17 @@ class Endpoint:
 
     address: NonEmpty | None = None
     """The address."""
-    port: Integer | None = None
+    port: PortOrNone | None = None
+    """The port."""
+
+
+@model
+class DebugEndpoint:
+    """An address and a port to serve debugging pages at."""
+
+    address: str | None = None
+    """The address."""
+    port: PortOrNone | None = None
     """The port."""
 
 
@@ -48,7 +58,7 @@ class MetricsEndpoint:
 
     address: Address | None = None
     """The address."""
-    port: Integer | None = None
+    port: PortOrNone | None = None
     """The port."""
     tls: MetricsTLS | None = None
     """Serve them over TLS."""
@@ -74,7 +84,7 @@ class XDSServer:
 
     address: NonEmpty | None = None
     """The address."""
-    port: Integer | None = None
+    port: PortOrNone | None = None
     """The port."""
     tls: XDSServerTLS | None = None
     """How Envoys are served over TLS."""

@@ -8,14 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName
-from crds.fields import Flag, Int32, Integer, NonEmpty, Port, Uint32
+from crds.fields import Byte, Flag, NonEmpty, Port, PositiveUint32, Uint32
 from crds.meta import model
 from crds.unserved import Unserved
 from crds.workloads import NetworkPublishing, Workload
-
-AtLeastOne = Annotated[
-    int, Field(ge=1, le=2**32 - 1, strict=True, json_schema_extra={"format": "int64"})
-]
 
 
 @model
@@ -24,7 +20,7 @@ class EnvoyListener:
 
     address: NonEmpty | None = None
     """The address; 0.0.0.0 if absent."""
-    port: Integer | None = Field(default=None, ge=1, le=65535)
+    port: Port | None = None
     """The port; 8080 for HTTP and 8443 for HTTPS if absent."""
     access_log: Annotated[str | None, Unserved()] = None
     """The file of its access log; /dev/stdout if absent."""
@@ -84,9 +80,9 @@ class Compression:
 class SocketOptions:
     """Options of the listening sockets."""
 
-    tos: Int32 | None = Field(default=None, ge=0, le=255)
+    tos: Byte | None = None
     """The TOS field of IPv4."""
-    traffic_class: Int32 | None = Field(default=None, ge=0, le=255)
+    traffic_class: Byte | None = None
     """The traffic class field of IPv6."""
 
 
@@ -107,9 +103,9 @@ class ListenerSettings:
     """The Server header: overwrite (if absent), append_if_absent or pass_through."""
     connection_balancer: Annotated[str | None, Unserved()] = None
     """`exact` spreads connections evenly over the threads."""
-    max_requests_per_connection: Annotated[AtLeastOne | None, Unserved()] = None
+    max_requests_per_connection: Annotated[PositiveUint32 | None, Unserved()] = None
     """Close a connection after so many requests."""
-    per_connection_buffer_limit_bytes: Annotated[AtLeastOne | None, Unserved()] = Field(
+    per_connection_buffer_limit_bytes: Annotated[PositiveUint32 | None, Unserved()] = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
     """How much is kept in memory for a connection; a megabyte if absent."""
@@ -117,13 +113,13 @@ class ListenerSettings:
     """TLS with clients."""
     socket_options: Annotated[SocketOptions | None, Unserved()] = None
     """Options of the sockets."""
-    max_requests_per_io_cycle: Annotated[AtLeastOne | None, Unserved()] = None
+    max_requests_per_io_cycle: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many requests of one connection are taken at a time."""
-    http_max_concurrent_streams: Annotated[AtLeastOne | None, Unserved()] = None
+    http_max_concurrent_streams: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many requests an HTTP/2 client may have open."""
-    max_connections_per_listener: Annotated[AtLeastOne | None, Unserved()] = None
+    max_connections_per_listener: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many connections a listener may have."""
-    max_connections_to_accept_per_socket_event: Annotated[AtLeastOne | None, Unserved()] = None
+    max_connections_to_accept_per_socket_event: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many connections are taken at a time."""
     compression: Annotated[Compression | None, Unserved()] = None
     """How answers are compressed."""
@@ -168,9 +164,9 @@ class ClusterSettings:
 
     dns_lookup_family: str | None = None
     """The addresses of external names: auto (if absent), v4, v6 or all."""
-    max_requests_per_connection: Annotated[AtLeastOne | None, Unserved()] = None
+    max_requests_per_connection: Annotated[PositiveUint32 | None, Unserved()] = None
     """Close a connection after so many requests."""
-    per_connection_buffer_limit_bytes: Annotated[AtLeastOne | None, Unserved()] = Field(
+    per_connection_buffer_limit_bytes: Annotated[PositiveUint32 | None, Unserved()] = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
     """How much is kept in memory for a connection."""

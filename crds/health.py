@@ -1,8 +1,11 @@
 """Active health checks that an HTTPProxy asks for."""
 
-from pydantic import Field
+from typing import Annotated
 
-from crds.fields import Int32, Int64
+from annotated_types import Interval
+from pydantic import Strict
+
+from crds.fields import Int64, Uint32
 from crds.meta import model
 
 
@@ -10,9 +13,9 @@ from crds.meta import model
 class HTTPStatusRange:
     """Status codes from `start` up to, but not including, `end`."""
 
-    start: Int64 = Field(ge=100, le=599)
+    start: Annotated[int, Strict(), Interval(ge=100, le=599)]
     """The first one."""
-    end: Int64 = Field(ge=101, le=600)
+    end: Annotated[int, Strict(), Interval(ge=101, le=600)]
     """The one after the last."""
 
 
@@ -28,9 +31,9 @@ class HTTPHealthCheckPolicy:
     """Time between two checks; 0 means 10."""
     timeout_seconds: Int64 = 0
     """How long an answer may take; 0 means 2."""
-    unhealthy_threshold_count: Int64 = Field(default=0, ge=0)
+    unhealthy_threshold_count: Uint32 = 0
     """Failures in a row that take an endpoint out; 0 means 3."""
-    healthy_threshold_count: Int64 = Field(default=0, ge=0)
+    healthy_threshold_count: Uint32 = 0
     """Successes in a row that bring it back; 0 means 2."""
     expected_statuses: tuple[HTTPStatusRange, ...] = ()
     """Answers that count as success; 200 if empty."""
@@ -44,7 +47,7 @@ class TCPHealthCheckPolicy:
     """Time between two checks; 0 means 10."""
     timeout_seconds: Int64 = 0
     """How long a connection may take; 0 means 2."""
-    unhealthy_threshold_count: Int32 = 0
+    unhealthy_threshold_count: Uint32 = 0
     """Failures in a row that take an endpoint out; 0 means 3."""
-    healthy_threshold_count: Int32 = 0
+    healthy_threshold_count: Uint32 = 0
     """Successes in a row that bring it back; 0 means 2."""

@@ -6,8 +6,6 @@ the rules of the graph on the object's status.
 
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from crds.answers import (
     HTTPDirectResponsePolicy,
     HTTPInternalRedirectPolicy,
@@ -15,7 +13,7 @@ from crds.answers import (
 )
 from crds.authorization import AuthorizationPolicy
 from crds.conditions import MatchCondition
-from crds.fields import Flag, Int64, NonEmpty, Port
+from crds.fields import Flag, NonEmpty, Port, Uint32
 from crds.health import HTTPHealthCheckPolicy, TCPHealthCheckPolicy
 from crds.jwt import JWTVerificationPolicy
 from crds.meta import ObjectMeta, model
@@ -48,7 +46,7 @@ class Service:
         Literal["h2", "h2c", "tls"] | None, Unserved(guards=True, values=("h2", "tls"))
     ] = None
     """What the Service speaks: HTTP/2 over TLS, HTTP/2, TLS; HTTP/1.1 if absent."""
-    weight: Int64 = Field(default=0, ge=0)
+    weight: Uint32 = 0
     """Its share, relative to the sum; if none has a weight, all get the same."""
     validation: Annotated[UpstreamValidation | None, Unserved(guards=True)] = None
     """How its certificate is checked."""

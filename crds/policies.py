@@ -6,9 +6,10 @@ Redirects and answers that need no backend are in `answers.py`, what keeps reque
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from annotated_types import Interval
+from pydantic import Strict, StringConstraints
 
-from crds.fields import Duration, Flag, Int32, Int64, NonEmpty, Timeout
+from crds.fields import Duration, Flag, NonEmpty, Percent, Timeout, Uint32
 from crds.meta import model
 from crds.unserved import Unserved
 
@@ -48,13 +49,13 @@ class TimeoutPolicy:
 class RetryPolicy:
     """When and how often a failed request is tried again."""
 
-    count: Int64 = Field(default=1, ge=-1)
+    count: Annotated[int, Strict(), Interval(ge=-1, le=2**32 - 1)] = 1
     """How many more tries; 0 means 1, and -1 none."""
     per_try_timeout: Timeout | None = None
     """How long one try may take."""
     retry_on: tuple[RetryOn, ...] = ()
     """The failures to try again after; `5xx` if empty."""
-    retriable_status_codes: tuple[Int32, ...] = ()
+    retriable_status_codes: tuple[Uint32, ...] = ()
     """Status codes to try again after, with `retriable-status-codes`."""
 
 
@@ -200,5 +201,5 @@ class SlowStartPolicy:
         "1.0"
     )
     """How the share grows: 1.0 evenly, more than that faster at the end."""
-    min_weight_percent: Int32 = Field(default=10, ge=0, le=100)
+    min_weight_percent: Percent = 10
     """The share to start with, in percent of the endpoint's own."""

@@ -3,12 +3,13 @@
 For virtual hosts and routes of an HTTPProxy, and for the default in a ContourConfiguration.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from annotated_types import Interval
+from pydantic import Field, Strict
 
 from crds.conditions import HeaderMatchCondition
-from crds.fields import Flag, Int32, NonEmpty
+from crds.fields import Flag, NonEmpty, PositiveUint32, Uint32
 from crds.meta import model
 from crds.policies import HeaderValue
 
@@ -17,13 +18,13 @@ from crds.policies import HeaderValue
 class LocalRateLimitPolicy:
     """So many requests for each Envoy."""
 
-    requests: Int32 = Field(ge=1)
+    requests: PositiveUint32
     """How many in one unit of time."""
     unit: Literal["second", "minute", "hour"]
     """The unit of time."""
-    burst: Int32 = 0
+    burst: Uint32 = 0
     """How many more for a short while."""
-    response_status_code: Int32 | None = Field(default=None, ge=400, le=599)
+    response_status_code: Annotated[int, Strict(), Interval(ge=400, le=599)] | None = None
     """The status of the answer to the others; 429 if absent."""
     response_headers_to_add: tuple[HeaderValue, ...] = ()
     """Headers of that answer."""

@@ -5,12 +5,15 @@ few lines can unfold into millions of values.
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from crds.meta import Raw
 
 LIMIT = 1_000_000
 """Values of one object. The largest that etcd takes has about a quarter of it."""
+DEPTH = 100
+"""Levels of one object. The deepest of ours has about twenty."""
 
 
 class Screening(NamedTuple):
@@ -22,26 +25,31 @@ class Screening(NamedTuple):
 
 
 def screened(raw: Raw) -> Screening:
-    """What a walk over all values finds; it stops at the limit, so cycles end too."""
+    """What a walk over all values finds, level by level; it ends at the limits, in cycles too."""
     nulls = bad_text = False
-    seen = 0
-    waiting: list[Any] = [raw]
-    while waiting:
-        node = waiting.pop()
-        seen += len(node)
-        if seen > LIMIT:
-            return Screening(nulls, bad_text, is_too_large=True)
-        if type(node) is dict:
-            bad_text = bad_text or not all(map(_is_good_key, node))
-            node = node.values()
-        for value in node:
-            if type(value) is str:
-                bad_text = bad_text or not _is_good(value)
-            elif value is None:
-                nulls = True
-            elif isinstance(value, dict | list):
-                waiting.append(value)
+    seen, depth = 0, 0
+    level: list[Any] = [raw]
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for node in level:
+            seen += len(node)
+            if seen > LIMIT or depth > DEPTH:
+                return Screening(nulls, bad_text, is_too_large=True)
+            for value in _parts(node):
+                if type(value) is str:
+                    bad_text = bad_text or not _is_good(value)
+                elif value is None:
+                    nulls = True
+                elif isinstance(value, dict | list):
+                    below.append(value)
+        level = below
     return Screening(nulls, bad_text, is_too_large=False)
+
+
+def _parts(node: Any) -> Any:
+    """What a list or an object holds, the names of fields with their values."""
+    return chain.from_iterable(node.items()) if isinstance(node, dict) else node
 
 
 def without_nulls(raw: Any) -> Any:
@@ -59,17 +67,11 @@ def bad_texts(raw: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str 
         yield path
     elif isinstance(raw, dict):
         for key, value in raw.items():
-            if _is_good_key(key):
-                yield from bad_texts(value, (*path, str(key)))
-            else:
-                yield path
+            is_good = not isinstance(key, str) or _is_good(key)
+            yield from bad_texts(value, (*path, str(key))) if is_good else (path,)
     elif isinstance(raw, list):
         for index, value in enumerate(raw):
             yield from bad_texts(value, (*path, index))
-
-
-def _is_good_key(key: object) -> bool:
-    return not isinstance(key, str) or _is_good(key)
 
 
 def _is_good(text: str) -> bool:

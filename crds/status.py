@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from crds.fields import Int32, Int64
+from crds.fields import Int32, Natural64
 from crds.meta import model
 
 ConditionType = Annotated[
@@ -50,7 +50,7 @@ class DetailedCondition:
     """What it is about."""
     status: Truth
     """Whether it is so."""
-    observed_generation: Int64 | None = Field(default=None, ge=0)
+    observed_generation: Natural64 | None = None
     """The generation of the object that this was found on."""
     last_transition_time: AwareDatetime
     """When `status` changed."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from crds.fields import Int32, Int64
+from crds.fields import Int64, Natural32, Natural64
 from crds.meta import model
 
 Quantity = str
@@ -54,7 +54,7 @@ class Resources:
 class Contour:
     """How the control plane runs."""
 
-    replicas: Int32 = Field(default=2, ge=0)
+    replicas: Natural32 = 2
     """How many of it."""
     resources: Resources | None = None
     """What each asks for."""
@@ -74,7 +74,7 @@ class Workload:
 
     type: Literal["DaemonSet", "Deployment"] = "DaemonSet"
     """On each node, or so many."""
-    replicas: Int32 = Field(default=2, ge=0)
+    replicas: Natural32 = 2
     """How many, of a Deployment."""
     resources: Resources | None = None
     """What each asks for."""
@@ -84,11 +84,11 @@ class Workload:
     """Annotations of their pods."""
     log_level: Literal["trace", "debug", "info", "warn", "error", "critical", "off"] = "info"
     """How much they log."""
-    base_id: Int32 = Field(default=0, ge=0, validation_alias="baseID")
+    base_id: Natural32 = Field(default=0, validation_alias="baseID")
     """Tells Envoys on the same node apart."""
-    overload_max_heap_size: Int64 = Field(default=0, ge=0)
+    overload_max_heap_size: Natural64 = 0
     """Bytes of memory at which they begin to refuse work; 0 for no limit."""
-    overload_max_downstream_connections: Int64 = Field(default=0, ge=0)
+    overload_max_downstream_connections: Natural64 = 0
     """Connections of clients at which they refuse more; 0 for no limit."""
 
 

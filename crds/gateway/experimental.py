@@ -5,22 +5,22 @@ GEP-1731 and GEP-1619.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from annotated_types import Interval
+from pydantic import Field, Strict
 
-from crds.fields import Integer
+from crds.fields import Positive32
+from crds.gateway.durations import GatewayDuration
 from crds.meta import model
 from crds.rules import rule
-
-_Duration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")]
 
 
 @model
 class HTTPRouteRetry:
     """When a request is tried again."""
 
-    codes: tuple[Annotated[int, Field(ge=400, le=599, strict=True)], ...] = ()
-    attempts: Integer | None = Field(default=None, ge=1)
-    backoff: _Duration | None = None
+    codes: tuple[Annotated[int, Strict(), Interval(ge=400, le=599)], ...] = ()
+    attempts: Positive32 | None = None
+    backoff: GatewayDuration | None = None
     """The least time between two tries."""
 
 
@@ -41,7 +41,7 @@ class SessionPersistence:
     """Requests of one session go to one endpoint."""
 
     session_name: str | None = Field(default=None, max_length=128)
-    absolute_timeout: _Duration | None = None
+    absolute_timeout: GatewayDuration | None = None
     type: Literal["Cookie", "Header"] = "Cookie"
     cookie_config: CookieConfig | None = None
     _timeout = rule(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from crds.fields import Int32, Integer, Port, Subdomain
+from crds.fields import Natural32, Percent, Port, Positive32, Subdomain
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.matches import HeaderName, HeaderValue
 from crds.gateway.references import BackendObjectReference, LocalObjectReference
@@ -92,8 +92,8 @@ class HTTPURLRewriteFilter:
 class Fraction:
     """A share of requests."""
 
-    numerator: Int32 = Field(ge=0)
-    denominator: Int32 = Field(default=100, ge=1)
+    numerator: Natural32
+    denominator: Positive32 = 100
     _whole = rule(
         "numerator must be less than or equal to denominator",
         lambda it: it.numerator <= it.denominator,
@@ -105,7 +105,7 @@ class HTTPRequestMirrorFilter:
     """A copy of the requests, whose answers are thrown away."""
 
     backend_ref: BackendObjectReference
-    percent: Integer | None = Field(default=None, ge=0, le=100)
+    percent: Percent | None = None
     fraction: Fraction | None = None
     _share = rule(
         "Only one of percent or fraction may be specified in HTTPRequestMirrorFilter",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import Flag, Int32, Integer
+from crds.fields import Flag, Natural32, Positive32
 from crds.gateway.matches import HeaderName, Method
 from crds.gateway.references import BackendObjectReference
 from crds.meta import model
@@ -38,7 +38,7 @@ class HTTPCORSFilter:
     allow_methods: tuple[Method | Literal["*"], ...] = Field(default=(), max_length=9)
     allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
-    max_age: Int32 = Field(default=5, ge=1)
+    max_age: Positive32 = 5
     """Seconds for which the answer to a preflight request holds."""
     _stars = rule(
         "allowOrigins, allowMethods and allowHeaders cannot contain '*' alongside others",
@@ -75,7 +75,7 @@ class HTTPAuthConfig:
 class ForwardBodyConfig:
     """How much of the request's body is sent along."""
 
-    max_size: Integer | None = Field(default=None, ge=0)
+    max_size: Natural32 | None = None
 
 
 @model

@@ -7,9 +7,11 @@ experimental channel has in `experimental.py`.
 from collections import Counter
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from annotated_types import Interval
+from pydantic import Field, Strict
 
 from crds.fields import Hostname, Subdomain
+from crds.gateway.durations import GatewayDuration, milliseconds
 from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
 from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
 from crds.gateway.matches import HTTPRouteMatch
@@ -18,18 +20,22 @@ from crds.meta import ObjectMeta, model
 from crds.rules import rule
 from crds.unserved import Unserved
 
-GatewayDuration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")]
-"""GEP-2257: whole numbers of hours, minutes, seconds and milliseconds."""
-
 
 @model
 class HTTPBackendRef(BackendObjectReference):
     """A backend and its share of the requests."""
 
-    weight: int = Field(default=1, ge=0, le=1_000_000, strict=True)
+    weight: Annotated[int, Strict(), Interval(ge=0, le=1_000_000)] = 1
     """Relative to the sum of the rule's weights; 0 for none."""
     filters: Annotated[tuple[HTTPRouteFilter, ...], Unserved()] = Field(default=(), max_length=16)
     _filters = FILTERS_ARE_RIGHT
+
+
+def _try_fits_into_request(timeouts: Any) -> bool:
+    if timeouts.request is None or timeouts.backend_request is None:
+        return True
+    whole = milliseconds(timeouts.request)
+    return whole == 0 or milliseconds(timeouts.backend_request) <= whole
 
 
 @model
@@ -39,6 +45,9 @@ class HTTPRouteTimeouts:
     request: GatewayDuration | None = None
     backend_request: GatewayDuration | None = None
     """The limit of each try."""
+    _fits = rule(
+        "backendRequest timeout cannot be longer than request timeout", _try_fits_into_request
+    )
 
 
 def _redirects(filters: tuple[HTTPRouteFilter, ...]) -> bool:
