@@ -1,0 +1,25 @@
+"""Which HTTPProxies and Ingresses are for this controller: the ingress class that each names.
+
+Annotations win over the field. Where the configuration lists classes, only objects that name one
+of them are served; else those that name `contour`, and those that name none.
+"""
+
+from crds.meta import ObjectMeta
+from dag import settings
+from dag.view import View
+
+ANNOTATIONS = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
+DEFAULT = "contour"
+
+
+def class_name(metadata: ObjectMeta, field: str | None) -> str:
+    """The class that an object names; empty if it names none."""
+    for annotation in ANNOTATIONS:
+        if annotation in metadata.annotations:
+            return metadata.annotations[annotation]
+    return field or ""
+
+
+def is_served(view: View, name: str) -> bool:
+    """Whether objects of this class are served, as far as names tell."""
+    return name in (view.ask(settings.class_names, ()) or (DEFAULT, ""))

@@ -1,0 +1,1 @@
+"""The rules of HTTPProxy and TLSCertificateDelegation (projectcontour.io/v1)."""

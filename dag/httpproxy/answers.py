@@ -1,0 +1,43 @@
+"""What a route answers by itself: a redirect, or a response.
+
+Source: HTTPProxy reference, "HTTPRequestRedirectPolicy", "HTTPDirectResponsePolicy".
+"""
+
+from crds import answers as crd
+from dag import nodes
+from dag.problems import httpproxy as problems
+from dag.problems.httpproxy import Place, Refused
+
+MAX_BODY = 4096
+"""Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""
+
+
+def redirect(
+    place: Place, policy: crd.HTTPRequestRedirectPolicy, match: nodes.Match
+) -> nodes.Redirect:
+    """Where the client is sent."""
+    if policy.path is not None and policy.prefix is not None:
+        raise _not_valid(place, "path and prefix cannot both be set")
+    if policy.prefix is not None and not isinstance(match.path, nodes.Prefix):
+        raise _not_valid(place.at("prefix"), "replaces a prefix, but the route matches none")
+    return nodes.Redirect(
+        status=policy.status_code,
+        scheme=policy.scheme,
+        host=policy.hostname,
+        port=policy.port,
+        full_path=policy.path,
+        prefix=policy.prefix,
+    )
+
+
+def response(place: Place, policy: crd.HTTPDirectResponsePolicy) -> nodes.Respond:
+    """What the client is told."""
+    size = len(policy.body.encode())
+    if size > MAX_BODY:
+        text = f"has {size} bytes, more than {MAX_BODY}"
+        raise Refused(problems.route_not_valid(place.at("body"), "DirectResponsePolicy", text))
+    return nodes.Respond(policy.status_code, policy.body)
+
+
+def _not_valid(place: Place, text: str) -> Refused:
+    return Refused(problems.route_not_valid(place, "RequestRedirectPolicy", text))

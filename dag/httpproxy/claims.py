@@ -1,0 +1,16 @@
+"""What HTTPProxy wants for a host: the claim of the root that owns it."""
+
+from dag import nodes
+from dag.httpproxy.expansion import expansion
+from dag.httpproxy.owner import CLAIMS, owner
+from dag.view import View, query
+
+__all__ = ["CLAIMS", "claim"]
+
+
+@query
+def claim(view: View, fqdn: str) -> nodes.Claim | None:
+    """The routes and the TLS of a host; None where no HTTPProxy serves it."""
+    root = view.ask(owner, fqdn)
+    found = view.ask(expansion, root) if root is not None else None
+    return found.claim if found is not None else None

@@ -1,0 +1,101 @@
+"""The expansion of a root: everything that it and what it includes want for its host.
+
+Whether the root owns its host is told elsewhere (`owner`): one that lost is expanded too, so that
+its author and those whom it includes learn of every mistake. Of two routes that take the same
+requests the one written last serves, and an includer's own before what it includes, as in
+upstream Contour. Elsewhere: the walk (`includes`), and what plain HTTP and TLS get of the routes
+(`doors`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from crds.httpproxy import HTTPProxy
+from crds.meta import NamespacedName
+from dag import nodes, settings, tables
+from dag.httpproxy import doors, includes, owner, routes
+from dag.problems import Problem
+from dag.problems import httpproxy as problems
+from dag.problems.httpproxy import Place
+from dag.view import Index, View, query
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What became of a root."""
+
+    claim: nodes.Claim | None
+    problems: tuple[Problem, ...]
+    reached: tuple[NamespacedName, ...]
+
+
+@query
+def expansion(view: View, key: NamespacedName) -> Expansion | None:
+    """What a root wants for its host; None if it is no root, or not for this controller."""
+    root = view.read(tables.HTTPPROXIES, key)
+    if root is None or root.spec.virtualhost is None or not owner.is_ours(view, root):
+        return None
+    refusal = _refusal(view, root)
+    return Expansion(None, (refusal,), (key,)) if refusal else _expansion(view, root)
+
+
+def _refusal(view: View, root: HTTPProxy) -> Problem | None:
+    """Why a root is not expanded at all."""
+    place, spec = Place(root.metadata.key), root.spec
+    if not owner.fqdn(root):
+        return problems.fqdn_not_specified(place.at("virtualhost").at("fqdn"))
+    if not owner.is_allowed_in(view, place.proxy.namespace):
+        return problems.root_not_allowed(place, view.ask(settings.root_namespaces, ()))
+    if not (spec.routes or spec.includes or spec.tcpproxy):
+        return problems.nothing_defined(place)
+    if not includes.Walk(view).covers(root):
+        return problems.too_many_routes(place, includes.MAX_ROUTES)
+    return None
+
+
+def _expansion(view: View, root: HTTPProxy) -> Expansion:
+    walked = tuple(includes.walk(view, root))
+    written = [it for it in walked if isinstance(it, routes.Written)]
+    winners = {it.route.match: it for it in written}
+    wanted = tuple(doors.claim(view, root, winners.values()))
+    everything = (*wanted, *walked, *_losers(written, winners))
+    return Expansion(
+        next((it for it in wanted if isinstance(it, nodes.Claim)), None),
+        tuple(dict.fromkeys(it for it in everything if isinstance(it, Problem))),
+        tuple(dict.fromkeys(it.key for it in walked if isinstance(it, includes.Reached))),
+    )
+
+
+def _losers(
+    written: Iterable[routes.Written], winners: Mapping[nodes.Match, routes.Written]
+) -> Iterator[Problem]:
+    for it in written:
+        winner = winners[it.route.match]
+        if winner is not it and it.route.action is not includes.BROKEN:
+            yield problems.duplicate_route(it.place, winner.place)
+
+
+# What expansions say of each HTTPProxy, so that its status costs what is said of it and no more.
+
+REACHED = None
+"""Said of an HTTPProxy that some root reaches."""
+
+
+def _reports(
+    _: NamespacedName, found: Expansion
+) -> Iterator[tuple[NamespacedName, Problem | None]]:
+    yield from ((key, REACHED) for key in found.reached)
+    yield from ((it.subject.key, it) for it in found.problems)
+
+
+REPORTS: Index[NamespacedName, Problem | None] = Index("reports", expansion, _reports)
+
+
+def _root(key: NamespacedName, proxy: HTTPProxy) -> Iterator[tuple[NamespacedName, None]]:
+    if proxy.spec.virtualhost is not None:
+        yield key, None
+
+
+ROOTS: Index[NamespacedName, None] = Index("roots", tables.HTTPPROXIES, _root)
+
+INDEXES = (REPORTS, ROOTS)

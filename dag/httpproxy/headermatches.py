@@ -1,0 +1,93 @@
+"""Header conditions: each alone, and whether any request can meet all of them.
+
+`:method` given exactly becomes the method of the match, so that it counts as what it is where
+APIs are compared. Source: HTTPProxy reference, "HeaderMatchCondition".
+"""
+
+from collections.abc import Iterable
+
+from crds import conditions as crd
+from dag import headers, nodes, regexes
+from dag.httpproxy.clarity import NotClear
+from dag.nodes import HeaderMatch, ValueMatch
+
+
+def narrowed(
+    inherited: nodes.Match, conditions: Iterable[crd.HeaderMatchCondition]
+) -> tuple[str, tuple[HeaderMatch, ...]]:
+    """The method and the header matches of the inherited match and of all conditions."""
+    method, others = inherited.method, set(inherited.headers)
+    for match in map(_match, conditions):
+        if not _is_method(match):
+            others.add(match)
+        elif method in ("", match.value.value):
+            method = match.value.value
+        else:
+            raise NotClear("Header", f":method cannot be both {method} and {match.value.value}")
+    _check_harmony(others)
+    return method, tuple(sorted(others, key=_rank))
+
+
+def _match(condition: crd.HeaderMatchCondition) -> HeaderMatch:
+    name = condition.name.lower()
+    if refusal := headers.name_refusal(name):
+        raise NotClear("Header", f"{name!r} {refusal}")
+    written = [it for it in _operators(condition) if it[1]]
+    if len(written) != 1:
+        allowed = ", ".join(it[0] for it in _operators(condition))
+        raise NotClear("Header", f"header {name} needs exactly one of {allowed}")
+    field, text = written[0]
+    positive = field.removeprefix("not")
+    missing = condition.treat_missing_as_empty and field in {"notcontains", "notexact"}
+    value = _value(positive, text, condition.ignore_case)
+    return HeaderMatch(name, value, field != positive, missing)
+
+
+def _operators(it: crd.HeaderMatchCondition) -> tuple[tuple[str, str | bool], ...]:
+    return (
+        ("present", it.present),
+        ("notpresent", it.notpresent),
+        ("contains", it.contains),
+        ("notcontains", it.notcontains),
+        ("exact", it.exact),
+        ("notexact", it.notexact),
+        ("regex", it.regex),
+    )
+
+
+def _value(operator: str, text: str | bool, ignore_case: bool) -> ValueMatch:
+    match operator, text:
+        case "contains", str():
+            return ValueMatch("contains", text, ignore_case)
+        case "exact", str():
+            return ValueMatch("exact", text, ignore_case)
+        case "regex", str():
+            if refusal := regexes.refusal(text):
+                raise NotClear("Header", f"regex {text!r} {refusal}")
+            return ValueMatch("regex", text)
+        case _:
+            return ValueMatch("present")
+
+
+def _is_method(it: HeaderMatch) -> bool:
+    is_exact = it.value.operator == "exact" and not it.value.ignore_case
+    return it.name == ":method" and is_exact and not it.inverted
+
+
+def _check_harmony(matches: set[HeaderMatch]) -> None:
+    """Refuses conditions on one header that no value meets: the clear cases, in linear time."""
+    wanted = [it for it in matches if not it.inverted]
+    denied = {(it.name, it.value) for it in matches if it.inverted}
+    exact: dict[str, str] = {}
+    for it in sorted(wanted, key=_rank):
+        if (it.name, ValueMatch("present")) in denied or (it.name, it.value) in denied:
+            raise NotClear("Header", f"no request meets all conditions on header {it.name}")
+        if it.value.operator == "exact":
+            folded = it.value.value.lower()
+            if exact.setdefault(it.name, folded) != folded:
+                raise NotClear("Header", f"header {it.name} cannot have two exact values")
+
+
+def _rank(it: HeaderMatch) -> tuple[str, str, str, bool, bool, bool]:
+    operator, text, ignores_case = it.value.operator, it.value.value, it.value.ignore_case
+    return it.name, operator, text, ignores_case, it.inverted, it.missing_as_empty

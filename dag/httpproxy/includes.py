@@ -1,0 +1,135 @@
+"""Includes: all routes at and below an HTTPProxy, each narrowed by the conditions that lead to it.
+
+An include that leads nowhere answers 502 on its conditions, and nothing if it has none, so that
+the includer's own routes stay. The trail from the root is the cycle check. What a root may expand
+to is bounded, and an HTTPProxy is expanded whole or not at all: what is cut answers 502, and
+never falls through to a wider route. Source: Contour documentation, "HTTPProxy Inclusion".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crds import httpproxy as crd
+from crds.conditions import MatchCondition
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.httpproxy import conditions, owner, routes
+from dag.httpproxy.clarity import NotClear
+from dag.problems import Problem
+from dag.problems import httpproxy as problems
+from dag.problems.httpproxy import Place, Refused
+from dag.view import View
+
+MAX_DEPTH = 100
+MAX_ROUTES = 20_000
+"""Per root; as many includes may be followed."""
+
+Trail = tuple[crd.HTTPProxy, ...]  # from the root down to the HTTPProxy being expanded
+
+BROKEN = nodes.Respond(502)
+"""What an include that leads nowhere answers."""
+
+
+class Reached(NamedTuple):
+    """An HTTPProxy that is part of the expansion."""
+
+    key: NamespacedName
+
+
+Item = Reached | routes.Written | Problem
+
+
+@dataclass(slots=True)
+class Walk:
+    """One expansion: what it sees, and how much more it may expand."""
+
+    view: View
+    routes: int = MAX_ROUTES
+    includes: int = MAX_ROUTES
+
+    def covers(self, proxy: crd.HTTPProxy) -> bool:
+        """Takes what an HTTPProxy costs, if there is enough left."""
+        routes, includes = len(proxy.spec.routes), len(proxy.spec.includes)
+        if routes > self.routes or includes > self.includes:
+            return False
+        self.routes -= routes
+        self.includes -= includes
+        return True
+
+
+def walk(view: View, root: crd.HTTPProxy) -> Iterator[Item]:
+    """All routes at and below a root."""
+    steps = Walk(view)
+    if steps.covers(root):
+        yield from expand(steps, (root,), nodes.Match())
+
+
+def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
+    """All routes at and below the end of the trail, which the walk covers."""
+    proxy = trail[-1]
+    place = Place(proxy.metadata.key)
+    yield Reached(proxy.metadata.key)
+    first: dict[nodes.Match, int] = {}
+    for index in range(len(proxy.spec.includes)):
+        yield from _include(walk, trail, index, inherited, first)
+    for index, route in enumerate(proxy.spec.routes):
+        yield from routes.written(walk.view, place.at("routes", index), route, inherited)
+
+
+def _include(
+    walk: Walk, trail: Trail, index: int, inherited: nodes.Match, first: dict[nodes.Match, int]
+) -> Iterator[Item]:
+    include = trail[-1].spec.includes[index]
+    place = Place(trail[-1].metadata.key).at("includes", index)
+    try:
+        match = _narrowed(place, include, inherited)
+        if not _is_open(include) and first.setdefault(match, index) != index:
+            raise Refused(problems.duplicate_include(place, first[match]))
+    except Refused as refused:
+        yield refused.problem
+        return
+    try:
+        child = _child(walk, place, trail, include)
+    except Refused as refused:
+        yield refused.problem
+        if not _is_open(include):
+            yield routes.Written(nodes.Route(match, BROKEN, routes.origin(place)), place)
+        return
+    yield from expand(walk, (*trail, child), match)
+
+
+def _narrowed(place: Place, include: crd.Include, inherited: nodes.Match) -> nodes.Match:
+    try:
+        if not conditions.is_by_prefix(include.conditions):
+            raise NotClear("Path", "an include narrows by prefix, not by exact or regex")
+        return conditions.narrowed(inherited, include.conditions)
+    except NotClear as why:
+        problem = problems.conditions_not_valid(place, "IncludeError", why.subject, why.text)
+        raise Refused(problem) from None
+
+
+def _is_open(include: crd.Include) -> bool:
+    """Whether the include takes every request that the includer itself is given."""
+    return all(it in (MatchCondition(), _EVERY_PATH) for it in include.conditions)
+
+
+_EVERY_PATH = MatchCondition(prefix="/")
+
+
+def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.HTTPProxy:
+    target = NamespacedName(include.namespace or place.proxy.namespace, include.name)
+    above = [it.metadata.key for it in trail]
+    if target in above:
+        ring = (*above[above.index(target) :], target)
+        raise Refused(problems.include_creates_cycle(place, ring))
+    if len(trail) > MAX_DEPTH:
+        raise Refused(problems.include_too_deep(place, MAX_DEPTH))
+    child = walk.view.read(tables.HTTPPROXIES, target)
+    if child is None or not owner.is_ours(walk.view, child):
+        raise Refused(problems.include_not_found(place, target))
+    if child.spec.virtualhost is not None:
+        raise Refused(problems.root_includes_root(place, target))
+    if not walk.covers(child):
+        raise Refused(problems.too_many_routes(place, MAX_ROUTES))
+    return child

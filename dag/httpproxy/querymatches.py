@@ -1,0 +1,57 @@
+"""Query parameter conditions: each alone, and whether any request can meet all of them.
+
+Source: HTTPProxy reference, "QueryParameterMatchCondition".
+"""
+
+from collections.abc import Iterable
+
+from crds import conditions as crd
+from dag import regexes
+from dag.httpproxy.clarity import NotClear
+from dag.nodes import QueryMatch, ValueMatch
+
+
+def narrowed(
+    inherited: Iterable[QueryMatch], conditions: Iterable[crd.QueryParameterMatchCondition]
+) -> tuple[QueryMatch, ...]:
+    """The inherited matches and all conditions."""
+    matches = sorted({*inherited, *map(_match, conditions)}, key=_rank)
+    exact: dict[str, str] = {}
+    for it in matches:
+        if it.value.operator == "exact":
+            folded = it.value.value.lower()
+            if exact.setdefault(it.name, folded) != folded:
+                raise NotClear("QueryParameter", f"{it.name} cannot have two exact values")
+    return tuple(matches)
+
+
+def _match(condition: crd.QueryParameterMatchCondition) -> QueryMatch:
+    if not condition.name:
+        raise NotClear("QueryParameter", "a query parameter needs a name")
+    written = [it for it in _values(condition) if it.value or it == _PRESENT]
+    if len(written) != 1:
+        text = (
+            f"{condition.name} needs exactly one of exact, prefix, suffix, regex, contains, present"
+        )
+        raise NotClear("QueryParameter", text)
+    if condition.regex and (refusal := regexes.refusal(condition.regex)):
+        raise NotClear("QueryParameter", f"regex {condition.regex!r} {refusal}")
+    return QueryMatch(condition.name, written[0])
+
+
+_PRESENT = ValueMatch("present")
+
+
+def _values(it: crd.QueryParameterMatchCondition) -> tuple[ValueMatch, ...]:
+    texts = (
+        ValueMatch("exact", it.exact, it.ignore_case),
+        ValueMatch("prefix", it.prefix, it.ignore_case),
+        ValueMatch("suffix", it.suffix, it.ignore_case),
+        ValueMatch("contains", it.contains, it.ignore_case),
+        ValueMatch("regex", it.regex),
+    )
+    return (*texts, _PRESENT) if it.present else texts
+
+
+def _rank(it: QueryMatch) -> tuple[str, str, str, bool]:
+    return it.name, it.value.operator, it.value.value, it.value.ignore_case

@@ -1,0 +1,73 @@
+"""One route of an HTTPProxy: what its requests look like and what happens to them.
+
+A route that cannot be served is dropped alone, with an error; one that is guarded by a field that
+is not served yet answers 503, because ignoring the guard would open it. Rules below this one
+return their node and yield the problems found on the way. Source: HTTPProxy reference, "Route".
+Elsewhere: the conditions it inherits (`includes`), plain HTTP of TLS hosts (`expansion`).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crds import httpproxy as crd
+from crds.meta import ObjectRef
+from crds.unserved import unserved
+from dag import nodes
+from dag.httpproxy import answers, conditions, forwarding, headerpolicies
+from dag.httpproxy.clarity import NotClear
+from dag.problems import Problem
+from dag.problems import httpproxy as problems
+from dag.problems.httpproxy import Findings, Place, Refused
+from dag.view import View
+
+GUARDED = nodes.Respond(503)
+"""What is answered where a guard is not served yet."""
+
+
+class Written(NamedTuple):
+    """A route, where it was written, and whether plain HTTP may use it on a TLS host."""
+
+    route: nodes.Route
+    place: Place
+    permits_plain: bool = False
+
+
+def written(
+    view: View, place: Place, route: crd.Route, inherited: nodes.Match
+) -> Iterator[Written | Problem]:
+    """The route, unless something in it cannot be served."""
+    try:
+        match = conditions.narrowed(inherited, route.conditions)
+        node = yield from _node(view, place, route, match)
+        yield Written(node, place, route.permit_insecure)
+    except NotClear as why:
+        yield problems.conditions_not_valid(place, "RouteError", why.subject, why.text)
+    except Refused as refused:
+        yield refused.problem
+
+
+def origin(place: Place) -> ObjectRef:
+    """The HTTPProxy that a place is in."""
+    return ObjectRef(problems.KIND, *place.proxy)
+
+
+def _node(view: View, place: Place, route: crd.Route, match: nodes.Match) -> Findings[nodes.Route]:
+    if any(it.guards for it in unserved(route)):
+        return nodes.Route(match, GUARDED, origin(place))
+    action = yield from _action(view, place, route, match)
+    requests = yield from headerpolicies.of_requests(place, route.request_headers_policy)
+    responses = yield from headerpolicies.of_responses(place, route.response_headers_policy)
+    return nodes.Route(match, action, origin(place), requests, responses)
+
+
+def _action(
+    view: View, place: Place, route: crd.Route, match: nodes.Match
+) -> Findings[nodes.Action]:
+    redirect, response = route.request_redirect_policy, route.direct_response_policy
+    if [bool(route.services), redirect is not None, response is not None].count(True) != 1:
+        raise Refused(problems.action_count_not_valid(place))
+    if redirect is not None:
+        return answers.redirect(place.at("requestRedirectPolicy"), redirect, match)
+    if response is not None:
+        return answers.response(place.at("directResponsePolicy"), response)
+    return (yield from forwarding.forward(view, place, route, match))

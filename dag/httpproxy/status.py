@@ -1,0 +1,62 @@
+"""What the author of an HTTPProxy or a TLSCertificateDelegation is told.
+
+`Valid` is true exactly when no error names the object. A child's status reads what all expansions
+say of it, each thing once however many roots include it. Source: HTTPProxy reference,
+"HTTPProxyStatus", "DetailedCondition".
+"""
+
+from collections.abc import Iterator
+
+from crds.httpproxy import HTTPProxy
+from crds.meta import NamespacedName
+from crds.unserved import unserved
+from dag import tables
+from dag.httpproxy import expansion, owner
+from dag.httpproxy.valid import contour_status
+from dag.problems import Problem, delegation
+from dag.problems import httpproxy as problems
+from dag.problems.httpproxy import Place
+from dag.statuses import ContourStatus
+from dag.view import View, query
+
+
+@query
+def status(view: View, key: NamespacedName) -> ContourStatus | None:
+    """The status of an HTTPProxy; None if it is not for this controller."""
+    proxy = view.read(tables.HTTPPROXIES, key)
+    if proxy is None or not owner.is_ours(view, proxy):
+        return None
+    reports = view.bucket(expansion.REPORTS, key)
+    found = {it for it in reports if it is not None} | set(_own_problems(view, proxy))
+    if expansion.REACHED not in reports:
+        found.add(problems.orphaned(key))
+    return contour_status(problems.KIND, found)
+
+
+@query
+def delegation_status(view: View, key: NamespacedName) -> ContourStatus | None:
+    """The status of a TLSCertificateDelegation, which is never wrong as a whole."""
+    found = view.read(tables.DELEGATIONS, key)
+    if found is None:
+        return None
+    return contour_status(
+        "TLSCertificateDelegation",
+        {
+            delegation.star_among_names(key, index)
+            for index, it in enumerate(found.spec.delegations)
+            if "*" in it.target_namespaces and it.target_namespaces != ("*",)
+        },
+    )
+
+
+def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
+    """What is told of an HTTPProxy whoever reaches it."""
+    place = Place(proxy.metadata.key, "")
+    for field in unserved(proxy):
+        at = place._replace(path=field.path)
+        yield problems.unsupported_guard(at) if field.guards else problems.ignored_field(at)
+    fqdn = owner.fqdn(proxy)
+    winner = view.ask(owner.owner, fqdn) if fqdn else None
+    if winner not in (None, proxy.metadata.key):
+        at = place._replace(path="spec.virtualhost.fqdn")
+        yield problems.duplicate_vhost(at, fqdn, winner)

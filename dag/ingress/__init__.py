@@ -1,0 +1,1 @@
+"""The rules of Ingress and IngressClass (networking.k8s.io/v1)."""

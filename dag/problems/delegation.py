@@ -1,0 +1,14 @@
+"""Everything that the author of a TLSCertificateDelegation can be told."""
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+
+
+def star_among_names(delegation: NamespacedName, index: int) -> Problem:
+    """`*` counts only alone; a hasty edit must not delegate to everybody."""
+    message = (
+        f"spec.delegations[{index}].targetNamespaces: `*` stands for every namespace only where it "
+        "is the single entry; here it has no effect"
+    )
+    subject = ObjectRef("TLSCertificateDelegation", *delegation)
+    return Problem(subject, "SpecError", "IgnoredField", message, "warning")

@@ -1,0 +1,210 @@
+"""Everything that the author of an HTTPProxy can be told, with upstream's types and reasons.
+
+One constructor per thing. `Place` says where in which object; `Refused` ends the rule of the part
+that cannot be served, and only of that part.
+"""
+
+from collections.abc import Generator, Iterable
+from typing import NamedTuple, TypeVar
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+
+T = TypeVar("T")
+
+KIND = "HTTPProxy"
+
+Findings = Generator[Problem, None, T]
+"""How a rule answers: the problems that it yields, and then the node that it returns."""
+
+
+class Place(NamedTuple):
+    """A field of an HTTPProxy."""
+
+    proxy: NamespacedName
+    path: str = "spec"
+
+    def at(self, step: str, index: int | None = None) -> "Place":
+        """A field below this one, or an item of it."""
+        item = "" if index is None else f"[{index}]"
+        return Place(self.proxy, f"{self.path}.{step}{item}")
+
+    def error(self, type_: str, reason: str, text: str) -> Problem:
+        """Something in this field cannot be served."""
+        return Problem(_ref(self.proxy), type_, reason, f"{self.path}: {text}")
+
+    def warning(self, type_: str, reason: str, text: str) -> Problem:
+        """Something in this field is not as its author may think."""
+        return Problem(_ref(self.proxy), type_, reason, f"{self.path}: {text}", "warning")
+
+
+class Refused(Exception):  # noqa: N818 (a decision, not a failure)
+    """The part that a rule was about cannot be served."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def _ref(proxy: NamespacedName) -> ObjectRef:
+    return ObjectRef(KIND, *proxy)
+
+
+# The object as a whole.
+
+
+def orphaned(proxy: NamespacedName) -> Problem:
+    """No root reaches it; the message is what upstream's users look for."""
+    message = "this HTTPProxy is not part of a delegation chain from a root HTTPProxy"
+    return Problem(_ref(proxy), "Orphaned", "Orphaned", message)
+
+
+def nothing_defined(place: Place) -> Problem:
+    """A root without routes, includes and tcpproxy."""
+    return place.error(
+        "SpecError", "NothingDefined", "needs at least one of routes, includes and tcpproxy"
+    )
+
+
+def ignored_field(place: Place, why: str = "is not served yet and has no effect") -> Problem:
+    """A field that changes nothing."""
+    return place.warning("SpecError", "IgnoredField", why)
+
+
+def unsupported_guard(place: Place) -> Problem:
+    """A field that guards something and is not served: what it guards is closed."""
+    return place.error(
+        "SpecError", "UnsupportedField", "is not served yet; what it protects is answered with 503"
+    )
+
+
+def too_many_routes(place: Place, limit: int) -> Problem:
+    """An expansion that was stopped."""
+    return place.error(
+        "IncludeError", "TooManyRoutes", f"the host has more than {limit} routes with this one's"
+    )
+
+
+# The virtual host.
+
+
+def fqdn_not_specified(place: Place) -> Problem:
+    """A root without a name that can be served."""
+    return place.error(
+        "VirtualHostError", "FQDNNotSpecified", "must be a DNS name of 1 to 253 characters"
+    )
+
+
+def duplicate_vhost(place: Place, fqdn: str, owner: NamespacedName) -> Problem:
+    """A root whose host belongs to another one."""
+    text = f"{fqdn} belongs to HTTPProxy {owner}, which takes precedence"
+    return place.error("VirtualHostError", "DuplicateVhost", text)
+
+
+def root_not_allowed(place: Place, namespaces: Iterable[str]) -> Problem:
+    """A root outside the root namespaces."""
+    text = f"hosts may only be claimed in the namespaces {', '.join(sorted(namespaces))}"
+    return place.error("RootNamespaceError", "RootProxyNotAllowedInNamespace", text)
+
+
+def no_listener(place: Place, protocol: str) -> Problem:
+    """A Gateway in charge that leaves open which of its listeners serves hosts."""
+    text = f"the Gateway has no {protocol} listener or more than one, so the host has no place"
+    return place.error("ListenerError", "ErrorIdentifyingListener", text)
+
+
+# TLS.
+
+
+def tls_config_not_valid(place: Place, text: str) -> Problem:
+    """Settings of TLS that contradict one another."""
+    return place.error("TLSError", "TLSConfigNotValid", text)
+
+
+def delegation_not_permitted(place: Place, secret: NamespacedName) -> Problem:
+    """A Secret of another namespace that was not delegated to this one."""
+    text = f"Secret {secret} is not delegated to namespace {place.proxy.namespace}"
+    return place.error("TLSError", "DelegationNotPermitted", text)
+
+
+def secret_not_valid(place: Place, secret: NamespacedName, why: str) -> Problem:
+    """A Secret that cannot serve."""
+    return place.error("TLSError", "SecretNotValid", f"Secret {secret} {why}")
+
+
+def secret_name_not_valid(place: Place, name: str) -> Problem:
+    """A reference that names no Secret."""
+    text = f"{name!r} is neither the name of a Secret nor namespace/name"
+    return place.error("TLSError", "SecretNotValid", text)
+
+
+# Includes.
+
+
+def include_not_found(place: Place, target: NamespacedName) -> Problem:
+    """An include of what is not there, or is not for this controller."""
+    return place.error("IncludeError", "IncludeNotFound", f"HTTPProxy {target} not found")
+
+
+def root_includes_root(place: Place, target: NamespacedName) -> Problem:
+    """An include of an HTTPProxy that has a virtual host of its own."""
+    return place.error("IncludeError", "RootIncludesRoot", f"HTTPProxy {target} is a root itself")
+
+
+def include_creates_cycle(place: Place, trail: Iterable[NamespacedName]) -> Problem:
+    """An include that leads back; the trail ends where it began."""
+    text = f"include creates a cycle: {' -> '.join(map(str, trail))}"
+    return place.error("IncludeError", "IncludeCreatesCycle", text)
+
+
+def include_too_deep(place: Place, limit: int) -> Problem:
+    """A chain of includes that was stopped."""
+    text = f"includes are nested more than {limit} deep"
+    return place.error("IncludeError", "IncludeTooDeep", text)
+
+
+def duplicate_include(place: Place, first: int) -> Problem:
+    """Two includes that take the same requests."""
+    text = f"has the same conditions as includes[{first}] and is not used"
+    return place.error("IncludeError", "DuplicateMatchConditions", text)
+
+
+# Routes.
+
+
+def conditions_not_valid(place: Place, type_: str, subject: str, text: str) -> Problem:
+    """Conditions that no request can be matched by; the subject is what they are about."""
+    return place.at("conditions").error(type_, f"{subject}MatchConditionsNotValid", text)
+
+
+def duplicate_route(place: Place, winner: Place) -> Problem:
+    """Two routes that take the same requests."""
+    text = f"has the same conditions as {winner.path} of HTTPProxy {winner.proxy} and is not used"
+    return place.warning("RouteError", "DuplicateMatchConditions", text)
+
+
+def action_count_not_valid(place: Place) -> Problem:
+    """A route that does nothing, or too much."""
+    text = "needs exactly one of services, requestRedirectPolicy and directResponsePolicy"
+    return place.error("RouteError", "RouteActionCountNotValid", text)
+
+
+def route_not_valid(place: Place, reason: str, text: str) -> Problem:
+    """A policy of a route that cannot be served; the reason names the policy."""
+    return place.error("RouteError", reason, text)
+
+
+def prefix_replace_not_valid(place: Place, reason: str, text: str) -> Problem:
+    """Replacements of prefixes that are not clear."""
+    return place.error("PrefixReplaceError", reason, text)
+
+
+def service_unresolved(place: Place, why: str) -> Problem:
+    """A Service that cannot take traffic."""
+    return place.error("ServiceError", "ServiceUnresolvedReference", why)
+
+
+def header_not_set(place: Place, name: str, variable: str) -> Problem:
+    """A header whose value would need a variable that is not served."""
+    text = f"the variable {variable} is not served yet, so header {name} is removed instead"
+    return place.warning("SpecError", "IgnoredField", text)
