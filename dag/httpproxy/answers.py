@@ -6,7 +6,7 @@ Source: HTTPProxy reference, "HTTPRequestRedirectPolicy", "HTTPDirectResponsePol
 from crds import answers as crd
 from dag import nodes
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place, Refused
+from dag.problems.places import Place, Refused
 
 MAX_BODY = 4096
 """Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""

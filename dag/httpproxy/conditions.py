@@ -7,9 +7,8 @@ refused. Source: HTTPProxy reference, "MatchCondition". Elsewhere: headers and q
 (`headermatches`, `querymatches`).
 """
 
+import re
 from collections.abc import Iterable, Iterator
-
-import re2
 
 from crds import conditions as crd
 from dag import nodes, regexes
@@ -78,7 +77,7 @@ def _regex(expression: str) -> nodes.Regex:
     return nodes.Regex(expression)
 
 
-_SLASHES = re2.compile("//+")
+_SLASHES = re.compile("//+")
 
 
 def _single_slashes(path: str) -> str:

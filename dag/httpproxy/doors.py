@@ -14,7 +14,6 @@ from dag import listeners, nodes, settings
 from dag.httpproxy import routes, tls
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place
 from dag.view import View
 
 
@@ -22,14 +21,14 @@ def claim(
     view: View, root: HTTPProxy, written: Iterable[routes.Written]
 ) -> Iterator[nodes.Claim | Problem]:
     """What the root wants for its host."""
-    place, host = Place(root.metadata.key).at("virtualhost"), root.spec.virtualhost
+    place, host = problems.spec(root.metadata.key).at("virtualhost"), root.spec.virtualhost
     if host is None:
         return
     found = _guarded(written) if any(it.guards for it in unserved(host)) else tuple(written)
     if host.tls is None:
         if view.ask(listeners.plain_listener, ()) is None:
             yield problems.no_listener(place, "HTTP")
-        yield nodes.Claim(plain=_routes(found), origins=(routes.origin(place),))
+        yield nodes.Claim(plain=_routes(found), origins=(place.subject,))
         return
     termination = yield from tls.termination(view, place.at("tls"), host.tls)
     if termination is not None and view.ask(listeners.secure_listener, ()) is None:
@@ -40,7 +39,7 @@ def claim(
         plain=tuple(_on_plain_http(view, it) for it in found),
         secure=_routes(found) if is_secure else (),
         tls=termination if is_secure else None,
-        origins=(routes.origin(place),),
+        origins=(place.subject,),
     )
 
 

@@ -16,7 +16,6 @@ from dag import nodes, settings, tables
 from dag.httpproxy import doors, includes, owner, routes
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place
 from dag.view import Index, View, query
 
 
@@ -41,11 +40,12 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
 
 def _refusal(view: View, root: HTTPProxy) -> Problem | None:
     """Why a root is not expanded at all."""
-    place, spec = Place(root.metadata.key), root.spec
+    place, spec = problems.spec(root.metadata.key), root.spec
     if not owner.fqdn(root):
         return problems.fqdn_not_specified(place.at("virtualhost").at("fqdn"))
-    if not owner.is_allowed_in(view, place.proxy.namespace):
-        return problems.root_not_allowed(place, view.ask(settings.root_namespaces, ()))
+    if not owner.is_allowed_in(view, place.subject.namespace):
+        allowed = view.ask(settings.root_namespaces, ())
+        return problems.root_not_allowed(place, allowed)
     if not (spec.routes or spec.includes or spec.tcpproxy):
         return problems.nothing_defined(place)
     if not includes.Walk(view).covers(root):

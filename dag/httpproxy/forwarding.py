@@ -15,7 +15,7 @@ from crds.meta import NamespacedName
 from dag import durations, nodes, services
 from dag.httpproxy import headerpolicies, rewrites
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Findings, Place, Refused
+from dag.problems.places import Findings, Place, Refused
 from dag.view import View
 
 NOWHERE = nodes.Respond(503)
@@ -60,7 +60,7 @@ def _backends(view: View, place: Place, route: crd.Route) -> Findings[tuple[node
 def _cluster(
     view: View, place: Place, service: crd.Service, balancing: nodes.Balancing
 ) -> Findings[nodes.Cluster | None]:
-    name = NamespacedName(place.proxy.namespace, service.name)
+    name = NamespacedName(place.subject.namespace, service.name)
     found = view.ask(services.upstream, (name, service.port))
     if isinstance(found, services.Unresolved):
         yield problems.service_unresolved(place, found.message)

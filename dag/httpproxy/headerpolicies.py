@@ -6,14 +6,13 @@ say, and a warning tells. `Host` of requests is a rewrite of the host. Source: H
 reference, "HeadersPolicy".
 """
 
+import re
 from collections.abc import Iterable
-
-import re2
 
 from crds import policies
 from dag import headers, nodes
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Findings, Place, Refused
+from dag.problems.places import Findings, Place, Refused
 
 
 def of_requests(
@@ -81,14 +80,14 @@ def _changeable(place: Place, reason: str, name: str) -> str:
 
 
 def _literal(place: Place, reason: str, value: str) -> str:
-    text = value.replace("%CONTOUR_NAMESPACE%", place.proxy.namespace)
+    text = value.replace("%CONTOUR_NAMESPACE%", place.subject.namespace)
     if refusal := headers.value_refusal(text):
         raise _not_valid(place, reason, f"the value {text[:60]!r} {refusal}")
     return text
 
 
 # The variables that upstream Contour hands on to Envoy; any other % is a plain character.
-_VARIABLE = re2.compile(
+_VARIABLE = re.compile(
     r"%(CONTOUR_SERVICE_(NAME|PORT)|(DOWNSTREAM|UPSTREAM)_[A-Z0-9_]+|HOSTNAME|PROTOCOL"
     r"|RESPONSE_(FLAGS|CODE_DETAILS)|REQ\([^%()]+\))%"
 )

@@ -18,7 +18,7 @@ from dag.httpproxy import conditions, owner, routes
 from dag.httpproxy.clarity import NotClear
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place, Refused
+from dag.problems.places import Place, Refused
 from dag.view import View
 
 MAX_DEPTH = 100
@@ -68,7 +68,7 @@ def walk(view: View, root: crd.HTTPProxy) -> Iterator[Item]:
 def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
     """All routes at and below the end of the trail, which the walk covers."""
     proxy = trail[-1]
-    place = Place(proxy.metadata.key)
+    place = problems.spec(proxy.metadata.key)
     yield Reached(proxy.metadata.key)
     first: dict[nodes.Match, int] = {}
     for index in range(len(proxy.spec.includes)):
@@ -81,7 +81,7 @@ def _include(
     walk: Walk, trail: Trail, index: int, inherited: nodes.Match, first: dict[nodes.Match, int]
 ) -> Iterator[Item]:
     include = trail[-1].spec.includes[index]
-    place = Place(trail[-1].metadata.key).at("includes", index)
+    place = problems.spec(trail[-1].metadata.key).at("includes", index)
     try:
         match = _narrowed(place, include, inherited)
         if not _is_open(include) and first.setdefault(match, index) != index:
@@ -94,7 +94,7 @@ def _include(
     except Refused as refused:
         yield refused.problem
         if not _is_open(include):
-            yield routes.Written(nodes.Route(match, BROKEN, routes.origin(place)), place)
+            yield routes.Written(nodes.Route(match, BROKEN, place.subject), place)
         return
     yield from expand(walk, (*trail, child), match)
 
@@ -118,7 +118,7 @@ _EVERY_PATH = MatchCondition(prefix="/")
 
 
 def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.HTTPProxy:
-    target = NamespacedName(include.namespace or place.proxy.namespace, include.name)
+    target = NamespacedName(include.namespace or place.subject.namespace, include.name)
     above = [it.metadata.key for it in trail]
     if target in above:
         ring = (*above[above.index(target) :], target)

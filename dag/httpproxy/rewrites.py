@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from crds import policies
 from dag import nodes
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place, Refused
+from dag.problems.places import Place, Refused
 
 
 def prefix(

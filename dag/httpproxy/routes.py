@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from crds import httpproxy as crd
-from crds.meta import ObjectRef
 from crds.unserved import unserved
 from dag import nodes
 from dag.httpproxy import answers, conditions, forwarding, headerpolicies
 from dag.httpproxy.clarity import NotClear
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Findings, Place, Refused
+from dag.problems.places import Findings, Place, Refused
 from dag.view import View
 
 GUARDED = nodes.Respond(503)
@@ -46,18 +45,13 @@ def written(
         yield refused.problem
 
 
-def origin(place: Place) -> ObjectRef:
-    """The HTTPProxy that a place is in."""
-    return ObjectRef(problems.KIND, *place.proxy)
-
-
 def _node(view: View, place: Place, route: crd.Route, match: nodes.Match) -> Findings[nodes.Route]:
     if any(it.guards for it in unserved(route)):
-        return nodes.Route(match, GUARDED, origin(place))
+        return nodes.Route(match, GUARDED, place.subject)
     action = yield from _action(view, place, route, match)
     requests = yield from headerpolicies.of_requests(place, route.request_headers_policy)
     responses = yield from headerpolicies.of_responses(place, route.response_headers_policy)
-    return nodes.Route(match, action, origin(place), requests, responses)
+    return nodes.Route(match, action, place.subject, requests, responses)
 
 
 def _action(

@@ -15,7 +15,6 @@ from dag.httpproxy import expansion, owner
 from dag.httpproxy.valid import contour_status
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Place
 from dag.statuses import ContourStatus
 from dag.view import View, query
 
@@ -29,7 +28,7 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     reports = view.bucket(expansion.REPORTS, key)
     found = {it for it in reports if it is not None} | set(_own_problems(view, proxy))
     if expansion.REACHED not in reports:
-        found.add(problems.orphaned(key))
+        found.add(problems.orphaned(problems.spec(key)))
     return contour_status(problems.KIND, found)
 
 
@@ -51,7 +50,7 @@ def delegation_status(view: View, key: NamespacedName) -> ContourStatus | None:
 
 def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
     """What is told of an HTTPProxy whoever reaches it."""
-    place = Place(proxy.metadata.key, "")
+    place = problems.spec(proxy.metadata.key)
     for field in unserved(proxy):
         at = place._replace(path=field.path)
         yield problems.unsupported_guard(at) if field.guards else problems.ignored_field(at)

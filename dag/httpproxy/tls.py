@@ -10,7 +10,7 @@ from crds import virtualhost as crd
 from crds.meta import NamespacedName
 from dag import configuration, delegation, nodes, secrets, settings
 from dag.problems import httpproxy as problems
-from dag.problems.httpproxy import Findings, Place, Refused
+from dag.problems.places import Findings, Place, Refused
 from dag.view import View
 
 
@@ -57,7 +57,7 @@ def _within(
 
 def _secret(view: View, place: Place, written: str) -> NamespacedName:
     name = _reference(place, written)
-    if not delegation.is_permitted(view, delegation.Use(name, place.proxy.namespace)):
+    if not delegation.is_permitted(view, delegation.Use(name, place.subject.namespace)):
         raise Refused(problems.delegation_not_permitted(place, name))
     found = view.ask(secrets.certificate, name)
     if isinstance(found, secrets.Refused):
@@ -71,7 +71,7 @@ def _reference(place: Place, written: str) -> NamespacedName:
             text = "one of secretName and passthrough must be set"
             raise Refused(problems.tls_config_not_valid(place, text))
         case [name]:
-            return NamespacedName(place.proxy.namespace, name)
+            return NamespacedName(place.subject.namespace, name)
         case [namespace, name] if namespace and name:
             return NamespacedName(namespace, name)
         case _:

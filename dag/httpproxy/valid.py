@@ -3,9 +3,8 @@
 Source: HTTPProxy reference, "DetailedCondition"; reasons and messages as upstream writes them.
 """
 
+import re
 from collections.abc import Iterable
-
-import re2
 
 from dag.problems import Problem
 from dag.statuses import Condition, ContourStatus, SubCondition
@@ -32,7 +31,7 @@ def _sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
     return tuple(SubCondition(it.type, it.reason, it.message) for it in found)
 
 
-_NUMBER = re2.compile(r"(\d+)")
+_NUMBER = re.compile(r"(\d+)")
 
 
 def _place(it: Problem) -> tuple[list[str], str, str]:

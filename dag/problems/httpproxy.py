@@ -1,62 +1,29 @@
 """Everything that the author of an HTTPProxy can be told, with upstream's types and reasons.
 
-One constructor per thing. `Place` says where in which object; `Refused` ends the rule of the part
-that cannot be served, and only of that part.
+One constructor per thing. Elsewhere: where in which object (`places`).
 """
 
-from collections.abc import Generator, Iterable
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
-
-T = TypeVar("T")
+from dag.problems.places import Place
 
 KIND = "HTTPProxy"
 
-Findings = Generator[Problem, None, T]
-"""How a rule answers: the problems that it yields, and then the node that it returns."""
 
-
-class Place(NamedTuple):
-    """A field of an HTTPProxy."""
-
-    proxy: NamespacedName
-    path: str = "spec"
-
-    def at(self, step: str, index: int | None = None) -> "Place":
-        """A field below this one, or an item of it."""
-        item = "" if index is None else f"[{index}]"
-        return Place(self.proxy, f"{self.path}.{step}{item}")
-
-    def error(self, type_: str, reason: str, text: str) -> Problem:
-        """Something in this field cannot be served."""
-        return Problem(_ref(self.proxy), type_, reason, f"{self.path}: {text}")
-
-    def warning(self, type_: str, reason: str, text: str) -> Problem:
-        """Something in this field is not as its author may think."""
-        return Problem(_ref(self.proxy), type_, reason, f"{self.path}: {text}", "warning")
-
-
-class Refused(Exception):  # noqa: N818 (a decision, not a failure)
-    """The part that a rule was about cannot be served."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-def _ref(proxy: NamespacedName) -> ObjectRef:
-    return ObjectRef(KIND, *proxy)
+def spec(proxy: NamespacedName) -> Place:
+    """The specification of an HTTPProxy."""
+    return Place(ObjectRef(KIND, *proxy))
 
 
 # The object as a whole.
 
 
-def orphaned(proxy: NamespacedName) -> Problem:
+def orphaned(place: Place) -> Problem:
     """No root reaches it; the message is what upstream's users look for."""
     message = "this HTTPProxy is not part of a delegation chain from a root HTTPProxy"
-    return Problem(_ref(proxy), "Orphaned", "Orphaned", message)
+    return Problem(place.subject, "Orphaned", "Orphaned", message)
 
 
 def nothing_defined(place: Place) -> Problem:
@@ -123,7 +90,7 @@ def tls_config_not_valid(place: Place, text: str) -> Problem:
 
 def delegation_not_permitted(place: Place, secret: NamespacedName) -> Problem:
     """A Secret of another namespace that was not delegated to this one."""
-    text = f"Secret {secret} is not delegated to namespace {place.proxy.namespace}"
+    text = f"Secret {secret} is not delegated to namespace {place.subject.namespace}"
     return place.error("TLSError", "DelegationNotPermitted", text)
 
 
@@ -179,7 +146,7 @@ def conditions_not_valid(place: Place, type_: str, subject: str, text: str) -> P
 
 def duplicate_route(place: Place, winner: Place) -> Problem:
     """Two routes that take the same requests."""
-    text = f"has the same conditions as {winner.path} of HTTPProxy {winner.proxy} and is not used"
+    text = f"has the same conditions as {winner.path} of {winner.subject} and is not used"
     return place.warning("RouteError", "DuplicateMatchConditions", text)
 
 

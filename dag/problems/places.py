@@ -1,0 +1,44 @@
+"""Where in which object something is wrong, and how a rule tells it.
+
+A rule returns its node and yields the problems that it finds on the way; `Refused` ends the rule
+of the part that cannot be served, and only of that part.
+"""
+
+from collections.abc import Generator
+from typing import NamedTuple, TypeVar
+
+from crds.meta import ObjectRef
+from dag.problems import Problem
+
+T = TypeVar("T")
+
+Findings = Generator[Problem, None, T]
+"""How a rule answers: the problems that it yields, and then the node that it returns."""
+
+
+class Refused(Exception):  # noqa: N818 (a decision, not a failure)
+    """The part that a rule was about cannot be served."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class Place(NamedTuple):
+    """A field of an object."""
+
+    subject: ObjectRef
+    path: str = "spec"
+
+    def at(self, step: str, index: int | None = None) -> "Place":
+        """A field below this one, or an item of it."""
+        item = "" if index is None else f"[{index}]"
+        return Place(self.subject, f"{self.path}.{step}{item}")
+
+    def error(self, type_: str, reason: str, text: str) -> Problem:
+        """Something in this field cannot be served."""
+        return Problem(self.subject, type_, reason, f"{self.path}: {text}")
+
+    def warning(self, type_: str, reason: str, text: str) -> Problem:
+        """Something in this field is not as its author may think."""
+        return Problem(self.subject, type_, reason, f"{self.path}: {text}", "warning")
