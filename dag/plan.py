@@ -7,7 +7,7 @@ kinds that have a status are given the query that answers it.
 from collections.abc import Mapping
 
 from crds.meta import NamespacedName
-from dag import hosts, listeners, settings, tables
+from dag import hosts, listeners, refusals, settings, tables
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
@@ -15,10 +15,13 @@ from dag.statuses import Status
 from dag.view import Kept, Plan, Query
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
-    **ingress.STATUSES,
-    **httpproxy.STATUSES,
-    **gateway.STATUSES,
-    **settings.STATUSES,
+    kind: refusals.told(kind, status)
+    for kind, status in {
+        **ingress.STATUSES,
+        **httpproxy.STATUSES,
+        **gateway.STATUSES,
+        **settings.STATUSES,
+    }.items()
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
 

@@ -1,0 +1,68 @@
+"""What Envoy refused, told on the objects that asked for it.
+
+The fleets write Envoy's words into a table, by object, and take them out once it accepts what it
+refused; here they join the status that the rules of each kind answer. What was accepted last keeps
+serving, so a route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: finding the
+part that is refused (`contour.xds`).
+"""
+
+from dataclasses import replace
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import statuses
+from dag.statuses import Condition, SubCondition
+from dag.view import Query, Table, View, query
+
+REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
+"""Envoy's words, sorted, by the object whose part they are about."""
+
+
+def told(
+    kind: str, status: Query[NamespacedName, statuses.Status | None]
+) -> Query[NamespacedName, statuses.Status | None]:
+    """The status of a kind, with what Envoy refused."""
+
+    def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
+        found = view.ask(status, key)
+        words = view.read(REFUSALS, ObjectRef(kind, *key))
+        return found if found is None or not words else _refused(found, "; ".join(words))
+
+    with_refusals.__name__ = f"status_of_{kind}"
+    return query(with_refusals)
+
+
+def _refused(found: statuses.Status, words: str) -> statuses.Status:
+    problem = SubCondition(
+        "EnvoyError", "Refused", f"Envoy refuses it, what it accepted last keeps serving: {words}"
+    )
+    match found:
+        case statuses.ContourStatus():
+            valid = Condition(
+                "Valid",
+                "False",
+                "ErrorPresent",
+                "At least one error present, see Errors for details",
+            )
+            return replace(
+                found, valid=valid, current_status="invalid", errors=(*found.errors, problem)
+            )
+        case statuses.IngressStatus():
+            return replace(found, problems=(*found.problems, problem))
+        case statuses.RouteStatus():
+            fell_back = Condition(
+                "PartiallyInvalid", "True", "UnsupportedValue", f"Fall Back: {problem.message}"
+            )
+            return statuses.RouteStatus(
+                tuple(
+                    replace(it, conditions=_with(it.conditions, fell_back)) for it in found.parents
+                )
+            )
+        case statuses.GatewayStatus():
+            programmed = Condition("Programmed", "False", "Invalid", problem.message)
+            return replace(found, conditions=_with(found.conditions, programmed))
+        case statuses.GatewayClassStatus():
+            return found
+
+
+def _with(found: tuple[Condition, ...], condition: Condition) -> tuple[Condition, ...]:
+    return (*(it for it in found if it.type != condition.type), condition)
