@@ -5,10 +5,11 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 """
 
 import asyncio
+import gc
 import logging
 import signal
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,8 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     if options.controller_name is not None:
         controller.name(options.controller_name)
     manifests = files.Manifests(options.paths)
-    _take(controller, manifests.read())
+    with _without_collections():
+        _take(controller, manifests.read())
     _require_free_ports(controller, options.address)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(server))
@@ -104,6 +106,20 @@ async def _serving(server: Server) -> AsyncIterator[None]:
         yield
     finally:
         await server.stop()
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """What the first build makes lives as long as the process: no collection looks at it again.
+
+    At 10,000 hosts a full collection would stop everything for a quarter of a second.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _require_free_ports(controller: Controller, address: str) -> None:

@@ -1,9 +1,9 @@
 """What Envoy refused, told on the objects that asked for it.
 
 The fleets write Envoy's words into a table, by object, and take them out once it accepts what it
-refused; here they join the status that the rules of each kind answer. What was accepted last keeps
-serving, so a route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: finding the
-part that is refused (`contour.xds`).
+refused; here they join the status that the rules of each kind answer. What was accepted last
+keeps serving, so a route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere:
+finding the part that is refused (`contour.xds`).
 """
 
 from dataclasses import replace
