@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from crds.httpproxy import HTTPProxy
 from crds.unserved import unserved
-from dag import listeners, nodes, settings
+from dag import listeners, nodes, redirects, settings
 from dag.httpproxy import routes, tls
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
@@ -57,11 +57,4 @@ def _guarded(written: Iterable[routes.Written]) -> tuple[routes.Written, ...]:
 def _on_plain_http(view: View, written: routes.Written) -> nodes.Route:
     if written.permits_plain and not view.ask(settings.disable_permit_insecure, ()):
         return written.route
-    return nodes.Route(written.route.match, _to_https(view), written.route.origin)
-
-
-def _to_https(view: View) -> nodes.Redirect:
-    """To the port that users see, which is left out where it is the usual one."""
-    listener = view.ask(listeners.secure_listener, ())
-    port = listener.port if listener is not None else 443
-    return nodes.Redirect(301, scheme="https", port=None if port == 443 else port)
+    return nodes.Route(written.route.match, redirects.to_https(view), written.route.origin)

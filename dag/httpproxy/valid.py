@@ -3,10 +3,9 @@
 Source: HTTPProxy reference, "DetailedCondition"; reasons and messages as upstream writes them.
 """
 
-import re
 from collections.abc import Iterable
 
-from dag.problems import Problem
+from dag.problems import Problem, places
 from dag.statuses import Condition, ContourStatus, SubCondition
 
 ORPHANED = "Orphaned"
@@ -14,7 +13,7 @@ ORPHANED = "Orphaned"
 
 def contour_status(kind: str, found: Iterable[Problem]) -> ContourStatus:
     """Valid exactly when nothing that was found is an error."""
-    told = sorted(found, key=_place)
+    told = places.in_order(found)
     errors = _sub_conditions(it for it in told if it.severity == "error")
     warnings = _sub_conditions(it for it in told if it.severity == "warning")
     if not errors:
@@ -29,12 +28,3 @@ def contour_status(kind: str, found: Iterable[Problem]) -> ContourStatus:
 
 def _sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
     return tuple(SubCondition(it.type, it.reason, it.message) for it in found)
-
-
-_NUMBER = re.compile(r"(\d+)")
-
-
-def _place(it: Problem) -> tuple[list[str], str, str]:
-    """In the order of the document: `routes[10]` comes after `routes[2]`."""
-    parts = _NUMBER.split(it.message)
-    return [part.zfill(9) if part.isdigit() else part for part in parts], it.type, it.reason

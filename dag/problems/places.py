@@ -4,7 +4,8 @@ A rule returns its node and yields the problems that it finds on the way; `Refus
 of the part that cannot be served, and only of that part.
 """
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Iterable
 from typing import NamedTuple, TypeVar
 
 from crds.meta import ObjectRef
@@ -42,3 +43,16 @@ class Place(NamedTuple):
     def warning(self, type_: str, reason: str, text: str) -> Problem:
         """Something in this field is not as its author may think."""
         return Problem(self.subject, type_, reason, f"{self.path}: {text}", "warning")
+
+
+def in_order(found: Iterable[Problem]) -> list[Problem]:
+    """In the order of the document: `routes[10]` comes after `routes[2]`."""
+    return sorted(found, key=_rank)
+
+
+_NUMBER = re.compile("([0-9]+)")
+
+
+def _rank(it: Problem) -> tuple[list[str], str, str]:
+    parts = _NUMBER.split(it.message)
+    return [part.zfill(9) if part.isdigit() else part for part in parts], it.type, it.reason

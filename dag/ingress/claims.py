@@ -1,0 +1,106 @@
+"""What Ingress wants for a host: the shares of every Ingress that names it, put together.
+
+The oldest Ingress wins where two take the same path or bring a Secret, and the others are told;
+the default backend gives way to any rule. TLS of a host serves the routes of all. Source: Ingress
+documentation, "Name based virtual hosting", "TLS".
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from crds.meta import NamespacedName
+from dag import nodes, redirects
+from dag.ingress import annotations, rules, tls
+from dag.ingress.shares import HOSTS, Share
+from dag.problems import Problem
+from dag.problems import ingress as problems
+from dag.view import Index, View, query
+
+__all__ = ["HOSTS", "claim"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A host put together, and what those are told who lost a part of it."""
+
+    claim: nodes.Claim
+    problems: tuple[Problem, ...]
+
+
+@query
+def claim(view: View, host: str) -> nodes.Claim | None:
+    """The routes and the TLS of a host; None where no Ingress names it."""
+    found = view.ask(contest, host)
+    return found.claim if found is not None else None
+
+
+@query
+def contest(view: View, host: str) -> Contest | None:
+    """The claim of a host, and who lost what."""
+    shares = sorted(view.bucket(HOSTS, host), key=lambda it: it.seniority)
+    entries = [Entry(it, share.plain) for share in shares for it in share.routes]
+    entries.sort(key=lambda it: it.written.is_default)
+    winners: dict[nodes.Match, Entry] = {}
+    for entry in entries:
+        winners.setdefault(entry.written.route.match, entry)
+    if not winners:
+        return None
+    termination = next((it.termination for it in shares if it.termination is not None), None)
+    lost = (*_lost_paths(entries, winners), *_lost_secrets(shares, termination))
+    return Contest(_claim(view, winners, termination), lost)
+
+
+class Entry(NamedTuple):
+    """A route for the host, and what plain HTTP does with it."""
+
+    written: rules.Written
+    plain: annotations.Plain
+
+
+def _claim(
+    view: View, winners: Mapping[nodes.Match, Entry], termination: tls.Termination | None
+) -> nodes.Claim:
+    routes = tuple(it.written.route for it in winners.values())
+    return nodes.Claim(
+        plain=tuple(_on_plain_http(view, winners.values())),
+        secure=routes if termination is not None else (),
+        tls=termination.tls if termination is not None else None,
+        origins=(termination.place.subject,) if termination is not None else (),
+    )
+
+
+def _on_plain_http(view: View, entries: Iterable[Entry]) -> Iterator[nodes.Route]:
+    for written, plain in entries:
+        if plain == "serve":
+            yield written.route
+        elif plain == "redirect":
+            yield replace(written.route, action=redirects.to_https(view))
+
+
+def _lost_paths(
+    entries: Iterable[Entry], winners: Mapping[nodes.Match, Entry]
+) -> Iterator[Problem]:
+    for entry in entries:
+        written, winner = entry.written, winners[entry.written.route.match].written
+        is_overridden_default = written.is_default and written.place.subject == winner.place.subject
+        if winner != written and not is_overridden_default:
+            yield problems.duplicate_path(written.place, written.host, winner.place.subject)
+
+
+def _lost_secrets(
+    shares: Iterable[Share], termination: tls.Termination | None
+) -> Iterator[Problem]:
+    for it in (share.termination for share in shares):
+        if it is not None and termination is not None and it.tls.secret != termination.tls.secret:
+            owner = termination.place.subject
+            yield problems.other_secret(it.place, it.host, termination.tls.secret, owner)
+
+
+def _told(_: str, found: Contest) -> Iterator[tuple[NamespacedName, Problem]]:
+    return ((it.subject.key, it) for it in found.problems)
+
+
+LOSSES: Index[NamespacedName, Problem] = Index("lost parts of hosts", contest, _told)
+
+INDEXES = (LOSSES,)

@@ -1,0 +1,13 @@
+"""What the engine maintains for Ingress."""
+
+from collections.abc import Mapping
+
+from crds.meta import NamespacedName
+from dag import tables
+from dag.ingress import claims, classes, shares, status
+from dag.statuses import IngressStatus
+from dag.view import Kept, Query
+
+INDEXES = (*classes.INDEXES, *shares.INDEXES, *claims.INDEXES)
+KEPT = (Kept(shares.shares, tables.INGRESSES), Kept(claims.contest, shares.HOSTS))
+STATUSES: Mapping[str, Query[NamespacedName, IngressStatus | None]] = {"Ingress": status.status}

@@ -1,0 +1,83 @@
+"""What each Ingress wants for each of its hosts: its shares.
+
+An Ingress is read once, into one share per host; a host is put together from the shares of all
+that name it (`claims`), so that an edit of one host leaves the others alone.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from crds import ingress as crd
+from crds.meta import NamespacedName
+from dag import listeners, seniority, tables
+from dag.ingress import annotations, classes, rules, tls
+from dag.problems import Problem
+from dag.problems import ingress as problems
+from dag.view import Index, View, query
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an Ingress wants for one host."""
+
+    seniority: seniority.Senior
+    routes: tuple[rules.Written, ...]
+    plain: annotations.Plain
+    termination: tls.Termination | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What an Ingress wants, by host, and what is wrong with it."""
+
+    by_host: tuple[tuple[str, Share], ...]
+    problems: tuple[Problem, ...]
+
+
+@query
+def shares(view: View, key: NamespacedName) -> Shares | None:
+    """The shares of an Ingress; None if it is not for this controller."""
+    ingress = view.read(tables.INGRESSES, key)
+    if ingress is None or not classes.is_ours(view, ingress):
+        return None
+    found = (
+        *rules.routes(view, ingress),
+        *tls.terminations(view, ingress),
+        *annotations.ignored(ingress),
+        *_missing_listeners(view, ingress),
+    )
+    return Shares(
+        tuple(_by_host(ingress, found)), tuple(it for it in found if isinstance(it, Problem))
+    )
+
+
+def _by_host(
+    ingress: crd.Ingress, found: Iterable[rules.Written | tls.Termination | Problem]
+) -> Iterator[tuple[str, Share]]:
+    senior, plain = seniority.senior(ingress.metadata), annotations.plain(ingress)
+    routes: dict[str, list[rules.Written]] = {}
+    terminations: dict[str, tls.Termination] = {}
+    for it in found:
+        if isinstance(it, rules.Written):
+            routes.setdefault(it.host, []).append(it)
+        elif isinstance(it, tls.Termination):
+            terminations.setdefault(it.host, it)
+    for host, written in routes.items():
+        yield host, Share(senior, tuple(written), plain, terminations.get(host))
+
+
+def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
+    place = problems.spec(ingress.metadata.key)
+    if view.ask(listeners.plain_listener, ()) is None:
+        yield problems.no_listener(place, "HTTP")
+    if ingress.spec.tls and view.ask(listeners.secure_listener, ()) is None:
+        yield problems.no_listener(place, "HTTPS")
+
+
+def _hosts(_: NamespacedName, found: Shares) -> Iterator[tuple[str, Share]]:
+    yield from found.by_host
+
+
+HOSTS: Index[str, Share] = Index("shares of a host", shares, _hosts)
+
+INDEXES = (HOSTS,)

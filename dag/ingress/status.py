@@ -1,0 +1,20 @@
+"""What the author of an Ingress is told: its own problems, and what it lost to older ones."""
+
+from crds.meta import NamespacedName
+from dag.ingress.claims import LOSSES
+from dag.ingress.shares import shares
+from dag.problems import places
+from dag.statuses import IngressStatus, SubCondition
+from dag.view import View, query
+
+
+@query
+def status(view: View, key: NamespacedName) -> IngressStatus | None:
+    """The status of an Ingress; None if it is not for this controller."""
+    found = view.ask(shares, key)
+    if found is None:
+        return None
+    told = {*found.problems, *view.bucket(LOSSES, key)}
+    return IngressStatus(
+        tuple(SubCondition(it.type, it.reason, it.message) for it in places.in_order(told))
+    )
