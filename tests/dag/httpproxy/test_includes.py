@@ -1,0 +1,180 @@
+"""Includes narrow what they are given, and those that lead nowhere say so."""
+
+import pytest
+
+from dag.httpproxy import includes
+from tests.dag.httpproxy.manifests import on, proxy, root, services, to
+from tests.dag.world import messages, problems, routes, world
+
+SERVICES = services("s1", "s2", "s3")
+
+
+@pytest.mark.parametrize(
+    ("include", "route", "expected"),
+    [
+        ("prefix: /api", "prefix: /v2", ["/api/v2 -> default/s1:80"]),
+        ("prefix: /api/", "prefix: /v2", ["/api/v2 -> default/s1:80"]),
+        ("prefix: /api", "prefix: /", ["/api/ -> default/s1:80"]),
+        ("prefix: /", "prefix: /v2", ["/v2 -> default/s1:80"]),
+        ("prefix: /", "prefix: /", ["/ -> default/s1:80"]),
+        ("prefix: /api", "exact: /v2", ["=/api/v2 -> default/s1:80"]),
+        ("prefix: /a.b", "regex: '/v[0-9]+'", [r"~\/a\.b/v[0-9]+ -> default/s1:80"]),
+        ("prefix: /a.b/", "regex: '/v//[0-9]+'", [r"~\/a\.b/v//[0-9]+ -> default/s1:80"]),
+        (
+            "header: {name: X-A, exact: one}",
+            "queryParameter: {name: q, present: true}",
+            ["/ x-a=one ?q -> default/s1:80"],
+        ),
+        (
+            "header: {name: ':method', exact: GET}",
+            "header: {name: x-b, notcontains: two}",
+            ["/ GET !x-b*=two -> default/s1:80"],
+        ),
+    ],
+)
+def test_an_include_narrows_what_the_child_is_given(include, route, expected):
+    engine = world(
+        SERVICES
+        + root("root", f"includes: [{{name: child, conditions: [{{{include}}}]}}]")
+        + proxy("child", f"routes: [{to('s1', f'conditions: [{{{route}}}]')}]")
+    )
+    assert routes(engine, "a.com") == expected
+    assert problems(engine, "HTTPProxy", "root") == []
+    assert problems(engine, "HTTPProxy", "child") == []
+
+
+def test_includes_may_cross_namespaces_and_use_the_services_beside_the_child():
+    engine = world(
+        services("s1", namespace="team")
+        + root("root", "includes: [{name: child, namespace: team}]")
+        + proxy("team/child", f"routes: [{to('s1')}]")
+    )
+    assert routes(engine, "a.com") == ["/ -> team/s1:80"]
+
+
+def test_the_includers_own_route_wins_over_an_included_one():
+    engine = world(
+        SERVICES
+        + root("root", f"includes: [{{name: child}}], routes: [{to('s1')}]")
+        + proxy("child", f"routes: [{to('s2')}]")
+    )
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "child") == ["?RouteError/DuplicateMatchConditions"]
+
+
+BROKEN_INCLUDES = [
+    ("missing", "", "IncludeError/IncludeNotFound"),
+    ("child", root("child", "routes: []", fqdn="b.com"), "IncludeError/RootIncludesRoot"),
+    (
+        "child",
+        proxy("child", "ingressClassName: other, routes: []"),
+        "IncludeError/IncludeNotFound",
+    ),
+    ("root", "", "IncludeError/IncludeCreatesCycle"),
+]
+
+
+@pytest.mark.parametrize(("target", "others", "expected"), BROKEN_INCLUDES)
+def test_an_include_that_leads_nowhere_answers_502_on_its_conditions(target, others, expected):
+    include = f"{{name: {target}, conditions: [{{prefix: /x}}]}}"
+    engine = world(SERVICES + others + root("root", f"includes: [{include}], routes: [{to('s1')}]"))
+    assert routes(engine, "a.com") == ["/x -> 502", "/ -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "root") == [expected]
+
+
+@pytest.mark.parametrize(("target", "others", "expected"), BROKEN_INCLUDES)
+def test_without_conditions_it_answers_nothing(target, others, expected):
+    engine = world(SERVICES + others + root("root", f"includes: [{{name: {target}}}]"))
+    assert routes(engine, "a.com") == []
+    assert problems(engine, "HTTPProxy", "root") == [expected]
+
+
+def test_a_cycle_is_told_with_its_path_where_it_closes():
+    engine = world(
+        root("root", "includes: [{name: one}]")
+        + proxy("one", "includes: [{name: two}]")
+        + proxy("two", "includes: [{name: one}]")
+    )
+    assert messages(engine, "HTTPProxy", "two") == [
+        "IncludeError/IncludeCreatesCycle: spec.includes[0]: include creates a cycle: "
+        "default/one -> default/two -> default/one"
+    ]
+    assert problems(engine, "HTTPProxy", "root") == problems(engine, "HTTPProxy", "one") == []
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ("[{exact: /x}]", "IncludeError/PathMatchConditionsNotValid"),
+        ("[{regex: /x}]", "IncludeError/PathMatchConditionsNotValid"),
+        ("[{prefix: x}]", "IncludeError/PathMatchConditionsNotValid"),
+        ("[{prefix: /x}, {prefix: /y}]", "IncludeError/PathMatchConditionsNotValid"),
+        ("[{header: {name: x}}]", "IncludeError/HeaderMatchConditionsNotValid"),
+        ("[{queryParameter: {name: x}}]", "IncludeError/QueryParameterMatchConditionsNotValid"),
+    ],
+)
+def test_an_include_with_conditions_that_are_not_clear_is_skipped(conditions, expected):
+    engine = world(
+        SERVICES
+        + root("root", f"includes: [{{name: child, conditions: {conditions}}}, {{name: other}}]")
+        + proxy("child", f"routes: [{to('s1')}]")
+        + proxy("other", f"routes: [{to('s2')}]")
+    )
+    assert routes(engine, "a.com") == ["/ -> default/s2:80"]
+    assert problems(engine, "HTTPProxy", "root") == [expected]
+    assert problems(engine, "HTTPProxy", "child") == ["Orphaned/Orphaned"]
+
+
+def test_of_two_includes_with_equal_conditions_the_second_is_skipped():
+    one = "[{prefix: /x}, {header: {name: a, exact: b}}]"
+    same = "[{header: {name: A, exact: b}}, {prefix: /x}]"
+    engine = world(
+        SERVICES
+        + root(
+            "root",
+            f"includes: [{{name: c1, conditions: {one}}}, {{name: c2, conditions: {same}}}]",
+        )
+        + proxy("c1", f"routes: [{to('s1')}]")
+        + proxy("c2", f"routes: [{on('/more', 's2')}]")
+    )
+    assert routes(engine, "a.com") == ["/x a=b -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "root") == ["IncludeError/DuplicateMatchConditions"]
+
+
+@pytest.mark.parametrize("open_", ["", ", conditions: [{prefix: /}]"])
+def test_includes_that_take_everything_are_no_duplicates(open_):
+    engine = world(
+        SERVICES
+        + root("root", f"includes: [{{name: c1{open_}}}, {{name: c2{open_}}}]")
+        + proxy("c1", f"routes: [{on('/one', 's1')}]")
+        + proxy("c2", f"routes: [{on('/two', 's2')}]")
+    )
+    assert sorted(routes(engine, "a.com")) == ["/one -> default/s1:80", "/two -> default/s2:80"]
+
+
+def test_a_chain_of_includes_ends_at_its_limit():
+    chain = "".join(
+        proxy(f"c{n}", f"includes: [{{name: c{n + 1}, conditions: [{{prefix: /{n}}}]}}]")
+        for n in range(includes.MAX_DEPTH + 5)
+    )
+    engine = world(chain + root("root", "includes: [{name: c0}]"))
+    last = includes.MAX_DEPTH - 1
+    assert problems(engine, "HTTPProxy", f"c{last}") == ["IncludeError/IncludeTooDeep"]
+    assert problems(engine, "HTTPProxy", f"c{last + 1}") == ["Orphaned/Orphaned"]
+    path = "".join(f"/{n}" for n in range(includes.MAX_DEPTH))
+    assert routes(engine, "a.com") == [f"{path} -> 502"]
+
+
+def test_a_bomb_of_diamonds_is_stopped_and_the_roots_own_routes_serve():
+    def twice(n: int) -> str:
+        sides = (f"{{name: c{n}, conditions: [{{prefix: /{side}}}]}}" for side in "ab")
+        return f"includes: [{', '.join(sides)}]"
+
+    bomb = "".join(proxy(f"c{n}", twice(n + 1)) for n in range(60))
+    end = proxy("c60", f"routes: [{to('s1')}]")
+    engine = world(SERVICES + bomb + end + root("root", f"{twice(0)}, routes: [{on('/own', 's2')}]"))
+    found = routes(engine, "a.com")
+    assert "/own -> default/s2:80" in found
+    assert len(found) <= 2 * includes.MAX_ROUTES
+    told = {it for n in range(61) for it in problems(engine, "HTTPProxy", f"c{n}")}
+    assert "IncludeError/TooManyRoutes" in told
