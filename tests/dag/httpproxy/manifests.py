@@ -1,7 +1,6 @@
 """Short ways to write the manifests that the tests of HTTPProxy need."""
 
 
-
 def services(*names: str, namespace: str = "default") -> str:
     """Services that listen on port 80."""
     return "".join(

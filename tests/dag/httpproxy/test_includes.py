@@ -32,7 +32,9 @@ SERVICES = services("s1", "s2", "s3")
         ),
     ],
 )
-def test_an_include_narrows_what_the_child_is_given(include, route, expected):
+def test_an_include_narrows_what_the_child_is_given(
+    include: str, route: str, expected: list[str]
+) -> None:
     engine = world(
         SERVICES
         + root("root", f"includes: [{{name: child, conditions: [{{{include}}}]}}]")
@@ -43,7 +45,7 @@ def test_an_include_narrows_what_the_child_is_given(include, route, expected):
     assert problems(engine, "HTTPProxy", "child") == []
 
 
-def test_includes_may_cross_namespaces_and_use_the_services_beside_the_child():
+def test_includes_may_cross_namespaces_and_use_the_services_beside_the_child() -> None:
     engine = world(
         services("s1", namespace="team")
         + root("root", "includes: [{name: child, namespace: team}]")
@@ -52,7 +54,7 @@ def test_includes_may_cross_namespaces_and_use_the_services_beside_the_child():
     assert routes(engine, "a.com") == ["/ -> team/s1:80"]
 
 
-def test_the_includers_own_route_wins_over_an_included_one():
+def test_the_includers_own_route_wins_over_an_included_one() -> None:
     engine = world(
         SERVICES
         + root("root", f"includes: [{{name: child}}], routes: [{to('s1')}]")
@@ -75,7 +77,9 @@ BROKEN_INCLUDES = [
 
 
 @pytest.mark.parametrize(("target", "others", "expected"), BROKEN_INCLUDES)
-def test_an_include_that_leads_nowhere_answers_502_on_its_conditions(target, others, expected):
+def test_an_include_that_leads_nowhere_answers_502_on_its_conditions(
+    target: str, others: str, expected: str
+) -> None:
     include = f"{{name: {target}, conditions: [{{prefix: /x}}]}}"
     engine = world(SERVICES + others + root("root", f"includes: [{include}], routes: [{to('s1')}]"))
     assert routes(engine, "a.com") == ["/x -> 502", "/ -> default/s1:80"]
@@ -83,13 +87,13 @@ def test_an_include_that_leads_nowhere_answers_502_on_its_conditions(target, oth
 
 
 @pytest.mark.parametrize(("target", "others", "expected"), BROKEN_INCLUDES)
-def test_without_conditions_it_answers_nothing(target, others, expected):
+def test_without_conditions_it_answers_nothing(target: str, others: str, expected: str) -> None:
     engine = world(SERVICES + others + root("root", f"includes: [{{name: {target}}}]"))
     assert routes(engine, "a.com") == []
     assert problems(engine, "HTTPProxy", "root") == [expected]
 
 
-def test_a_cycle_is_told_with_its_path_where_it_closes():
+def test_a_cycle_is_told_with_its_path_where_it_closes() -> None:
     engine = world(
         root("root", "includes: [{name: one}]")
         + proxy("one", "includes: [{name: two}]")
@@ -113,7 +117,9 @@ def test_a_cycle_is_told_with_its_path_where_it_closes():
         ("[{queryParameter: {name: x}}]", "IncludeError/QueryParameterMatchConditionsNotValid"),
     ],
 )
-def test_an_include_with_conditions_that_are_not_clear_is_skipped(conditions, expected):
+def test_an_include_with_conditions_that_are_not_clear_is_skipped(
+    conditions: str, expected: str
+) -> None:
     engine = world(
         SERVICES
         + root("root", f"includes: [{{name: child, conditions: {conditions}}}, {{name: other}}]")
@@ -125,7 +131,7 @@ def test_an_include_with_conditions_that_are_not_clear_is_skipped(conditions, ex
     assert problems(engine, "HTTPProxy", "child") == ["Orphaned/Orphaned"]
 
 
-def test_of_two_includes_with_equal_conditions_the_second_is_skipped():
+def test_of_two_includes_with_equal_conditions_the_second_is_skipped() -> None:
     one = "[{prefix: /x}, {header: {name: a, exact: b}}]"
     same = "[{header: {name: A, exact: b}}, {prefix: /x}]"
     engine = world(
@@ -142,7 +148,7 @@ def test_of_two_includes_with_equal_conditions_the_second_is_skipped():
 
 
 @pytest.mark.parametrize("open_", ["", ", conditions: [{prefix: /}]"])
-def test_includes_that_take_everything_are_no_duplicates(open_):
+def test_includes_that_take_everything_are_no_duplicates(open_: str) -> None:
     engine = world(
         SERVICES
         + root("root", f"includes: [{{name: c1{open_}}}, {{name: c2{open_}}}]")
@@ -152,7 +158,7 @@ def test_includes_that_take_everything_are_no_duplicates(open_):
     assert sorted(routes(engine, "a.com")) == ["/one -> default/s1:80", "/two -> default/s2:80"]
 
 
-def test_a_chain_of_includes_ends_at_its_limit():
+def test_a_chain_of_includes_ends_at_its_limit() -> None:
     chain = "".join(
         proxy(f"c{n}", f"includes: [{{name: c{n + 1}, conditions: [{{prefix: /{n}}}]}}]")
         for n in range(includes.MAX_DEPTH + 5)
@@ -165,14 +171,16 @@ def test_a_chain_of_includes_ends_at_its_limit():
     assert routes(engine, "a.com") == [f"{path} -> 502"]
 
 
-def test_a_bomb_of_diamonds_is_stopped_and_the_roots_own_routes_serve():
+def test_a_bomb_of_diamonds_is_stopped_and_the_roots_own_routes_serve() -> None:
     def twice(n: int) -> str:
         sides = (f"{{name: c{n}, conditions: [{{prefix: /{side}}}]}}" for side in "ab")
         return f"includes: [{', '.join(sides)}]"
 
     bomb = "".join(proxy(f"c{n}", twice(n + 1)) for n in range(60))
     end = proxy("c60", f"routes: [{to('s1')}]")
-    engine = world(SERVICES + bomb + end + root("root", f"{twice(0)}, routes: [{on('/own', 's2')}]"))
+    engine = world(
+        SERVICES + bomb + end + root("root", f"{twice(0)}, routes: [{on('/own', 's2')}]")
+    )
     found = routes(engine, "a.com")
     assert "/own -> default/s2:80" in found
     assert len(found) <= 2 * includes.MAX_ROUTES

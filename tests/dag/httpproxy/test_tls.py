@@ -1,0 +1,224 @@
+"""Hosts behind TLS: Secrets, delegation, versions, and what plain HTTP does meanwhile."""
+
+import pytest
+
+from tests.dag import pairs
+from tests.dag.httpproxy.manifests import configuration, on, root, services, tls_root, to
+from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
+
+SERVICES = services("s1", "s2")
+REDIRECT = "/ -> 301 https"
+
+
+def test_a_host_with_a_secret_is_served_over_tls_and_redirected_on_plain_http() -> None:
+    engine = world(SERVICES + pairs.secret("cert") + tls_root("root", f"routes: [{to('s1')}]"))
+    assert secure(engine, "a.com") == ["/ -> default/s1:80"]
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    assert routes(engine, "a.com") == [REDIRECT]
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+def test_a_route_that_permits_it_is_served_on_plain_http_too() -> None:
+    permitted = on("/open", "s2", "permitInsecure: true")
+    engine = world(
+        SERVICES + pairs.secret("cert") + tls_root("root", f"routes: [{to('s1')}, {permitted}]")
+    )
+    assert routes(engine, "a.com") == ["/open -> default/s2:80", REDIRECT]
+    assert secure(engine, "a.com") == ["/open -> default/s2:80", "/ -> default/s1:80"]
+
+
+def test_the_configuration_can_forbid_that() -> None:
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + configuration("httpproxy: {disablePermitInsecure: true}")
+        + tls_root("root", f"routes: [{to('s1', 'permitInsecure: true')}]")
+    )
+    assert routes(engine, "a.com") == [REDIRECT]
+
+
+def test_a_redirect_names_the_port_that_users_see_where_it_is_unusual() -> None:
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + configuration("envoy: {externalPorts: {http: 8080, https: 8443}}")
+        + tls_root("root", f"routes: [{to('s1')}]")
+    )
+    assert routes(engine, "a.com") == [f"{REDIRECT} 8443"]
+
+
+CHAIN, KEY = pairs.pair()
+
+
+@pytest.mark.parametrize(
+    ("secret", "why"),
+    [
+        ("", "Secret default/cert not found"),
+        (pairs.with_pair("cert", b"", KEY), "has no certificate"),
+        (pairs.with_pair("cert", CHAIN, b""), "has no private key"),
+        (pairs.with_pair("cert", b"junk", KEY), "does not parse"),
+        (pairs.with_pair("cert", CHAIN, pairs.pair(1)[1]), "do not belong together"),
+    ],
+)
+def test_a_secret_that_cannot_serve_takes_the_host_off_tls_but_never_into_the_clear(
+    secret: str, why: str
+) -> None:
+    engine = world(SERVICES + secret + tls_root("root", f"routes: [{to('s1')}]"))
+    assert secure(engine, "a.com") == []
+    assert tls(engine, "a.com") == ""
+    assert routes(engine, "a.com") == [REDIRECT]
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("TLSError/SecretNotValid: spec.virtualhost.tls.secretName: ")
+    assert why in told
+
+
+def test_a_secret_that_appears_late_wakes_the_host() -> None:
+    engine = world(SERVICES + tls_root("root", f"routes: [{to('s1')}]"))
+    apply(engine, pairs.secret("cert"))
+    assert secure(engine, "a.com") == ["/ -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "root") == []
+    delete(engine, "Secret", "default/cert")
+    assert tls(engine, "a.com") == ""
+
+
+def delegation(targets: str, secret: str = "cert") -> str:
+    return f"""
+---
+apiVersion: projectcontour.io/v1
+kind: TLSCertificateDelegation
+metadata: {{name: d, namespace: certs}}
+spec: {{delegations: [{{secretName: {secret}, targetNamespaces: {targets}}}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("delegated", "expected"),
+    [
+        ("", ["TLSError/DelegationNotPermitted"]),
+        (delegation("[other]"), ["TLSError/DelegationNotPermitted"]),
+        (delegation("['*', other]"), ["TLSError/DelegationNotPermitted"]),
+        (delegation("[default]", "wrong"), ["TLSError/DelegationNotPermitted"]),
+        (delegation("[other, default]"), []),
+        (delegation("['*']"), []),
+        (delegation("['*', default]"), []),
+    ],
+)
+def test_a_secret_of_another_namespace_must_be_delegated(
+    delegated: str, expected: list[str]
+) -> None:
+    engine = world(
+        SERVICES
+        + pairs.secret("cert", "certs")
+        + delegated
+        + tls_root("root", f"routes: [{to('s1')}]", secret="certs/cert")
+    )
+    assert problems(engine, "HTTPProxy", "root") == expected
+    assert tls(engine, "a.com") == ("" if expected else "certs/cert 1.2-1.3")
+
+
+def test_without_delegation_nobody_learns_whether_the_secret_exists() -> None:
+    proxy = tls_root("root", f"routes: [{to('s1')}]", secret="certs/cert")
+    without, with_it = (
+        world(SERVICES + proxy),
+        world(SERVICES + proxy + pairs.secret("cert", "certs")),
+    )
+    assert messages(without, "HTTPProxy", "root") == messages(with_it, "HTTPProxy", "root")
+
+
+@pytest.mark.parametrize(
+    ("targets", "expected"), [("['*', x]", ["?SpecError/IgnoredField"]), ("['*']", []), ("[x]", [])]
+)
+def test_a_star_among_names_is_told_on_the_delegation(targets: str, expected: list[str]) -> None:
+    engine = world(delegation(targets))
+    assert problems(engine, "TLSCertificateDelegation", "certs/d") == expected
+
+
+@pytest.mark.parametrize(
+    ("tls_spec", "settings", "expected", "told"),
+    [
+        ("minimumProtocolVersion: '1.3'", "", "default/cert 1.3-1.3", []),
+        ("maximumProtocolVersion: '1.2'", "", "default/cert 1.2-1.2", []),
+        ("minimumProtocolVersion: '1.1'", "", "default/cert 1.2-1.3", ["?SpecError/IgnoredField"]),
+        ("", "minimumProtocolVersion: '1.3'", "default/cert 1.3-1.3", []),
+        (
+            "minimumProtocolVersion: '1.3', maximumProtocolVersion: '1.2'",
+            "",
+            "",
+            ["TLSError/TLSConfigNotValid"],
+        ),
+        (
+            "maximumProtocolVersion: '1.2'",
+            "minimumProtocolVersion: '1.3'",
+            "",
+            ["TLSError/TLSConfigNotValid"],
+        ),
+    ],
+)
+def test_the_versions_are_those_that_host_and_configuration_both_allow(
+    tls_spec: str, settings: str, expected: str, told: list[str]
+) -> None:
+    configured = f"envoy: {{listener: {{tls: {{{settings}}}}}}}"
+    spec = f"virtualhost: {{fqdn: a.com, tls: {{secretName: cert, {tls_spec}}}}}"
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + (configuration(configured) if settings else "")
+        + f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: root}}
+spec: {{{spec}, routes: [{to("s1")}]}}
+"""
+    )
+    assert tls(engine, "a.com") == expected
+    assert problems(engine, "HTTPProxy", "root") == told
+
+
+@pytest.mark.parametrize("secret", ["''", "a/b/c", "/cert", "certs/"])
+def test_a_reference_that_names_no_secret_is_told(secret: str) -> None:
+    engine = world(SERVICES + tls_root("root", f"routes: [{to('s1')}]", secret=secret))
+    (told,) = problems(engine, "HTTPProxy", "root")
+    assert told in {"TLSError/TLSConfigNotValid", "TLSError/SecretNotValid"}
+    assert tls(engine, "a.com") == ""
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        "authorization: {extensionRef: {name: x}}",
+        "corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}",
+        "ipAllowPolicy: [{source: Peer, cidr: 10.0.0.0/8}]",
+        "jwtProviders: [{name: x, remoteJWKS: {uri: 'https://x'}}]",
+        "rateLimitPolicy: {local: {requests: 1, unit: second}}",
+        "tls: {secretName: cert, clientValidation: {caSecret: ca}}",
+    ],
+)
+def test_a_guard_of_the_host_that_is_not_served_yet_closes_every_route(guard: str) -> None:
+    spec = f"virtualhost: {{fqdn: a.com, {guard}}}, routes: [{to('s1', 'permitInsecure: true')}]"
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: root}}
+spec: {{{spec}}}
+"""
+    )
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    assert secure(engine, "a.com") == (["/ -> 503"] if "tls:" in guard else [])
+    assert problems(engine, "HTTPProxy", "root") == ["SpecError/UnsupportedField"]
+
+
+def test_passthrough_and_tcpproxy_are_not_served_as_http() -> None:
+    passthrough = root("root", f"routes: [{to('s1')}]").replace(
+        "fqdn: a.com", "fqdn: a.com, tls: {passthrough: true}"
+    )
+    engine = world(SERVICES + passthrough)
+    assert (tls(engine, "a.com"), routes(engine, "a.com")) == ("", [REDIRECT])
+    tcp = f"tcpproxy: {{services: [{{name: s1, port: 80}}]}}, routes: [{to('s2')}]"
+    engine = world(SERVICES + pairs.secret("cert") + tls_root("root", tcp))
+    assert (tls(engine, "a.com"), routes(engine, "a.com")) == ("", [REDIRECT])
+    assert problems(engine, "HTTPProxy", "root") == ["?SpecError/IgnoredField"]

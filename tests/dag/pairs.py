@@ -1,0 +1,48 @@
+"""Certificates and keys for the tests, made once per run, as the manifests of their Secrets."""
+
+import datetime
+from base64 import b64encode
+from functools import cache
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from cryptography.x509.oid import NameOID
+
+
+def secret(name: str, namespace: str = "default") -> str:
+    """A Secret with a pair that can serve."""
+    return with_pair(name, *pair(), namespace=namespace)
+
+
+def with_pair(name: str, chain: bytes, key: bytes, namespace: str = "default") -> str:
+    """A Secret with this certificate and this key."""
+    return f"""
+---
+apiVersion: v1
+kind: Secret
+type: kubernetes.io/tls
+metadata: {{name: {name}, namespace: {namespace}}}
+data: {{tls.crt: {b64encode(chain).decode()}, tls.key: {b64encode(key).decode()}}}
+"""
+
+
+@cache
+def pair(number: int = 0) -> tuple[bytes, bytes]:
+    """A self-signed certificate and its key, PEM; another one per number."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"test-{number}")])
+    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(start)
+        .not_valid_after(start + datetime.timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return certificate.public_bytes(Encoding.PEM), private
