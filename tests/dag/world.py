@@ -40,9 +40,9 @@ def delete(engine: Engine, kind: str, name: str) -> None:
 
 
 def key(name: str) -> NamespacedName:
-    """`namespace/name`, or a name in the namespace `default`."""
-    namespace, _, rest = name.rpartition("/")
-    return NamespacedName(namespace or "default", rest)
+    """`namespace/name`, `/name` of what is in no namespace, or a name in `default`."""
+    namespace, slash, rest = name.rpartition("/")
+    return NamespacedName(namespace if slash else "default", rest)
 
 
 def routes(engine: Engine, host: str, listener: str = "ingress_http") -> list[str]:

@@ -1,0 +1,118 @@
+"""Hosts of Ingresses behind TLS, and what annotations make of plain HTTP."""
+
+import pytest
+
+from tests.dag import pairs
+from tests.dag.ingress.manifests import configuration, ingress, path, rule, services
+from tests.dag.world import apply, messages, problems, routes, secure, tls, world
+
+SERVICES = services("s1", "s2")
+RULES = f"rules: [{rule('a.com', path('/', 's1'))}]"
+TLS = "tls: [{hosts: [a.com], secretName: cert}]"
+SERVED = ["/ -> default/s1:80"]
+OLD, YOUNG = "2020-01-01T00:00:00Z", "2024-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "plain"),
+    [
+        ("", SERVED),
+        ("ingress.kubernetes.io/force-ssl-redirect: 'true'", ["/ -> 301 https"]),
+        ("ingress.kubernetes.io/force-ssl-redirect: 'false'", SERVED),
+        ("kubernetes.io/ingress.allow-http: 'false'", []),
+        (
+            "kubernetes.io/ingress.allow-http: 'false', "
+            "ingress.kubernetes.io/force-ssl-redirect: 'true'",
+            ["/ -> 301 https"],
+        ),
+    ],
+)
+def test_a_host_with_a_secret_is_served_over_tls_and_plain_http_does_as_it_is_told(
+    annotations: str, plain: list[str]
+) -> None:
+    engine = world(
+        SERVICES + pairs.secret("cert") + ingress("i", f"{RULES}, {TLS}", annotations=annotations)
+    )
+    assert secure(engine, "a.com") == SERVED
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    assert routes(engine, "a.com") == plain
+    assert problems(engine, "Ingress", "i") == []
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (
+            TLS,
+            "TLSError/SecretNotValid: spec.tls[0].secretName: Secret default/cert not found; its",
+        ),
+        ("tls: [{hosts: [a.com]}]", "TLSError/SecretNotValid: spec.tls[0]: secretName is missing"),
+    ],
+)
+def test_a_bad_secret_leaves_plain_http_as_it_is(entry: str, expected: str) -> None:
+    engine = world(SERVICES + ingress("i", f"{RULES}, {entry}"))
+    assert (routes(engine, "a.com"), secure(engine, "a.com"), tls(engine, "a.com")) == (
+        SERVED,
+        [],
+        "",
+    )
+    (told,) = messages(engine, "Ingress", "i")
+    assert told.startswith(expected)
+
+
+def test_a_secret_that_appears_late_wakes_the_host() -> None:
+    engine = world(SERVICES + ingress("i", f"{RULES}, {TLS}"))
+    apply(engine, pairs.secret("cert"))
+    assert secure(engine, "a.com") == SERVED
+    assert problems(engine, "Ingress", "i") == []
+
+
+def test_the_versions_are_those_of_the_configuration() -> None:
+    limits = configuration("envoy: {listener: {tls: {minimumProtocolVersion: '1.3'}}}")
+    engine = world(limits + SERVICES + pairs.secret("cert") + ingress("i", f"{RULES}, {TLS}"))
+    assert tls(engine, "a.com") == "default/cert 1.3-1.3"
+
+
+def test_tls_of_a_host_serves_the_routes_of_all_and_the_oldest_secret_wins() -> None:
+    other = f"rules: [{rule('a.com', path('/x', 's2'))}]"
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + pairs.secret("other")
+        + ingress("old", f"{RULES}, {TLS}", created=OLD)
+        + ingress("young", f"{other}, {TLS.replace('cert', 'other')}", created=YOUNG)
+    )
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    assert secure(engine, "a.com") == ["/x/... -> default/s2:80", *SERVED]
+    assert messages(engine, "Ingress", "young") == [
+        "TLSError/DuplicateHost: spec.tls[0]: host a.com is served with Secret default/cert of "
+        "Ingress default/old, which takes precedence"
+    ]
+    assert problems(engine, "Ingress", "old") == []
+
+
+def test_annotations_that_are_not_served_yet_are_told() -> None:
+    engine = world(
+        SERVICES + ingress("i", RULES, annotations="projectcontour.io/retry-on: '5xx', other: x")
+    )
+    assert messages(engine, "Ingress", "i") == [
+        "SpecError/IgnoredField: metadata.annotations[projectcontour.io/retry-on]: "
+        "is not served yet and has no effect"
+    ]
+
+
+def test_httpproxy_wins_over_ingress_on_the_same_requests_and_the_rest_is_merged() -> None:
+    engine = world(
+        SERVICES
+        + ingress("i", f"rules: [{rule('a.com', path('/', 's1'), path('/i', 's1'))}]")
+        + """
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: p}
+spec:
+  virtualhost: {fqdn: a.com}
+  routes: [{services: [{name: s2, port: 80}]}]
+"""
+    )
+    assert routes(engine, "a.com") == ["/i/... -> default/s1:80", "/ -> default/s2:80"]
