@@ -67,7 +67,7 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
     found: list[bytes] = []
     removed: list[str] = []
     for name in names:
-        resource = to.resource(name)
+        resource = to.served(name)
         if resource is None and to.type_url == ENDPOINTS and not to.is_unsent(name):
             # Envoy goes on using endpoints that are merely removed.
             resource = subscription.empty_endpoints(name)

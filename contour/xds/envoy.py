@@ -2,28 +2,39 @@
 
 One object per Envoy, shared by all of its streams; an aggregated stream is an Envoy of its own.
 Additions go out in the order of what needs what, parts wait at the `gates` for what they need,
-removals leave through `departures`. Endpoints are never held. Refusals are in `narrowing`,
-messages in `delta` and `sotw`. Time comes in as a value.
+removals leave through `departures`, refusals are taken apart by `narrowing`. Endpoints are never
+held. Time comes in as a value.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from contour.xds import resources, subscription
+from contour.xds import narrowing, subscription
+from contour.xds.alarms import Alarms
 from contour.xds.departures import Barrier, Departures, Leaver
-from contour.xds.gates import Gates, Held
-from contour.xds.resources import CLUSTER, ENDPOINTS, GATED, SECRET, Name, Part, Resource
+from contour.xds.gates import Gates
+from contour.xds.narrowing import Narrowing
+from contour.xds.resources import (
+    CLUSTER,
+    ENDPOINTS,
+    GATED,
+    LISTENER,
+    SCOPE,
+    SECRET,
+    Name,
+    Part,
+    Resource,
+    is_same,
+)
 from contour.xds.store import Edit
-from contour.xds.subscription import Before, Flight, Override, Subscription
+from contour.xds.subscription import Before, Flight, Subscription
+from contour.xds.warming import Warming
 
 if TYPE_CHECKING:
     from contour.xds.fleet import Fleet
-
-Alarm = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +53,15 @@ class Envoy:
         self.id = id
         self.store = fleet.store
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
-        self.gates = Gates(fleet.store, fleet.patience.warming)
+        self.alarms = Alarms(self._wake)
+        self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming)
+        self._warming = Warming(fleet.store, self.gates, self.subscriptions)
         self._departures = Departures()
         self._vanished: list[Leaver] = []
         self._number = 0
-        self._alarms: list[tuple[float, int, Alarm]] = []
-
-    @property
-    def alarm(self) -> float | None:
-        """When `tick` is due."""
-        return self._alarms[0][0] if self._alarms else None
-
-    def tick(self, now: float) -> None:
-        while self._alarms and self._alarms[0][0] <= now:
-            heappop(self._alarms)[2](now)
 
     def next_number(self) -> int:
+        """Numbers the responses to this Envoy."""
         self._number += 1
         return self._number
 
@@ -80,130 +84,109 @@ class Envoy:
     ) -> None:
         """A stream asks for a resource for the first time; `version` is what it has of it."""
         has_newest = version == resource.version()
-        if resource.name.type_url == CLUSTER and to.is_wildcard:
+        if resource.name.type_url == CLUSTER:
             self.gates.close(resource.name)
-            if has_newest:
-                started: list[Name] = []
-                self._start(resource.name, started, now)
-                self._alarm_for(started, now)
+            if has_newest and "" in resource.parts:
+                self._warming.start(resource.name, resource.parts[""], now)
         if has_newest:
-            self.known(to, resource.name.name, now)
+            self._warming.has(to, resource.name.name, now)
+            self.fleet.prove(to, {resource.name.name: subscription.unknown()})
         else:
-            before = subscription.absent() if version is None else subscription.unknown()
-            self.offer(to, resource, before, now)
+            self.gates.offer(to, resource, _had(resource, version), now)
 
-    def offer(self, to: Subscription, resource: Resource, before: Before, now: float) -> None:
-        """A resource this Envoy asked for and does not have as it is now."""
-        name = resource.name.name
-        blocked = self._blocked(to, resource, now)
-        if before.is_unknown and blocked:
-            # Which parts it has is not known, so none of them can be kept as it is: all wait.
-            awaits = frozenset[Name]().union(*blocked.values())
-            self._hold(to, name, "", Override(None, awaits, is_whole=True))
-            return
-        for part, awaits in blocked.items():
-            self._hold(to, name, part, Override(None, awaits))
-        if not to.is_absent(name):
-            to.mark(name, before)
+    def lose_later(self, leaver: Leaver, now: float) -> None:
+        """What vanished before this stream began leaves after everything else was asked for."""
+        if not self._vanished:
+            self.alarms.set(now + self.fleet.patience.warming, self._lose_vanished)
+        self._vanished.append(leaver)
 
     def sent(self, to: Subscription, flight: Flight, now: float) -> None:
         """A response is on its way."""
-        if to.type_url != CLUSTER:
-            return
-        started: list[Name] = []
-        for name in map(self._cluster, flight.before):
-            if name is not None:
-                self._resend_endpoints(name)
-                self._start(name, started, now)
-        self._alarm_for(started, now)
-
-    def known(self, to: Subscription, name: str, now: float) -> None:
-        """The other side has the newest of what others here may be waiting for."""
-        for user in list(self.gates.users(Name(to.type_url, name))):
-            if self._is_warm(user):
-                self._open(user, now)
+        if to.type_url == CLUSTER:
+            self._warming.sent(flight, now)
 
     def acknowledged(self, by: Subscription, flight: Flight, now: float) -> None:
+        """The Envoy has taken what a response brought."""
+        narrowing.acknowledged(by, flight)
         for name in flight.before:
+            by.settle(name)
             if by.type_url == CLUSTER and by.is_settled(name):
-                self._open(Name(CLUSTER, name), now)
+                self.gates.open(Name(CLUSTER, name), now)
             elif by.type_url in {ENDPOINTS, SECRET} and by.is_settled(name):
-                self.known(by, name, now)
+                self._warming.has(by, name, now)
         self._departures.landed(by, flight)
+        self.fleet.prove(by, flight.before)
         self._depart(now)
 
+    def refused(self, by: Subscription, flight: Flight, words: str) -> None:
+        """The Envoy did not take all of what a response brought."""
+        narrowing.refused(by, flight, words)
+
+    def judge(self, by: Subscription, search: Narrowing, now: float) -> None:
+        """Puts the blame where the search has found it, if it is over."""
+        for suspect, words in (narrowing.verdict(by, search) or {}).items():
+            name, part = suspect
+            whole = search.wholes.pop(name, None)
+            override = by.overrides.get(name, {}).get(part)
+            if override is None or not override.is_suspect:
+                continue
+            override.refusal = words
+            self.fleet.refuse(by, name, part, words)
+            by.settle(name)
+            if whole is None and by.served(name) is not None:
+                # Back to what was accepted, and said so, whatever Envoy made of the response.
+                by.mark(name, subscription.same())
+
     def closed(self, by: Subscription, now: float) -> None:
+        """A stream has ended."""
         self.subscriptions[by.type_url].remove(by)
+        self.align()
+        self.fleet.acceptance.closed(by)
         self._departures.closed(by)
         self._depart(now)
 
+    def align(self) -> None:
+        """Decides anew whether there is anything to order for this Envoy."""
+        self.gates.is_open = not any(it.is_wildcard for it in self.subscriptions[CLUSTER])
+
     def _gain(self, to: Subscription, resource: Resource, now: float) -> None:
-        type_url, name = resource.name
-        left = to.leaving.pop(name, None)
+        left = to.leaving.pop(resource.name.name, None)
         if left is not None:
             self._regain(to, left, resource, now)
             return
-        if type_url == CLUSTER:
+        if resource.name.type_url == CLUSTER:
             self.gates.close(resource.name)
         else:
-            self._open(resource.name, now)
-        self.offer(to, resource, subscription.absent(), now)
+            self.gates.open(resource.name, now)
+        self.gates.offer(to, resource, subscription.absent(), now)
 
     def _regain(self, to: Subscription, left: Resource, resource: Resource, now: float) -> None:
         """What was to leave and never went just stays, with what is different about it."""
         before = _difference(left, resource)
         if not left.parts:
-            self.offer(to, resource, subscription.unknown(), now)
-        elif before.parts:
-            self._change(to, Edit(resource, before.parts), now)
+            self.gates.offer(to, resource, subscription.unknown(), now)
+        elif before:
+            self._change(to, Edit(resource, before), now)
 
     def _change(self, to: Subscription, edit: Edit, now: float) -> None:
-        name = edit.name.name
-        if edit.name.type_url not in GATED:
-            to.mark(name, Before(dict(edit.before)))
-            return
         for part, before in edit.before.items():
-            self._replace(to, edit.resource, part, before, now)
-
-    def _replace(
-        self, to: Subscription, resource: Resource, part: str, before: Part | None, now: float
-    ) -> None:
-        name = resource.name.name
-        known = to.overrides.get(name, {}).get(part)
-        if known is not None and known.is_whole:
-            return
-        value = known.value if known else before
-        newest = resource.parts.get(part)
-        awaits = self.gates.blockers(newest, now) if newest and self._is_gating else frozenset()
-        if awaits and not resources.is_same(newest, value):
-            self._hold(to, name, part, Override(value, awaits))
-        elif known is not None:
-            self.release(to, name, part, now)
-        else:
-            to.mark(name, Before({part: before}))
+            self.gates.replace(to, edit.resource, part, before, now)
 
     def _lose(self, to: Subscription, resource: Resource, leavers: list[Leaver]) -> None:
         type_url, name = resource.name
-        to.leaving[name] = resource
         was_unsent = to.is_unsent(name)
         to.overrides.pop(name, None)
         self.gates.remove(resource.name)
         if was_unsent:
-            del to.leaving[name]
             to.dirty.pop(name, None)
             if name in to.names:  # whoever asked for it by name is still owed an answer
                 to.mark(name, subscription.absent())
-        elif type_url in {resources.LISTENER, resources.SCOPE}:
-            del to.leaving[name]
+        elif type_url in {LISTENER, SCOPE}:
             to.mark(name, Before(dict(resource.parts), is_whole=True))
         else:
+            to.leaving[name] = resource
             leavers.append((to, name))
-
-    def lose_later(self, leaver: Leaver, now: float) -> None:
-        """What vanished before this stream began leaves after everything else was asked for."""
-        if not self._vanished:
-            self._at(now + self.fleet.patience.warming, self._lose_vanished)
-        self._vanished.append(leaver)
+        to.settle(name)
 
     def _lose_vanished(self, now: float) -> None:
         leavers, self._vanished = self._vanished, []
@@ -221,109 +204,27 @@ class Envoy:
 
     def _depart(self, now: float) -> None:
         for barrier in self._departures.passed():
-            self._at(now + self.fleet.patience.grace, partial(_dismiss, barrier))
+            self.alarms.set(now + self.fleet.patience.grace, partial(_dismiss, barrier))
 
-    def _blocked(
-        self, to: Subscription, resource: Resource, now: float
-    ) -> dict[str, frozenset[Name]]:
-        """The parts of a resource that have to wait."""
-        if to.type_url not in GATED or not self._is_gating:
-            return {}
-        waits = ((part, self.gates.blockers(it, now)) for part, it in resource.parts.items())
-        return {part: awaits for part, awaits in waits if awaits}
-
-    def _hold(self, to: Subscription, name: str, part: str, override: Override) -> None:
-        to.overrides.setdefault(name, {})[part] = override
-        self.gates.wait(Held(to, name, part), override.awaits)
-        missing = [it for it in override.awaits if self.store.resource(it) is None]
-        if missing:
-            when = max(self.gates.cold[it] for it in missing)
-            self._at(when, partial(self._expire, missing))
-
-    def release(self, to: Subscription, name: str, part: str, now: float) -> None:
-        """Serves the newest again in place of an override."""
-        overrides = to.overrides[name]
-        override = overrides.pop(part)
-        if not overrides:
-            del to.overrides[name]
-        resource = to.resource(name)
-        if resource is None:
-            return
-        if override.is_whole:
-            self.offer(to, resource, subscription.unknown(), now)
-        elif not resources.is_same(resource.parts.get(part), override.value):
-            to.mark(name, Before({part: override.value}))
-
-    def _let(self, held: Iterator[Held], now: float) -> None:
-        """Releases those that wait for nothing else."""
-        for to, name, part in held:
-            override = to.overrides.get(name, {}).get(part)
-            if override is None or not override.awaits:
-                continue
-            if not any(self.gates.is_closed(it, now) for it in override.awaits):
-                self.release(to, name, part, now)
-
-    def _open(self, name: Name, now: float) -> None:
-        self._let(self.gates.open(name), now)
-
-    def _expire(self, names: list[Name], now: float) -> None:
-        for name in names:
-            self._let(self.gates.expired(name, now), now)
-
-    def _start(self, name: Name, started: list[Name], now: float) -> None:
-        if not self.store.types[CLUSTER][name.name].parts[""].warms:
-            self._open(name, now)
-        elif self.gates.start(name, now):
-            started.append(name)
-
-    def _alarm_for(self, started: list[Name], now: float) -> None:
-        if started:
-            self._at(now + self.fleet.patience.warming, partial(self._expire, started))
-
-    def _cluster(self, name: str) -> Name | None:
-        return Name(CLUSTER, name) if name in self.store.types[CLUSTER] else None
-
-    def _resend_endpoints(self, cluster: Name) -> None:
-        """Envoy warms a changed cluster anew, yet does not ask for its endpoints again."""
-        for need in self.store.types[CLUSTER][cluster.name].parts[""].needs:
-            for it in self.subscriptions.get(need.type_url, ()):
-                if need.type_url == ENDPOINTS and it.wants(need.name):
-                    it.mark(need.name, subscription.same())
-
-    def _is_warm(self, cluster: Name) -> bool:
-        """Whether the acknowledgement of what it needs tells that a cluster is in use."""
-        resource = self.store.resource(cluster)
-        part = resource.parts[""] if resource else None
-        if part is None or part.health_checked or not part.needs or not self._was_sent(cluster):
-            return False
-        return all(self._has(need) for need in part.needs)
-
-    def _was_sent(self, cluster: Name) -> bool:
-        return all(cluster.name not in it.dirty for it in self.subscriptions[CLUSTER])
-
-    def _has(self, need: Name) -> bool:
-        return any(
-            it.wants(need.name) and it.is_settled(need.name)
-            for it in self.subscriptions.get(need.type_url, ())
-        )
-
-    @property
-    def _is_gating(self) -> bool:
-        """An Envoy that asks for clusters by name orders its own changes, as gRPC clients do."""
-        return any(it.is_wildcard for it in self.subscriptions.get(CLUSTER, ()))
-
-    def _at(self, when: float, alarm: Alarm) -> None:
-        heappush(self._alarms, (when, self.next_number(), alarm))
+    def _wake(self) -> None:
         for subscriptions in self.subscriptions.values():
             for it in subscriptions:
                 it.wake()
 
 
-def _difference(left: Resource, resource: Resource) -> Before:
+def _had(resource: Resource, version: str | None) -> Before:
+    """What a stream had that says it has this version, as far as a version can tell."""
+    if version is None:
+        return subscription.absent()
+    lacking = resource.lacking(version)
+    return subscription.unknown() if lacking is None else Before({lacking: None})
+
+
+def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
     """What a stream that still has `left` is to be told of `resource`."""
     parts = {**left.parts, **resource.parts}
     had = ((it, left.parts.get(it)) for it in parts)
-    return Before({it: x for it, x in had if not resources.is_same(x, resource.parts.get(it))})
+    return {it: value for it, value in had if not is_same(value, resource.parts.get(it))}
 
 
 def _dismiss(barrier: Barrier, _: float) -> None:

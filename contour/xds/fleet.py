@@ -5,15 +5,20 @@ is looked at that has nothing to do with it. A fleet is served from its first pu
 which has to be complete. What each Envoy may have when is in `envoy`.
 """
 
+import logging
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
+from contour.xds.acceptance import Acceptance, Nobody, Witness
 from contour.xds.envoy import Envoy, Patience
+from contour.xds.quarantine import Quarantine, Refusal
 from contour.xds.resources import Change, Name
 from contour.xds.store import Edit, Store
-from contour.xds.subscription import Subscription
+from contour.xds.subscription import Before, Subscription
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 
@@ -28,6 +33,10 @@ class Fleet:
         self.patience = patience or Patience()
         self.clock = clock
         self.store = Store()
+        self.quarantine = Quarantine()
+        self.witness: Witness = Nobody()
+        self.acceptance = Acceptance(self, self.quarantine)
+        self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
@@ -39,13 +48,40 @@ class Fleet:
     def publish(self, changes: Iterable[Change]) -> None:
         """Serves the newest state to those who asked for what differs."""
         self.is_open = True
-        self._spread(self.store.apply(changes))
+        self._spread(self.store.apply(self.quarantine.admitted(changes)))
+
+    def prove(self, by: Subscription, before: dict[str, Before]) -> None:
+        """An Envoy has accepted what a response brought."""
+        for name, had in before.items():
+            key = Name(by.type_url, name)
+            for part in list(self.store.unproven.get(key, ())):
+                if (had.is_unknown or had.tells(part)) and by.is_current(name, part):
+                    self.store.prove(key, part)
+                    if self.quarantine.has_recovered(key, part):
+                        self.witness.recovered(key, part)
+        self._spread(self.store.settled())
+
+    def refuse(self, by: Subscription, name: str, part: str, words: str) -> None:
+        """An Envoy refuses a part. What others have accepted, they keep."""
+        key = Name(by.type_url, name)
+        resource = self.store.resource(key)
+        refused = resource.parts.get(part) if resource else None
+        log.warning("%s of %s refuses %s %r: %s", by.envoy.id, self.name, key, part, words)
+        self.counts["refused", by.type_url] += 1
+        self.witness.refused(key, part, refused.origins if refused else (), words)
+        self.witness.changed(key)
+        is_unproven = part in self.store.unproven.get(key, ())
+        if refused is not None and is_unproven and not by.is_held_whole(name):
+            self.quarantine.add(key, part, Refusal(refused, words))
+            self._spread(self.store.withdraw(key, part))
 
     def envoy(self, id: str, *, is_aggregated: bool) -> Envoy:  # noqa: A002
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         known = None if is_aggregated else self._by_id.get(id)
         envoy = known or Envoy(self, id)
-        self.envoys.add(envoy)
+        if known is None:
+            self.envoys.add(envoy)
+            self.witness.connected(len(self.envoys))
         if not is_aggregated:
             self._by_id[id] = envoy
         return envoy
@@ -53,6 +89,7 @@ class Fleet:
     def leave(self, envoy: Envoy) -> None:
         """The last stream of an Envoy has ended."""
         self.envoys.discard(envoy)
+        self.witness.connected(len(self.envoys))
         if self._by_id.get(envoy.id) is envoy:
             del self._by_id[envoy.id]
 
@@ -92,12 +129,13 @@ class Fleet:
         news: defaultdict[Envoy, list[tuple[Subscription, Edit]]] = defaultdict(list)
         for edit in edits:
             self._shared.pop(edit.name.type_url, None)
-            for it in self._interested(edit.name):
+            for it in self.interested(edit.name):
                 news[it.envoy].append((it, edit))
         for envoy, heard in news.items():
             envoy.take(heard, now)
 
-    def _interested(self, name: Name) -> Iterator[Subscription]:
+    def interested(self, name: Name) -> Iterator[Subscription]:
+        """The subscriptions that are told of a resource."""
         wildcards = self._wildcards.get(name.type_url, ())
         yield from wildcards
         yield from (it for it in self._named.get(name, ()) if not it.is_wildcard)

@@ -1,28 +1,26 @@
-"""What is not ready on one Envoy, and which parts are held back there until it is.
+"""Which parts are held back on one Envoy until what they need is ready there.
 
-A cluster is ready once it was sent and its endpoints were acknowledged. The acknowledgement of
-the cluster itself proves as much but is never waited for: Envoy withholds it while *any* cluster
-warms, so one silent DNS name would freeze everybody. No wait is longer than `patience`: a cluster
-that can never warm delays its own routes, once, and nobody else's.
+No wait is longer than `patience`: what can never be ready delays the parts that need it, once,
+and nothing else. What is ready when is decided in `warming`.
 
-    cluster new ── sent ──────── endpoints acknowledged ─► ready: parts that need it are released
-       (no limit)   └─ patience ─────────────────────────► given up: released all the same
+    needed ── new ── sent ──────── ready ───► the parts that need it are released
+               (no limit) └─ patience ──────► given up: they are released all the same
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
-from contour.xds.resources import Name, Part
+from contour.xds import resources, subscription
+from contour.xds.alarms import Alarms
+from contour.xds.resources import GATED, Name, Part, Resource
 from contour.xds.store import Store
-from contour.xds.subscription import Subscription
+from contour.xds.subscription import Before, Override, Subscription
 
 
-class Held(NamedTuple):
-    """A part that waits on one stream."""
-
-    subscription: Subscription
+class _Held(NamedTuple):
+    to: Subscription
     name: str
     part: str
 
@@ -30,54 +28,125 @@ class Held(NamedTuple):
 class Gates:
     """The gates of one Envoy. Only what is not ready takes memory."""
 
-    def __init__(self, store: Store, patience: float) -> None:
+    def __init__(self, store: Store, alarms: Alarms, patience: float) -> None:
+        self.is_open = True  # an Envoy that does not ask for all clusters orders its own changes
+        # Until when each is waited for. What was given up stays: nobody waits for it again.
+        self.closed: dict[Name, float] = {}
         self._store = store
+        self._alarms = alarms
         self._patience = patience
-        # Until when each is waited for. One that was given up stays: nobody waits for it again.
-        self.cold: dict[Name, float] = {}
-        self._waiting: defaultdict[Name, set[Held]] = defaultdict(set)
+        self._waiting: defaultdict[Name, set[_Held]] = defaultdict(set)
+        self._ending: dict[float, list[Name]] = {}
 
     def close(self, name: Name) -> None:
-        """A resource that has not been sent yet. There is no limit before it is."""
-        self.cold[name] = inf
+        """A resource that is yet to be sent. There is no limit before it is."""
+        self.closed[name] = inf
 
-    def start(self, name: Name, now: float) -> bool:
+    def start(self, name: Name, now: float) -> None:
         """The wait for a resource begins, if it is waited for."""
-        if name not in self.cold:
-            return False
-        self.cold[name] = now + self._patience
-        return True
+        if name in self.closed:
+            self._end_at(now + self._patience, name)
 
-    def blockers(self, part: Part, now: float) -> frozenset[Name]:
-        """What the part needs and must wait for."""
-        for name in part.needs:
-            if name not in self.cold and self._store.resource(name) is None:
-                self.cold[name] = now + self._patience
-        return frozenset(name for name in part.needs if self.is_closed(name, now))
-
-    def is_closed(self, name: Name, now: float) -> bool:
-        return name in self.cold and self.cold[name] > now
-
-    def wait(self, held: Held, names: frozenset[Name]) -> None:
-        for name in names:
-            self._waiting[name].add(held)
-
-    def open(self, name: Name) -> Iterator[Held]:
-        """The resource is ready: whoever may be released by it."""
-        self.cold.pop(name, None)
-        return iter(self._waiting.pop(name, ()))
+    def open(self, name: Name, now: float) -> None:
+        """The resource is ready."""
+        self.closed.pop(name, None)
+        self._let(self._waiting.pop(name, ()), now)
 
     def remove(self, name: Name) -> None:
         """The resource is no more. Nothing that is served needs it, or it would have stayed."""
-        self.cold.pop(name, None)
+        self.closed.pop(name, None)
         self._waiting.pop(name, None)
 
-    def expired(self, name: Name, now: float) -> Iterator[Held]:
-        """Whoever waited for a resource for too long."""
-        if self.cold.get(name, inf) <= now:
-            return iter(self._waiting.pop(name, ()))
-        return iter(())
+    def offer(self, to: Subscription, resource: Resource, before: Before, now: float) -> None:
+        """A resource the stream does not have as it is now."""
+        name = resource.name.name
+        blocked = self._blocked(resource, now)
+        if before.is_unknown and blocked:
+            # Which parts it has is not known, so none of them can be kept as it is: all wait.
+            awaits = frozenset[Name]().union(*blocked.values())
+            self._hold(to, name, "", Override(None, awaits, is_whole=True))
+            return
+        for part, awaits in blocked.items():
+            self._hold(to, name, part, Override(before.parts.get(part), awaits))
+        if not to.is_held(name):
+            to.mark(name, before)
 
-    def users(self, name: Name) -> Iterator[Name]:
-        """The resources not ready here that use this one."""
-        return (user for user, _ in self._store.users.get(name, ()) if user in self.cold)
+    def replace(
+        self, to: Subscription, resource: Resource, part: str, before: Part | None, now: float
+    ) -> None:
+        """A part that changed; `before` is what was served until now."""
+        name = resource.name.name
+        if to.is_held_whole(name):
+            self._reconsider(to, name, now)
+            return
+        known = to.overrides.get(name, {}).get(part)
+        value = known.value if known else before
+        newest = resource.parts.get(part)
+        awaits = self._blockers(newest, now)
+        if awaits and not resources.is_same(newest, value):
+            self._hold(to, name, part, Override(value, awaits))
+        elif known is not None:
+            self.release(to, name, part, now)
+        else:
+            to.mark(name, Before({part: before}))
+
+    def release(self, to: Subscription, name: str, part: str, now: float) -> None:
+        """Serves the newest again in place of an override."""
+        resource = to.resource(name)
+        if resource is not None and to.overrides[name][part].is_whole:
+            to.lift(name, part)
+            self.offer(to, resource, subscription.unknown(), now)
+        else:
+            to.serve_newest(name, part)
+
+    def _reconsider(self, to: Subscription, name: str, now: float) -> None:
+        """Something changed in what was refused whole: it may do now."""
+        if to.overrides[name][""].refusal:
+            self.release(to, name, "", now)
+
+    def _blocked(self, resource: Resource, now: float) -> dict[str, frozenset[Name]]:
+        """The parts of a resource that have to wait, and for what."""
+        if resource.name.type_url not in GATED:
+            return {}
+        waits = ((part, self._blockers(it, now)) for part, it in resource.parts.items())
+        return {part: awaits for part, awaits in waits if awaits}
+
+    def _blockers(self, part: Part | None, now: float) -> frozenset[Name]:
+        """What a part needs and has to wait for."""
+        if part is None or self.is_open:
+            return frozenset()
+        for name in part.needs:
+            if name not in self.closed and self._store.resource(name) is None:
+                self._end_at(now + self._patience, name)
+        return frozenset(it for it in part.needs if self._is_closed(it, now))
+
+    def _is_closed(self, name: Name, now: float) -> bool:
+        return name in self.closed and self.closed[name] > now
+
+    def _hold(self, to: Subscription, name: str, part: str, override: Override) -> None:
+        to.override(name, part, override)
+        for it in override.awaits:
+            self._waiting[it].add(_Held(to, name, part))
+
+    def _let(self, held: Iterable[_Held], now: float) -> None:
+        """Releases those that wait for nothing else."""
+        for to, name, part in held:
+            override = to.overrides.get(name, {}).get(part)
+            if override is None or not override.awaits:
+                continue
+            if not any(self._is_closed(it, now) for it in override.awaits):
+                self.release(to, name, part, now)
+
+    def _end_at(self, when: float, name: Name) -> None:
+        """Gives a resource up at a time, together with the others of that time."""
+        self.closed[name] = when
+        if when in self._ending:
+            self._ending[when].append(name)
+        else:
+            self._ending[when] = [name]
+            self._alarms.set(when, lambda now: self._give_up(when, now))
+
+    def _give_up(self, when: float, now: float) -> None:
+        for name in self._ending.pop(when):
+            if self.closed.get(name, inf) <= now:
+                self._let(self._waiting.pop(name, ()), now)

@@ -31,6 +31,7 @@ def subscribe_to_all(by: Subscription, had: Had, known: Iterable[str], now: floa
     if by.is_wildcard:
         return
     by.envoy.fleet.listen_to_all(by)
+    by.envoy.align()
     served = by.envoy.store.types[by.type_url]
     for name in (*served, *(it for it in known if it not in served)):
         if name not in by.names:
@@ -45,6 +46,7 @@ def unsubscribe(by: Subscription, name: str) -> None:
 
 def unsubscribe_from_all(by: Subscription) -> None:
     by.envoy.fleet.ignore_all(by)
+    by.envoy.align()
     for name in [*by.envoy.store.types[by.type_url], *by.leaving]:
         if name not in by.names:
             by.forget(name)

@@ -87,13 +87,14 @@ def is_same(one: Part | None, other: Part | None) -> bool:
 class Resource:
     """The newest parts of one resource, rendered on demand for all streams at once."""
 
-    __slots__ = ("_order", "_renderings", "_sum", "name", "parts")
+    __slots__ = ("_order", "_renderings", "_shares", "_sum", "name", "parts")
 
     def __init__(self, name: Name) -> None:
         self.name = name
         self.parts: dict[str, Part] = {}
         self._order: list[str] | None = None
         self._sum = 0
+        self._shares: dict[int, str] | None = None
         self._renderings: dict[tuple[Shape, int], bytes] = {}
 
     def put(self, part: str, value: Part | None) -> Part | None:
@@ -101,6 +102,7 @@ class Resource:
         before = self.parts.get(part)
         self._sum = self._sum_with({part: value})
         self._renderings = {}
+        self._shares = None
         if value is not None:
             self.parts[part] = value
         elif before is not None:
@@ -118,6 +120,18 @@ class Resource:
     def version(self, instead: Parts | None = None) -> str:
         """The content hash, with some parts replaced by what one Envoy has instead."""
         return f"{self._sum_with(instead) if instead else self._sum:032x}"
+
+    def lacking(self, version: str) -> str | None:
+        """The one part without which this resource would have that version, if there is one.
+
+        A version is a sum, so what was added while a client was away can be told from its version.
+        """
+        if self._shares is None:
+            self._shares = {_share(name, value): name for name, value in self.parts.items()}
+        try:
+            return self._shares.get((self._sum - int(version, 16)) % _MODULUS)
+        except ValueError:
+            return None
 
     def rendered(self, shape: Shape, instead: Parts | None = None) -> bytes:
         """The encoded resource in its envelope. Only what is worth keeping is kept."""

@@ -30,7 +30,8 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     if is_first:
         if by.type_url in WHOLE and not names:
             names = {"*"}
-        if by.type_url in WHOLE:
+        by.lists_all = by.type_url in WHOLE
+        if by.lists_all:
             # The first request is answered even if there is nothing to list.
             by.mark("", subscription.same())
     elif asked.response_nonce != by.last_nonce:
@@ -46,7 +47,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
 
 def sendable(to: Subscription) -> list[str]:
     """The names that may go out now."""
-    if to.type_url in WHOLE and any("" in it and it[""].is_whole for it in to.overrides.values()):
+    if to.lists_all and any(to.is_held_whole(it) for it in to.overrides):
         # To leave out what is held back whole would remove it.
         return []
     return to.sendable()
@@ -54,11 +55,10 @@ def sendable(to: Subscription) -> list[str]:
 
 def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
-    is_whole = to.type_url in WHOLE
-    listed = sorted(_everything(to)) if is_whole else names
+    listed = sorted(_everything(to)) if to.lists_all else names
     has_newest = not to.overrides and not to.leaving
-    if has_newest and to.is_wildcard == is_whole:
-        key = (response, None if is_whole else frozenset(names))
+    if has_newest and to.is_wildcard == to.lists_all:
+        key = (response, None if to.lists_all else frozenset(names))
         made, nonce = to.envoy.fleet.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
         if nonce != to.last_nonce:
             return made, nonce
@@ -88,16 +88,16 @@ def _align(by: Subscription, names: set[str], version: str, now: float) -> None:
 
 def _everything(to: Subscription) -> list[str]:
     served = (*to.envoy.store.types[to.type_url], *to.leaving) if to.is_wildcard else to.names
-    return [it for it in dict.fromkeys(served) if not to.is_absent(it)]
+    return [it for it in dict.fromkeys(served) if to.served(it) is not None]
 
 
 def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
     found: list[bytes] = []
     for name in names:
-        resource = to.resource(name)
+        resource = to.served(name)
         if resource is None and to.type_url == ENDPOINTS:
             resource = subscription.empty_endpoints(name)
-        if resource is not None and resource.parts:
+        if resource is not None:
             found.append(resource.rendered(wire.sotw_resource, to.instead(name)))
     return wire.sotw_response(to.type_url, found, _version(to, names), nonce)
 

@@ -37,7 +37,9 @@ class Store:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users: defaultdict[Name, set[User]] = defaultdict(set)
         self.unwanted: set[Name] = set()  # removed by publication, but still needed
-        self._pins: Counter[Name] = Counter()
+        # Parts that no Envoy has accepted yet, and what was accepted last in their place.
+        self.unproven: dict[Name, dict[str, Part | None]] = {}
+        self._pins: Counter[Name] = Counter()  # what those need that were accepted last
         self._loose: set[Name] = set()  # lost a user or a pin since the last look
         self._edits: dict[Name, Edit] = {}
 
@@ -66,16 +68,22 @@ class Store:
             self._remove(name, removals[name])
         return self.settled()
 
-    def pin(self, needs: Iterable[Name]) -> None:
-        """Keeps resources for a part that may have to be served again."""
-        self._pins.update(needs)
+    def prove(self, name: Name, part: str) -> None:
+        """An Envoy has accepted what is served; there is no way back behind it any more."""
+        accepted = self.unproven[name].pop(part)
+        if not self.unproven[name]:
+            del self.unproven[name]
+        self._unpin(accepted)
 
-    def unpin(self, needs: Iterable[Name]) -> None:
-        for name in needs:
-            self._pins[name] -= 1
-            if not self._pins[name]:
-                del self._pins[name]
-                self._loose.add(name)
+    def withdraw(self, name: Name, part: str) -> list[Edit]:
+        """Serves what was accepted last instead of a part that is refused, or nothing of it."""
+        accepted = self.unproven.get(name, {}).get(part)
+        resource = self.types[name.type_url][name.name]
+        if accepted is None and len(resource.parts) == 1:
+            self._drop(name)
+        else:
+            self._replace(resource, part, accepted)
+        return self.settled()
 
     def settled(self) -> list[Edit]:
         """Lets go of what nobody needs any more, and returns the edits since the last call."""
@@ -112,6 +120,22 @@ class Store:
         if not resources.is_same(before, value):
             edit = self._edits.setdefault(resource.name, Edit(resource))
             edit.before.setdefault(part, before)
+            self._remember(resource.name, part, before, value)
+
+    def _remember(self, name: Name, part: str, before: Part | None, value: Part | None) -> None:
+        unproven = self.unproven.setdefault(name, {})
+        if part not in unproven:
+            unproven[part] = before
+            self._pins.update(before.needs if before else ())
+        elif resources.is_same(unproven[part], value):
+            self.prove(name, part)
+
+    def _unpin(self, part: Part | None) -> None:
+        for name in part.needs if part else ():
+            self._pins[name] -= 1
+            if not self._pins[name]:
+                del self._pins[name]
+                self._loose.add(name)
 
     def _drop(self, name: Name) -> None:
         """Takes a resource out whole; it keeps its parts for the Envoys that still have it."""
@@ -120,6 +144,8 @@ class Store:
         self._edits[name] = Edit(resource, is_gone=True)
         for part, value in resource.parts.items():
             self._rewire((name, part), value, None)
+        for accepted in self.unproven.pop(name, {}).values():
+            self._unpin(accepted)
 
     def _rewire(self, user: User, before: Part | None, now: Part | None) -> None:
         had = before.needs if before else frozenset()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from contour.xds import resources
+from contour.xds import narrowing, resources
 from contour.xds.envoy import Envoy
 from contour.xds.fleet import Fleet
 from contour.xds.resources import CLUSTER
@@ -74,20 +74,34 @@ class Stream:
         """The next response, if there is something to say."""
         if self.envoy is None:
             return None
-        self.envoy.tick(now)
+        self.envoy.alarms.ring(now)
         for type_url in (*resources.ORDER, *self.subscriptions):
             to = self.subscriptions.get(type_url)
-            names = self._dialect.sendable(to) if to and _is_free(to) else []
+            names = self._names(to, now) if to else []
             if to and names:
                 message, nonce = self._dialect.response(to, names)
                 self.envoy.sent(to, to.launch(names, nonce), now)
                 return message
         return None
 
+    def _names(self, to: Subscription, now: float) -> list[str]:
+        """What may go out now of one type."""
+        if to.flights and (to.type_url != CLUSTER or to.narrowing):
+            return []
+        if to.narrowing:
+            trial = narrowing.next_trial(to, to.narrowing)
+            if trial:
+                return trial
+            if not to.dirty:
+                to.envoy.judge(to, to.narrowing, now)
+        while len(to.flights) > MOST_FLIGHTS:
+            _fold(to)
+        return self._dialect.sendable(to) if to.dirty else []
+
     @property
     def alarm(self) -> float | None:
         """When a response may become due without anything coming in."""
-        return self.envoy.alarm if self.envoy else None
+        return self.envoy.alarms.next if self.envoy else None
 
     def close(self, now: float) -> None:
         if self.envoy is None:
@@ -132,6 +146,8 @@ class Stream:
         by.flights.remove(flight)
         if refusal is None:
             by.envoy.acknowledged(by, flight, now)
+        else:
+            by.envoy.refused(by, flight, refusal)
         self._wake()
 
     def answer_all(self, by: Subscription, refusal: str | None, now: float) -> None:
@@ -144,13 +160,6 @@ class Stream:
     def limit(self, by: Subscription) -> None:
         if len(by.names) > MOST_NAMES:
             raise Violation(f"more than {MOST_NAMES} subscriptions")
-
-
-def _is_free(to: Subscription) -> bool:
-    """Whether a response of this type may go out."""
-    while len(to.flights) > MOST_FLIGHTS:
-        _fold(to)
-    return bool(to.dirty) and (not to.flights or to.type_url == CLUSTER)
 
 
 def _fold(to: Subscription) -> None:

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from contour.xds import resources, wire
-from contour.xds.resources import Name, Part, Parts, Resource
+from contour.xds.resources import Name, Part, Parts, Resource, is_same
 
 if TYPE_CHECKING:
     from contour.xds.envoy import Envoy
+    from contour.xds.narrowing import Narrowing
 
 
 @dataclass(slots=True)
@@ -74,11 +75,14 @@ class Override:
     """What a stream gets of one part instead of the newest, and why."""
 
     value: Part | None
-    awaits: frozenset[Name] = frozenset()  # held until these are ready; if empty: not by a gate
-    is_whole: bool = (
-        False  # holds back the resource, whatever its parts: we cannot tell what is there
-    )
-    refusal: str = ""  # the words with which it was refused, once it is certain that it is to blame
+    awaits: frozenset[Name] = frozenset()  # held until these are ready
+    refusal: str = ""  # the words of the refusal it is to blame for
+    # Holds back the resource, whatever its parts: which of them the other side has is not known.
+    is_whole: bool = False
+
+    @property
+    def is_suspect(self) -> bool:
+        return not self.awaits and not self.refusal
 
 
 @dataclass(slots=True, eq=False)
@@ -88,12 +92,14 @@ class Subscription:
     envoy: "Envoy"
     type_url: str
     wake: Callable[[], None]  # tells the stream that it has something to send
+    lists_all: bool = False  # every response lists everything: what is left out is removed
     is_wildcard: bool = False
     names: set[str] = field(default_factory=set)
     dirty: dict[str, Before] = field(default_factory=dict)
     flights: list[Flight] = field(default_factory=list)
     overrides: dict[str, dict[str, Override]] = field(default_factory=dict)
     leaving: dict[str, Resource] = field(default_factory=dict)  # to be removed when it is safe
+    narrowing: "Narrowing | None" = None
     last_nonce: str = ""
 
     def wants(self, name: str) -> bool:
@@ -106,47 +112,90 @@ class Subscription:
     def instead(self, name: str) -> Parts:
         return {part: it.value for part, it in self.overrides.get(name, {}).items()}
 
-    def is_absent(self, name: str) -> bool:
-        """Whether nothing of the resource may be sent: it is not there, or held back whole."""
+    def served(self, name: str) -> Resource | None:
+        """The same, if there is anything to send: without its head it is not a message."""
         resource = self.resource(name)
-        if resource is None:
-            return True
-        instead = self.overrides.get(name)
-        # A resource without its head is not a message.
-        return instead is not None and "" in instead and instead[""].value is None
+        head = self.overrides.get(name, {}).get("")
+        there = head.value if head else resource and resource.parts.get("")
+        return resource if there else None
 
-    def mark(self, name: str, before: Before) -> None:
-        """Notes that the stream is to be sent a resource, and what it had of it."""
-        known = self.dirty.get(name)
-        self.dirty[name] = before if known is None else known.then(before)
-        self.wake()
+    def is_held(self, name: str) -> bool:
+        """Whether nothing is to be said of a resource for now."""
+        head = self.overrides.get(name, {}).get("")
+        return head is not None and head.value is None and (head.is_whole or not head.refusal)
 
-    def accepted(self, name: str, part: str) -> Part | None:
-        """The part as the other side has it, as far as it has told."""
-        for flight in self.flights:
-            if name in flight.before and flight.before[name].tells(part):
-                return flight.before[name].parts.get(part)
-        if name in self.dirty and self.dirty[name].tells(part):
-            return self.dirty[name].parts.get(part)
-        resource = self.resource(name)
-        newest = resource.parts.get(part) if resource else None
-        return self.instead(name).get(part, newest)
+    def is_held_whole(self, name: str) -> bool:
+        head = self.overrides.get(name, {}).get("")
+        return head is not None and head.is_whole
+
+    def is_settled(self, name: str) -> bool:
+        """Whether the other side has acknowledged all that it was to have of a resource."""
+        return name not in self.dirty and not any(name in it.before for it in self.flights)
 
     def is_unsent(self, name: str) -> bool:
         """Whether nothing of the resource has ever gone out."""
         waiting = self.dirty.get(name)
         if waiting is None:
-            return name in self.overrides and self.is_absent(name)
+            return self.is_held(name) and not self.is_held_whole(name)
         in_flight = any(name in it.before for it in self.flights)
         return waiting.is_whole and not waiting.parts and not in_flight
 
-    def is_settled(self, name: str) -> bool:
-        """Whether the other side has acknowledged all it is to have of a resource for now."""
-        return name not in self.dirty and not any(name in it.before for it in self.flights)
+    def is_pending(self, name: str) -> bool:
+        """Whether the other side is yet to get, or to answer, some of the newest state."""
+        held = self.overrides.get(name, {}).values()
+        return not self.is_settled(name) or any(not it.refusal for it in held)
+
+    def mark(self, name: str, before: Before) -> None:
+        """Notes that the stream is to be sent a resource, and what it had of it."""
+        known = self.dirty.get(name)
+        self.dirty[name] = before if known is None else known.then(before)
+        self.envoy.fleet.acceptance.expect(self, name)
+        self.wake()
+
+    def override(self, name: str, part: str, override: Override) -> None:
+        """Serves something else than the newest of a part."""
+        self.overrides.setdefault(name, {})[part] = override
+        if not override.refusal:
+            self.envoy.fleet.acceptance.expect(self, name)
+
+    def lift(self, name: str, part: str) -> Override:
+        """Ends an override; the caller says what is to be sent for it."""
+        overrides = self.overrides[name]
+        override = overrides.pop(part)
+        if not overrides:
+            del self.overrides[name]
+        return override
+
+    def serve_newest(self, name: str, part: str, whole: Before | None = None) -> None:
+        """Ends an override and sends the newest; `whole` tells what there was of a whole one."""
+        override = self.lift(name, part)
+        resource = self.resource(name)
+        newest = resource.parts.get(part) if resource else None
+        if whole is not None:
+            self.mark(name, whole)
+        elif is_same(newest, override.value):
+            self.settle(name)
+        elif part == "" and override.value is None:
+            self.mark(name, absent())
+        else:
+            self.mark(name, Before({part: override.value}))
+
+    def is_current(self, name: str, part: str) -> bool:
+        """Whether the newest of a part was sent and answered."""
+        if part in self.overrides.get(name, ()):
+            return False
+        noted = [it.before[name] for it in self.flights if name in it.before]
+        noted += [self.dirty[name]] if name in self.dirty else []
+        return not any(it.is_unknown or it.tells(part) for it in noted)
+
+    def settle(self, name: str) -> None:
+        """Tells whoever waits for it that nothing of a resource is pending, if that is so."""
+        if not self.is_pending(name):
+            self.envoy.fleet.acceptance.settled(self, name)
 
     def sendable(self) -> list[str]:
         """What may go out now. That a resource does not exist is an answer, too."""
-        return [it for it in self.dirty if self.resource(it) is None or not self.is_absent(it)]
+        return [it for it in self.dirty if not self.is_held(it)]
 
     def launch(self, names: Iterable[str], nonce: str) -> Flight:
         """Notes that these names are being sent."""
@@ -165,3 +214,4 @@ class Subscription:
         self.leaving.pop(name, None)
         for flight in self.flights:
             flight.before.pop(name, None)
+        self.settle(name)

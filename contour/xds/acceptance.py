@@ -1,0 +1,124 @@
+"""Which Envoys have accepted what: the truth behind `Programmed`.
+
+An Envoy has accepted the newest state of a part unless something of it is still to be sent,
+unanswered, held back or refused. So only exceptions are kept, and one change costs one entry per
+Envoy that was asked. Who wants to know is told the names; the answer is given when it is asked
+for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Protocol
+
+from contour.xds.quarantine import Quarantine
+from contour.xds.resources import Name
+from contour.xds.subscription import Subscription
+from crds.meta import ObjectRef
+
+if TYPE_CHECKING:
+    from contour.xds.fleet import Fleet
+
+
+class State(Enum):
+    """What the Envoys of a fleet make of one part."""
+
+    UNSEEN = "unseen"  # no Envoy is connected that asked for it
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The state of one part, of how many Envoys, and the words of a refusal."""
+
+    state: State
+    asked: int = 0
+    pending: int = 0
+    words: str = ""
+
+
+class Witness(Protocol):
+    """Who is told what Envoys say. Calls come in the middle of things: note them, act later."""
+
+    def refused(
+        self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str
+    ) -> None: ...
+
+    def recovered(self, name: Name, part: str) -> None: ...
+
+    def changed(self, name: Name) -> None:
+        """The answer about parts of this resource may be another one now."""
+
+    def connected(self, envoys: int) -> None:
+        """So many Envoys are connected."""
+
+
+class Nobody:
+    """A witness that does not care."""
+
+    def refused(
+        self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str
+    ) -> None: ...
+
+    def recovered(self, name: Name, part: str) -> None: ...
+
+    def changed(self, name: Name) -> None: ...
+
+    def connected(self, envoys: int) -> None: ...
+
+
+class Acceptance:
+    """What is not accepted yet in one fleet, by whom."""
+
+    def __init__(self, fleet: "Fleet", quarantine: Quarantine) -> None:
+        self._fleet = fleet
+        self._quarantine = quarantine
+        self._pending: defaultdict[Name, set[Subscription]] = defaultdict(set)
+
+    def expect(self, by: Subscription, name: str) -> None:
+        """Something of a resource is on its way to a stream."""
+        key = Name(by.type_url, name)
+        pending = self._pending[key]
+        if not pending:
+            self._fleet.witness.changed(key)
+        pending.add(by)
+
+    def settled(self, by: Subscription, name: str) -> None:
+        """Nothing of a resource is pending on a stream."""
+        key = Name(by.type_url, name)
+        pending = self._pending.get(key)
+        if pending is None:
+            return
+        pending.discard(by)
+        if not pending:
+            del self._pending[key]
+            self._fleet.witness.changed(key)
+
+    def closed(self, by: Subscription) -> None:
+        """A stream has ended: nothing is expected of it any more."""
+        for key in [it for it, pending in self._pending.items() if by in pending]:
+            self.settled(by, key.name)
+
+    def answer(self, name: Name, part: str) -> Answer:
+        """What the connected Envoys say of the newest state of a part."""
+        refusal = self._quarantine.refusals.get((name, part))
+        asked = list(self._fleet.interested(name))
+        if refusal is not None:
+            return Answer(State.REFUSED, len(asked), words=refusal.words)
+        if not asked:
+            return Answer(State.UNSEEN)
+        words = "; ".join(sorted(set(_refusals(asked, name, part))))
+        if words:
+            return Answer(State.REFUSED, len(asked), words=words)
+        pending = sum(not it.is_current(name.name, part) for it in self._pending.get(name, ()))
+        return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)
+
+
+def _refusals(asked: Iterable[Subscription], name: Name, part: str) -> Iterable[str]:
+    for it in asked:
+        override = it.overrides.get(name.name, {}).get(part)
+        if override is not None and override.refusal:
+            yield override.refusal

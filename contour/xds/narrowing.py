@@ -1,0 +1,167 @@
+"""Which part of a refused response is to blame: found by trials, without ever serving less.
+
+Envoy refuses a response for one bad entry, says so in words that need not name it, and may have
+applied some of the rest. So everything the response changed falls back to what was accepted last,
+and is tried again in groups, each in a response of its own on top of what is accepted: a group
+that is accepted stays, one that is refused is halved, until the parts are found that are refused
+alone. They may have been refused only for something that was accepted later (a domain that moved
+from one host to another), so they get one more try after such progress. What is to be done with
+the parts found is decided in `quarantine`.
+
+    {a b c d} refused ─► {a b} accepted ─► {c d} refused ─► {c} accepted ─► {d} refused: it is d
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from contour.xds.resources import is_same
+from contour.xds.subscription import Before, Flight, Override, Subscription
+
+_MOST_NAMED = 8
+
+
+class Suspect(NamedTuple):
+    """A part that may be to blame; its head stands for a resource that did not change itself."""
+
+    name: str
+    part: str
+
+
+@dataclass(slots=True)
+class Narrowing:
+    """The search for what is to blame, on one subscription."""
+
+    queue: deque[list[Suspect]] = field(default_factory=deque)
+    wholes: dict[str, Before] = field(default_factory=dict)  # of suspects without a part
+    blamed: dict[Suspect, str] = field(default_factory=dict)  # refused alone, with which words
+    again: set[Suspect] = field(default_factory=set)  # blamed, but there was progress since
+    retried: set[Suspect] = field(default_factory=set)
+    was_trial: bool = False
+
+
+def refused(by: Subscription, flight: Flight, words: str) -> None:
+    """A response was refused: everything it changed is suspect."""
+    search = by.narrowing = by.narrowing or Narrowing()
+    suspects = [
+        it for name in flight.before for it in _suspects(by, search, name, flight.before[name])
+    ]
+    if len(suspects) == 1:
+        search.blamed[suspects[0]] = words or "refused without a reason"
+        search.again.discard(suspects[0])
+    else:
+        search.queue.extendleft(reversed(list(_groups(by, suspects, words))))
+
+
+def acknowledged(by: Subscription, flight: Flight) -> None:
+    """A response was accepted: what is blamed may do on top of it."""
+    if by.narrowing is not None:
+        found = by.narrowing.blamed.keys() - by.narrowing.retried
+        by.narrowing.again |= {it for it in found if it.name in flight.before}
+
+
+def next_trial(by: Subscription, search: Narrowing) -> list[str]:
+    """Serves the next group of suspects again; returns the names that are to go out, alone."""
+    if search.was_trial and by.sendable():
+        search.was_trial = False  # now it is the turn of everybody else
+        return []
+    while search.queue:
+        group = [it for it in search.queue.popleft() if _serve(by, search, it)]
+        served = {it.name for it in group}
+        names = [it for it in by.sendable() if it in served]
+        if names:
+            search.was_trial = True
+            return names
+        _retry(search)
+    return []
+
+
+def verdict(by: Subscription, search: Narrowing) -> dict[Suspect, str] | None:
+    """Those to blame, with the words they were refused with; None while the search goes on."""
+    _retry(search)
+    if search.queue or by.flights:
+        return None
+    by.narrowing = None
+    return search.blamed
+
+
+def _retry(search: Narrowing) -> None:
+    if not search.queue and search.again:
+        search.queue.extend([it] for it in sorted(search.again))
+        search.retried |= search.again
+        for it in search.again:
+            del search.blamed[it]
+        search.again = set()
+
+
+def _suspects(by: Subscription, search: Narrowing, name: str, before: Before) -> Iterator[Suspect]:
+    """The parts that differ from what was accepted; what was accepted is served in their place."""
+    later = next((it for it in by.flights if name in it.before), None)
+    if later is not None:
+        later.before[name] = before.then(later.before[name])
+        return
+    if name in by.dirty:
+        before = before.then(by.dirty.pop(name))
+    if not before.is_unknown:
+        changed = list(_fallen_back(by, name, before))
+        yield from changed
+        if changed:
+            return
+    elif by.lists_all:
+        # To hold back what cannot be rendered would remove it. Envoy has taken what it could.
+        return
+    elif by.resource(name) is not None:
+        by.override(name, "", Override(None, is_whole=True))
+    search.wholes[name] = before
+    yield Suspect(name, "")
+
+
+def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspect]:
+    resource = by.resource(name)
+    if resource is None:
+        return
+    told = {**before.parts, **resource.parts} if before.is_whole else before.parts
+    for part in sorted(told):
+        accepted = before.parts.get(part)
+        override = by.overrides.get(name, {}).get(part)
+        if override is not None:
+            if override.awaits:
+                override.value = accepted
+        elif not is_same(accepted, resource.parts.get(part)):
+            by.override(name, part, Override(accepted))
+            yield Suspect(name, part)
+
+
+def _groups(by: Subscription, suspects: list[Suspect], words: str) -> Iterator[list[Suspect]]:
+    """How to go on: first what others cannot do without, then what the words name, then halves."""
+    several = Counter(it.name for it in suspects)
+    heads = [it for it in suspects if it.part == "" and several[it.name] > 1 and _is_new(by, it)]
+    others = [it for it in suspects if it not in set(heads)]
+    named = [it for it in others if (it.part or it.name) in words][:_MOST_NAMED]
+    rest = [it for it in others if it not in set(named)]
+    yield from filter(None, (heads, *([it] for it in named)))
+    if heads or named:
+        yield from filter(None, (rest,))
+    elif rest:
+        middle = len(rest) // 2
+        yield rest[:middle]
+        yield rest[middle:]
+
+
+def _is_new(by: Subscription, head: Suspect) -> bool:
+    return by.is_held(head.name)
+
+
+def _serve(by: Subscription, search: Narrowing, suspect: Suspect) -> bool:
+    """Serves the newest of a suspect, if it is still one."""
+    name, part = suspect
+    before = search.wholes.pop(name, None)
+    override = by.overrides.get(name, {}).get(part)
+    if override is not None and override.is_suspect:
+        by.serve_newest(name, part, before)
+    elif before is not None:
+        by.mark(name, before)
+    else:
+        return False
+    return True

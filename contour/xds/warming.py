@@ -1,0 +1,72 @@
+"""When a cluster is ready on one Envoy.
+
+It is ready once it was sent and its endpoints (and secrets) were acknowledged. The
+acknowledgement of the cluster itself proves as much but is never waited for: Envoy withholds it
+while *any* cluster warms, so one silent DNS name would freeze everybody. Only for a cluster with
+health checks, which warms beyond its endpoints, is there no better proof; it holds back its own
+routes alone.
+"""
+
+from contour.xds import subscription
+from contour.xds.gates import Gates
+from contour.xds.resources import CLUSTER, ENDPOINTS, Name, Part
+from contour.xds.store import Store
+from contour.xds.subscription import Flight, Subscription
+
+
+class Warming:
+    """The clusters of one Envoy on their way to being used."""
+
+    def __init__(
+        self, store: Store, gates: Gates, subscriptions: dict[str, list[Subscription]]
+    ) -> None:
+        self._store = store
+        self._gates = gates
+        self._subscriptions = subscriptions
+
+    def sent(self, flight: Flight, now: float) -> None:
+        """Clusters are on their way."""
+        for name in flight.before:
+            part = self._part(Name(CLUSTER, name))
+            if part is not None:
+                self._resend_endpoints(part)
+                self.start(Name(CLUSTER, name), part, now)
+
+    def start(self, cluster: Name, part: Part, now: float) -> None:
+        """A cluster was sent, or is there already."""
+        if part.warms:
+            self._gates.start(cluster, now)
+        else:
+            self._gates.open(cluster, now)
+
+    def has(self, by: Subscription, name: str, now: float) -> None:
+        """The other side has the newest of what its clusters may be waiting for."""
+        for user, _ in list(self._store.users.get(Name(by.type_url, name), ())):
+            if user in self._gates.closed and self._is_warm(user):
+                self._gates.open(user, now)
+
+    def _resend_endpoints(self, cluster: Part) -> None:
+        """Envoy warms a changed cluster anew, yet does not ask for its endpoints again."""
+        for need in cluster.needs:
+            if need.type_url != ENDPOINTS:
+                continue
+            for it in self._subscriptions.get(ENDPOINTS, ()):
+                if it.wants(need.name):
+                    it.mark(need.name, subscription.same())
+
+    def _is_warm(self, cluster: Name) -> bool:
+        part = self._part(cluster)
+        if part is None or part.health_checked or not part.needs:
+            return False
+        was_sent = all(cluster.name not in it.dirty for it in self._subscriptions[CLUSTER])
+        return was_sent and all(self._is_settled(need) for need in part.needs)
+
+    def _is_settled(self, need: Name) -> bool:
+        return any(
+            it.wants(need.name) and it.is_settled(need.name)
+            for it in self._subscriptions.get(need.type_url, ())
+        )
+
+    def _part(self, cluster: Name) -> Part | None:
+        resource = self._store.resource(cluster)
+        return resource.parts.get("") if resource else None
