@@ -37,15 +37,15 @@ class Remark(NamedTuple):
 class Board:
     """The newest status of every object, and the remarks on it."""
 
-    statuses: dict[ObjectRef, statuses.Status] = field(default_factory=dict)
+    told: dict[ObjectRef, statuses.Status] = field(default_factory=dict)
     remarks: dict[ObjectRef, dict[str, tuple[Remark, ...]]] = field(default_factory=dict)
 
     def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
         """Notes what an object is told, or that it is gone."""
         if found is None:
-            self.statuses.pop(subject, None)
+            self.told.pop(subject, None)
         else:
-            self.statuses[subject] = found
+            self.told[subject] = found
 
     def remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
         """Replaces what one source remarks on an object."""
@@ -58,12 +58,12 @@ class Board:
 
     def rows(self) -> Iterator[Row]:
         """One row for each object with a status or a remark, sorted."""
-        for subject in sorted(self.statuses.keys() | self.remarks.keys()):
+        for subject in sorted(self.told.keys() | self.remarks.keys()):
             yield self._row(subject)
 
     def objects(self, generations: dict[ObjectRef, int]) -> Iterator[dict[str, Any]]:
         """Every object that gets a status, as a Kubernetes object without its specification."""
-        for subject, found in sorted(self.statuses.items()):
+        for subject, found in sorted(self.told.items()):
             shown: dict[str, Any] = {
                 "apiVersion": _api_version(subject.kind),
                 "kind": subject.kind,
@@ -75,7 +75,7 @@ class Board:
             yield shown
 
     def _row(self, subject: ObjectRef) -> Row:
-        found = self.statuses.get(subject)
+        found = self.told.get(subject)
         remarks = [it for of in self.remarks.get(subject, {}).values() for it in of]
         state, summary, reasons = _judged(found)
         said = tuple(it.message for it in remarks)
