@@ -17,13 +17,17 @@ from dag.view import Index, Kept, Query, View, query
 
 @query
 def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
-    """What happens to requests for a host; a host of a Gateway's listener may be without routes."""
+    """What happens to requests for a host.
+
+    The host of a Gateway's listener may be without routes: a wider one must not answer for it. The
+    widest of all needs no such guard.
+    """
     wanted = (
         *view.ask(gateway_hosts.routes, key),
         *_classic_routes(view, key, httpproxy_claims.claim),
         *_classic_routes(view, key, ingress_claims.claim),
     )
-    if not wanted and not view.count(gateway_hosts.HOSTS, key):
+    if not wanted and (key.host == "*" or not view.count(gateway_hosts.HOSTS, key)):
         return None
     first: dict[nodes.Match, nodes.Route] = {}
     for route in wanted:
