@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from annotated_types import Interval
 from pydantic import Strict, StringConstraints
 
-from crds.fields import Flag, Port, Subdomain, Uint32
+from crds.fields import ABSOLUTE_PATH, Flag, Port, Subdomain, Uint32
 from crds.meta import model
 
-AbsolutePath = Annotated[str, StringConstraints(pattern=r"^\/.*$")]
+AbsolutePath = Annotated[str, StringConstraints(pattern=ABSOLUTE_PATH)]
 RedirectCode = Literal[301, 302, 303, 307, 308]
 
 

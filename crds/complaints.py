@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic_core import ErrorDetails
 
 from crds import shape
+from crds.fields import IN_WORDS
 
 Path = tuple[str | int, ...]
 
@@ -95,7 +96,6 @@ _MESSAGES = {
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",
     "literal_error": "must be {expected}",
-    "string_pattern_mismatch": "must match {pattern}",
     "timezone_aware": "must be a time with a zone, such as 2024-01-31T12:00:00Z",
 }
 
@@ -104,11 +104,16 @@ def _message(found: ErrorDetails, path: Path) -> str:
     kind = found["type"]
     if kind.startswith(("datetime_", "date_", "time_")):
         return "must be a time, such as 2024-01-31T12:00:00Z"
-    if kind not in _MESSAGES:
-        return found["msg"]
-    text = _MESSAGES[kind].format_map(found.get("ctx", {}))
+    text = _expected(kind, found.get("ctx", {})) or found["msg"]
     is_telling = kind in _SHOWING and path[:1] not in _SECRET
     return f"{text}, not {_shown(found['input'])}" if is_telling else text
+
+
+def _expected(kind: str, values: dict[str, Any]) -> str | None:
+    if kind == "string_pattern_mismatch":
+        pattern: str = values["pattern"]
+        return f"must be {IN_WORDS.get(pattern, f'text that matches {pattern}')}"
+    return _MESSAGES[kind].format_map(values) if kind in _MESSAGES else None
 
 
 _SHOWING = {"int_type", "bool_type", "string_type", "tuple_type", "dict_type", "dataclass_type"}
@@ -134,3 +139,7 @@ class _Brief(reprlib.Repr):
     def repr_bool(self, x: bool, level: int) -> str:
         """As it stands in the document."""
         return "true" if x else "false"
+
+    def repr_NoneType(self, _: None, level: int) -> str:  # noqa: N802 -- reprlib's name.
+        """As it stands in the document."""
+        return "null"

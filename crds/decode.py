@@ -148,7 +148,7 @@ def _misnamed(kind: Kind, content: Raw) -> Iterator[Complaint]:
 def _mistaken_version(kind: Kind, version: str) -> Iterator[Complaint]:
     if version.rpartition("/")[2] not in kind.versions:
         read = " or ".join(kind.versions)
-        yield Complaint(("apiVersion",), f"{kind.kind} is read in version {read}")
+        yield Complaint(("apiVersion",), f"{kind.kind} is read in version {read}, not {version}")
 
 
 def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint]]:

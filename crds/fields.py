@@ -11,8 +11,30 @@ from annotated_types import Interval
 from pydantic import Strict, StringConstraints
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _LENGTHS_OF_TIME = r"([0-9]*(\.[0-9]*)?(h|m|s|ms|us|µs|ns))+"
+
+LABEL = rf"^{_LABEL}$"
+DNS_NAME = rf"^{_LABEL}(\.{_LABEL})*$"
+HOST = rf"^(\*\.)?{_LABEL}(\.{_LABEL})*$"
+HOST_OR_NONE = rf"^$|^(\*\.)?{_LABEL}(\.{_LABEL})*$"
+DURATION = rf"^{_LENGTHS_OF_TIME}$"
+DURATION_OR_ZERO = rf"^({_LENGTHS_OF_TIME}|0)$"
+TIMEOUT = rf"^({_LENGTHS_OF_TIME}|infinity|infinite)$"
+GATEWAY_DURATION = r"^([0-9]{1,5}(h|m|s|ms)){1,4}$"
+ABSOLUTE_PATH = r"^\/.*$"
+
+IN_WORDS = {
+    LABEL: "lower-case letters, digits and -",
+    DNS_NAME: "a DNS name in lower case, without wildcard",
+    HOST: "a DNS name in lower case, perhaps with a wildcard, such as *.example.com",
+    HOST_OR_NONE: "a DNS name in lower case, perhaps with a wildcard, such as *.example.com",
+    DURATION: "a duration, such as 30s",
+    DURATION_OR_ZERO: "a duration, such as 30s, or 0",
+    TIMEOUT: "a duration, such as 30s, or infinity",
+    GATEWAY_DURATION: "a duration in whole h, m, s and ms, such as 1m30s",
+    ABSOLUTE_PATH: "a path that starts with /",
+}
+"""The patterns that users often miss, in words."""
 
 _INT32, _UINT32, _INT64 = 2**31 - 1, 2**32 - 1, 2**63 - 1
 
@@ -33,17 +55,15 @@ PortOrNone = Annotated[int, Strict(), Interval(ge=0, le=65535)]
 """A port; 0 for none."""
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
-Label = Annotated[str, StringConstraints(pattern=rf"^{_LABEL}$", min_length=1, max_length=63)]
-Subdomain = Annotated[
-    str, StringConstraints(pattern=rf"^{_SUBDOMAIN}$", min_length=1, max_length=253)
-]
-Hostname = Annotated[
-    str, StringConstraints(pattern=rf"^(\*\.)?{_SUBDOMAIN}$", min_length=1, max_length=253)
-]
+Label = Annotated[str, StringConstraints(pattern=LABEL, min_length=1, max_length=63)]
+Subdomain = Annotated[str, StringConstraints(pattern=DNS_NAME, min_length=1, max_length=253)]
+Hostname = Annotated[str, StringConstraints(pattern=HOST, min_length=1, max_length=253)]
 """A DNS name; its first label may be a wildcard."""
 
-Duration = Annotated[str, StringConstraints(pattern=rf"^{_LENGTHS_OF_TIME}$")]
+Duration = Annotated[str, StringConstraints(pattern=DURATION)]
 """Go's notation, such as `1m30s`."""
-DurationOrZero = Annotated[str, StringConstraints(pattern=rf"^({_LENGTHS_OF_TIME}|0)$")]
-Timeout = Annotated[str, StringConstraints(pattern=rf"^({_LENGTHS_OF_TIME}|infinity|infinite)$")]
+DurationOrZero = Annotated[str, StringConstraints(pattern=DURATION_OR_ZERO)]
+Timeout = Annotated[str, StringConstraints(pattern=TIMEOUT)]
 """A duration, or no limit at all."""
+GatewayDuration = Annotated[str, StringConstraints(pattern=GATEWAY_DURATION)]
+"""GEP-2257: whole hours, minutes, seconds and milliseconds."""

@@ -5,14 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import Port
+from crds.fields import HOST_OR_NONE, Port
 from crds.meta import ObjectMeta, excerpt, model
 from crds.rules import rule
 
-_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-Host = Annotated[
-    str, StringConstraints(pattern=rf"^$|^(\*\.)?{_LABEL}(\.{_LABEL})*$", max_length=253)
-]
+Host = Annotated[str, StringConstraints(pattern=HOST_OR_NONE, max_length=253)]
 """A DNS name or a wildcard; empty for every host."""
 
 

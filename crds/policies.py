@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from annotated_types import Interval
 from pydantic import Strict, StringConstraints
 
-from crds.fields import Duration, Flag, NonEmpty, Percent, Timeout, Uint32
+from crds.fields import DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
 from crds.meta import model
 from crds.unserved import Unserved
 
@@ -152,7 +152,7 @@ CookieName = Annotated[
 DomainName = Annotated[
     str,
     StringConstraints(
-        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        pattern=DNS_NAME,
         min_length=1,
         max_length=4096,
     ),

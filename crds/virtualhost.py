@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from crds.authorization import AuthorizationServer
-from crds.fields import DurationOrZero, Flag, NonEmpty
+from crds.fields import HOST, DurationOrZero, Flag, NonEmpty
 from crds.jwt import JWTProvider
 from crds.meta import model
 from crds.ratelimits import RateLimitPolicy
@@ -14,7 +14,7 @@ from crds.unserved import Unserved
 Fqdn = Annotated[
     str,
     StringConstraints(
-        pattern=r"^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        pattern=HOST,
         min_length=1,
     ),
 ]

@@ -4,11 +4,8 @@ Only what a check of the CRD needs; what a duration means to Envoy is a question
 """
 
 import re
-from typing import Annotated
 
-from pydantic import StringConstraints
-
-GatewayDuration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,5}(h|m|s|ms)){1,4}$")]
+from crds.fields import GatewayDuration
 
 _PART = re.compile(r"([0-9]+)(ms|h|m|s)")
 _MILLISECONDS = {"h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Interval
 from pydantic import Field, Strict
 
-from crds.fields import Positive32
-from crds.gateway.durations import GatewayDuration
+from crds.fields import GatewayDuration, Positive32
 from crds.meta import model
 from crds.rules import rule
 

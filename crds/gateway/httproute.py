@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from annotated_types import Interval
 from pydantic import Field, Strict
 
-from crds.fields import Hostname, Subdomain
-from crds.gateway.durations import GatewayDuration, milliseconds
+from crds.fields import GatewayDuration, Hostname, Subdomain
+from crds.gateway.durations import milliseconds
 from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
 from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
 from crds.gateway.matches import HTTPRouteMatch
