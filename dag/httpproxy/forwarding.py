@@ -6,7 +6,6 @@ reference, "Service", "TimeoutPolicy", "RetryPolicy", "LoadBalancerPolicy". Else
 (`rewrites`), headers (`headerpolicies`).
 """
 
-from collections.abc import Sequence
 from typing import get_args
 
 from crds import httpproxy as crd
@@ -53,7 +52,6 @@ def _backends(view: View, place: Place, route: crd.Route) -> Findings[tuple[node
         cluster = yield from _cluster(view, at, service, balancing)
         if cluster is not None:
             found.append(nodes.Backend(cluster, 1 if is_even else service.weight))
-    _check_weights(place, found)
     return tuple(found)
 
 
@@ -67,12 +65,6 @@ def _cluster(
         return None
     protocol: nodes.UpstreamProtocol = "h2c" if service.protocol == "h2c" else found.protocol
     return nodes.Cluster(found.port, found.dns, protocol, balancing)
-
-
-def _check_weights(place: Place, backends: Sequence[nodes.Backend]) -> None:
-    if sum(it.weight for it in backends) >= 2**32:
-        text = "the weights add up to more than 4294967295"
-        raise Refused(problems.route_not_valid(place.at("services"), "WeightsNotValid", text))
 
 
 def _balancing(

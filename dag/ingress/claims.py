@@ -31,6 +31,8 @@ class Contest:
 @query
 def claim(view: View, host: str) -> nodes.Claim | None:
     """The routes and the TLS of a host; None where no Ingress names it."""
+    if not view.count(HOSTS, host):
+        return None
     found = view.ask(contest, host)
     return found.claim if found is not None else None
 
