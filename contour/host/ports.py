@@ -1,8 +1,8 @@
-"""Which port of this machine stands for a port that users see.
+"""Ports of this machine: what `--map-port` says, and whether Envoy could listen on them.
 
-The port itself if it is 1024 or more, else that plus 8000, so that no root is needed; `--map-port`
-has the last word. A port that is taken already by another one of ours moves to the next free one.
-Pure, but for `require_free`, which looks at the machine before Envoy does.
+Which local port stands for a port that users see is a rule (`dag.ports`); this looks at the machine
+before Envoy does. Envoy would not notice a conflict: it shares a port with any process of the same
+user that lets it, and requests would go to either.
 """
 
 import socket
@@ -10,36 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from contour.host import errors, listening
 
-_FIRST_UNPRIVILEGED = 1024
-_SHIFT = 8000
 _LAST = 65535
-
-
-def local_ports(
-    external: Iterable[int],
-    mapped: Mapping[int, int] | None = None,
-    held: Mapping[int, int] | None = None,
-) -> dict[int, int]:
-    """The local port of each external one; those that are held stay what they are.
-
-    Well-known ports choose first: 80 gets 8080 whether or not there is a listener on 8080.
-    """
-    wanted = set(external)
-    result = {port: local for port, local in (held or {}).items() if port in wanted}
-    result |= {port: local for port, local in (mapped or {}).items() if port in wanted}
-    for port in sorted(wanted - result.keys()):
-        result[port] = _next_free(_unprivileged(port), set(result.values()))
-    return result
-
-
-def _unprivileged(port: int) -> int:
-    return port if port >= _FIRST_UNPRIVILEGED else port + _SHIFT
-
-
-def _next_free(port: int, taken: set[int]) -> int:
-    while port in taken:
-        port = port + 1 if port < _LAST else _FIRST_UNPRIVILEGED
-    return port
 
 
 def mapping(options: Iterable[str]) -> dict[int, int]:
@@ -62,17 +33,13 @@ def _port(text: str, option: str) -> int:
 
 
 def require_free(address: str, local: Mapping[int, int]) -> None:
-    """Raises OccupiedError, naming each port that Envoy could not listen on and who has it.
+    """Raises OccupiedError, naming each port that cannot be listened on and who has it.
 
-    Envoy itself would not notice: it shares a port with any process of the same user that lets it.
+    The mapping is from the ports that users see to those of this machine.
     """
-    found = [
-        complaint
-        for external, port in local.items()
-        if (complaint := _complaint(address, external, port))
-    ]
-    if found:
-        raise errors.OccupiedError("\n".join(found))
+    found = [_complaint(address, external, port) for external, port in sorted(local.items())]
+    if complaints := [complaint for complaint in found if complaint]:
+        raise errors.OccupiedError("\n".join(complaints))
 
 
 def _complaint(address: str, external: int, port: int) -> str | None:
@@ -80,10 +47,10 @@ def _complaint(address: str, external: int, port: int) -> str | None:
         _bind(address, port)
     except OSError as error:
         owner = listening.owner(port)
-        by = f" by process {owner}" if owner else ""
+        by = f" (process {owner} has it)" if owner else ""
         return (
-            f"port {port} on {address}, which stands for port {external}, cannot be used{by}: "
-            f"{error.strerror}; choose another one with --map-port {external}=PORT"
+            f"cannot listen on {address} port {port}, which stands for port {external}: "
+            f"{error.strerror}{by}; choose another with --map-port {external}=PORT or --bind"
         )
     return None
 

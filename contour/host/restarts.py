@@ -11,7 +11,7 @@ from dataclasses import dataclass
 _LONG_LIFE = 10
 _SHORTEST_DELAY = 0.1
 _LONGEST_DELAY = 10.0
-_HOPELESS = 5
+_HOPELESS = 4
 
 
 @dataclass(slots=True)
