@@ -3,8 +3,8 @@
 from crds.meta import NamespacedName
 from dag.ingress.claims import LOSSES
 from dag.ingress.shares import shares
-from dag.problems import places
-from dag.statuses import IngressStatus, SubCondition
+from dag.problems.places import sub_conditions
+from dag.statuses import IngressStatus
 from dag.view import View, query
 
 
@@ -14,7 +14,4 @@ def status(view: View, key: NamespacedName) -> IngressStatus | None:
     found = view.ask(shares, key)
     if found is None:
         return None
-    told = {*found.problems, *view.bucket(LOSSES, key)}
-    return IngressStatus(
-        tuple(SubCondition(it.type, it.reason, it.message) for it in places.in_order(told))
-    )
+    return IngressStatus(sub_conditions({*found.problems, *view.bucket(LOSSES, key)}))

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from crds.meta import ObjectRef
 from dag.problems import Problem
+from dag.statuses import SubCondition
 
 T = TypeVar("T")
 
@@ -45,10 +46,19 @@ class Place(NamedTuple):
         return Problem(self.subject, type_, reason, f"{self.path}: {text}", "warning")
 
 
-def in_order(found: Iterable[Problem]) -> list[Problem]:
-    """In the order of the document: `routes[10]` comes after `routes[2]`."""
-    return sorted(found, key=_rank)
+def sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
+    """In the order of the document: `routes[10]` comes after `routes[2]`; as many as fit."""
+    told = sorted(found, key=_rank)
+    shown = [SubCondition(it.type, it.reason, it.message[:MAX_MESSAGE]) for it in told[:MAX_TOLD]]
+    if len(told) > MAX_TOLD:
+        rest = f"and {len(told) - MAX_TOLD} more, which are not listed"
+        shown.append(SubCondition("SpecError", "TooManyProblems", rest))
+    return tuple(shown)
 
+
+MAX_TOLD = 100
+MAX_MESSAGE = 4096
+"""Characters. The API server refuses a status that is too large, and all that it tells."""
 
 _NUMBER = re.compile("([0-9]+)")
 

@@ -1,10 +1,14 @@
 """Includes narrow what they are given, and those that lead nowhere say so."""
 
+from dataclasses import replace
+
 import pytest
 
+from dag import tables
 from dag.httpproxy import includes
+from dag.problems import places
 from tests.dag.httpproxy.manifests import on, proxy, root, services, to
-from tests.dag.world import messages, problems, routes, world
+from tests.dag.world import key, messages, problems, routes, world
 
 SERVICES = services("s1", "s2", "s3")
 
@@ -186,3 +190,36 @@ def test_a_bomb_of_diamonds_is_stopped_and_the_roots_own_routes_serve() -> None:
     assert len(found) <= 2 * includes.MAX_ROUTES
     told = {it for n in range(61) for it in problems(engine, "HTTPProxy", f"c{n}")}
     assert "IncludeError/TooManyRoutes" in told
+
+
+@pytest.mark.parametrize("size", [includes.MAX_ROUTES - 1, includes.MAX_ROUTES])
+def test_a_child_that_is_too_large_is_cut_whole_and_the_root_serves_the_rest(size: int) -> None:
+    include = "{name: c, conditions: [{prefix: /c}]}"
+    engine = world(
+        SERVICES
+        + root("root", f"includes: [{include}], routes: [{on('/own', 's1')}]")
+        + proxy("c", f"routes: [{to('s2')}]")
+    )
+    child = engine.rows(tables.HTTPPROXIES)[1][1]
+    many = replace(child, spec=replace(child.spec, routes=child.spec.routes * size))
+    engine.write(tables.HTTPPROXIES, key("c"), many)
+    engine.settle()
+    fits = size < includes.MAX_ROUTES
+    assert len(messages(engine, "HTTPProxy", "c")) == (places.MAX_TOLD + 1 if fits else 1)
+    assert routes(engine, "a.com") == [
+        "/own -> default/s1:80",
+        "/c -> default/s2:80" if fits else "/c -> 502",
+    ]
+    assert problems(engine, "HTTPProxy", "root") == ([] if fits else ["IncludeError/TooManyRoutes"])
+
+
+def test_a_root_that_is_too_large_by_itself_is_not_served() -> None:
+    engine = world(SERVICES + root("root", f"routes: [{to('s1')}]"))
+    found = engine.rows(tables.HTTPPROXIES)[0][1]
+    routes_ = found.spec.routes * (includes.MAX_ROUTES + 1)
+    engine.write(
+        tables.HTTPPROXIES, key("root"), replace(found, spec=replace(found.spec, routes=routes_))
+    )
+    engine.settle()
+    assert routes(engine, "a.com") == []
+    assert problems(engine, "HTTPProxy", "root") == ["IncludeError/TooManyRoutes"]
