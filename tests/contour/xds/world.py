@@ -1,6 +1,7 @@
 """Small real configurations, built from protobuf messages as the translation builds them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 
 from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.core.v3 import config_source_pb2
@@ -11,9 +12,10 @@ from envoy.extensions.filters.http.router.v3 import router_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
+from envoy.extensions.filters.network.tcp_proxy.v3 import tcp_proxy_pb2
 
 from contour.xds import resources
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part
 
 ADS = config_source_pb2.ConfigSource(ads={}, resource_api_version="V3")  # type: ignore[attr-defined]
 
@@ -74,6 +76,18 @@ def listener(name: str, port: int, route: str) -> Change:
     return Change(Name(LISTENER, name), "", resources.part(made.SerializeToString()))
 
 
+def listener_to_cluster(name: str, port: int, to: str) -> Change:
+    """A listener that passes connections on, and so needs a cluster itself."""
+    proxy = tcp_proxy_pb2.TcpProxy(stat_prefix=name, cluster=to)  # type: ignore[attr-defined]
+    made = listener_pb2.Listener(name=name)  # type: ignore[attr-defined]
+    made.address.socket_address.address = "127.0.0.1"
+    made.address.socket_address.port_value = port
+    chain = made.filter_chains.add()
+    chain.filters.add(name="envoy.filters.network.tcp_proxy").typed_config.Pack(proxy)
+    part = resources.part(made.SerializeToString(), {Name(CLUSTER, to)})
+    return Change(Name(LISTENER, name), "", part)
+
+
 def gone(*changes: Change) -> list[Change]:
     """The removal of what these changes added."""
     return [Change(name, part, None) for name, part, _ in changes]
@@ -84,4 +98,12 @@ def site(fqdn: str, to: str, port: int) -> list[Change]:
     return [cluster(to), endpoints(to, port), host("web", fqdn, to)]
 
 
-Backends = Mapping[str, int]
+def without_warming(part: Part | None) -> Part:
+    """As for a DNS cluster that is used before it is resolved."""
+    assert part is not None
+    return replace(part, warms=False)
+
+
+def with_health_checks(part: Part | None) -> Part:
+    assert part is not None
+    return replace(part, health_checked=True)
