@@ -1,0 +1,88 @@
+"""Who owns an object that several documents define, and what each of their authors is told.
+
+The first in the order of file and position owns it. Which version is served follows from that and
+from what was served before; when an owner is broken its last good version stays.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from contour.files import contents
+from contour.files.complaints import Complaint, Place, Subject
+from crds import kinds, meta
+
+
+@dataclass(slots=True)
+class Document:
+    """One document of a file: read once, wherever it moves within the file."""
+
+    digest: bytes
+    line: int
+    position: int
+    items: tuple[contents.Item, ...]
+
+
+class Claim(NamedTuple):
+    """One document of one file says what a subject is."""
+
+    file: Place
+    document: Document
+    item: contents.Item
+
+    @property
+    def place(self) -> tuple[Place, int]:
+        """Sorts claims: the first of them owns the subject."""
+        return self.file, self.document.position
+
+
+class Served(NamedTuple):
+    """The version of an object that consumers have been told."""
+
+    file: Place
+    kind: kinds.Kind
+    object: Any
+
+
+def served(claims: Sequence[Claim], before: Served | None) -> Served | None:
+    """The version to serve of an object with these claims, in order, at least one."""
+    owner = claims[0]
+    good = [claim for claim in claims if claim.item.object is not None]
+    if good and (good[0] is owner or before is None):
+        return _version(good[0])
+    if before is not None and before.file != owner.file:
+        # The owner never had a good version: what stands in for it goes on being read.
+        return next((_version(it) for it in good if it.file == before.file), before)
+    return before
+
+
+def _version(claim: Claim) -> Served:
+    kind = claim.item.kind
+    assert kind is not None, "only an object of a known kind is good"
+    return Served(claim.file, kind, claim.item.object)
+
+
+def complaints(subject: Subject, claims: Sequence[Claim]) -> Iterator[Complaint]:
+    """What is wrong with a subject, by its claims in order."""
+    if not claims:
+        return
+    if isinstance(subject, meta.ObjectRef):
+        yield from _problems(subject, claims[:1])
+        yield from _duplicates(subject, claims)
+    else:
+        # An unknown kind is said once; a file has as many problems as it has.
+        yield from _problems(subject, claims if claims[0].file == subject else claims[:1])
+
+
+def _problems(subject: Subject, claims: Iterable[Claim]) -> Iterator[Complaint]:
+    for file, document, item in claims:
+        for line, field, message, severity in item.problems:
+            yield Complaint(file, document.line + line, subject, field, message, severity)
+
+
+def _duplicates(subject: Subject, claims: Sequence[Claim]) -> Iterator[Complaint]:
+    owner = claims[0]
+    first = f"{owner.file}:{owner.document.line}"
+    for file, document, item in claims[1:]:
+        message = f"defined at {first} already; this one is ignored"
+        yield Complaint(file, document.line, subject, item.field, message, "error")

@@ -1,0 +1,34 @@
+"""What is wrong with a manifest, said so that its author finds the place: file, line and field.
+
+A complaint belongs to a subject: the object it is about, or a file or an unknown kind where no
+object can be told. Consumers keep the complaints of each subject; a batch replaces them whole.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NewType
+
+from crds import meta
+
+Severity = Literal["error", "warning"]
+
+Place = NewType("Place", str)
+"""A file or folder as the user named it, or an unknown kind: `kind Deployment of apps/v1`."""
+
+Subject = meta.ObjectRef | Place
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Equal to one that differs only in its line: a document that moved says nothing new."""
+
+    file: str
+    line: int = field(compare=False)  # counted from 1; 0 if it is about the file as such
+    subject: Subject
+    field: str  # `spec.routes[0].services[1].port`, empty for the whole document
+    message: str
+    severity: Severity
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        about = str(self.subject) if isinstance(self.subject, meta.ObjectRef) else ""
+        return ": ".join(part for part in (place, about, self.field, self.message) if part)

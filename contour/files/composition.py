@@ -1,0 +1,202 @@
+"""How the events of libyaml become one value, with every limit checked before it can hurt.
+
+A loop with a stack of our own: libyaml's composer overflows the C stack on deep nesting. Aliases
+multiply what they stand for: each counts with the size of its anchor and is never copied.
+Duplicate keys are refused instead of the last one winning. Keys become text as in sigs.k8s.io/yaml.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from yaml import events
+
+from contour.files import scalars
+
+MAX_DEPTH = 200
+MAX_ALIASED = 50_000
+
+_TAG = "tag:yaml.org,2002:"
+_NO_KEY = object()
+_MERGE = object()  # the key under which a mapping keeps what `<<` brings until it is complete
+
+
+class RefusedError(Exception):
+    """Well-formed YAML that no manifest may contain; the event at hand is where it stands."""
+
+
+class _Frame(NamedTuple):
+    """A mapping or sequence that is interrupted by one inside it."""
+
+    container: Any
+    key: Any
+    anchor: str | None
+    begun_at: int
+
+
+class _Anchored(NamedTuple):
+    value: Any
+    size: int
+
+
+class Composition:
+    """Takes the events of one document in order; `value` is complete after the last."""
+
+    def __init__(self) -> None:
+        self._documents: list[Any] = []
+        self._container: Any = self._documents  # the list or dict that is being filled
+        self._key: Any = _NO_KEY
+        self._frames: list[_Frame] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._size = 0
+        self._aliased = 0
+        self.take: Mapping[type[events.Event], Callable[[Any], None]] = {
+            events.ScalarEvent: self._scalar,
+            events.MappingStartEvent: self._mapping,
+            events.SequenceStartEvent: self._sequence,
+            events.MappingEndEvent: self._mapping_end,
+            events.SequenceEndEvent: self._end,
+            events.AliasEvent: self._alias,
+            events.DocumentStartEvent: self._document,
+            events.DocumentEndEvent: _nothing,
+            events.StreamStartEvent: _nothing,
+            events.StreamEndEvent: _nothing,
+        }
+
+    @property
+    def value(self) -> Any:
+        """What the document says; None if it says nothing."""
+        return self._documents[0] if self._documents else None
+
+    def _document(self, _: events.DocumentStartEvent) -> None:
+        if self._documents:
+            raise RefusedError("a second document begins here without a line that says ---")
+
+    def _scalar(self, event: events.ScalarEvent) -> None:
+        text: Any = event.value
+        if event.tag is not None:
+            text = _tagged(event.tag, text)
+        elif event.implicit[0]:
+            text = _MERGE if text == "<<" and self._expects_key() else _plain(text)
+        self._put(text)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(text, 1)
+
+    def _expects_key(self) -> bool:
+        return self._key is _NO_KEY and self._container.__class__ is dict
+
+    def _put(self, value: Any) -> None:
+        self._size += 1
+        container = self._container
+        if container.__class__ is list:
+            container.append(value)
+        elif self._key is _NO_KEY:
+            key = value if value.__class__ is str else _key(value)
+            if key in container:
+                raise RefusedError(f"duplicate key {'<<' if key is _MERGE else key!r}")
+            self._key = key
+        else:
+            container[self._key] = value
+            self._key = _NO_KEY
+
+    def _mapping(self, event: events.MappingStartEvent) -> None:
+        self._begin({}, event)
+
+    def _sequence(self, event: events.SequenceStartEvent) -> None:
+        self._begin([], event)
+
+    def _begin(self, container: Any, event: events.CollectionStartEvent) -> None:
+        if self._expects_key():
+            raise RefusedError("a key must be text")
+        if event.tag is not None and event.tag not in (f"{_TAG}map", f"{_TAG}seq", "!"):
+            raise RefusedError(f"the tag {event.tag} means nothing in a manifest")
+        if len(self._frames) >= MAX_DEPTH:
+            raise RefusedError(f"nested more than {MAX_DEPTH} deep")
+        self._frames.append(_Frame(self._container, self._key, event.anchor, self._size))
+        self._container, self._key = container, _NO_KEY
+
+    def _mapping_end(self, event: events.MappingEndEvent) -> None:
+        if _MERGE in self._container:
+            _merge(self._container)
+        self._end(event)
+
+    def _end(self, _: events.CollectionEndEvent) -> None:
+        complete, frame = self._container, self._frames.pop()
+        self._container, self._key = frame.container, frame.key
+        self._put(complete)
+        if frame.anchor is not None:
+            # An alias inside its own anchor does not find it: nothing can contain itself.
+            self._anchors[frame.anchor] = _Anchored(complete, self._size - frame.begun_at)
+
+    def _alias(self, event: events.AliasEvent) -> None:
+        anchored = self._anchors.get(event.anchor or "")
+        if anchored is None:
+            raise RefusedError(f"the alias *{event.anchor} stands for nothing that is complete")
+        self._aliased += anchored.size
+        if self._aliased > MAX_ALIASED:
+            raise RefusedError(f"aliases stand for more than {MAX_ALIASED} values")
+        if self._expects_key() and isinstance(anchored.value, (dict, list)):
+            raise RefusedError("a key must be text")
+        self._size += anchored.size - 1
+        self._put(anchored.value)
+
+
+def _nothing(_: events.Event) -> None:
+    """Where a document ends is known already."""
+
+
+def _plain(text: str) -> scalars.Scalar:
+    try:
+        return scalars.plain(text)
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
+
+
+def _tagged(tag: str, text: str) -> scalars.Scalar:
+    """The value of a scalar with an explicit tag, which its text must fit."""
+    if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp"):
+        return text
+    if tag == f"{_TAG}binary":
+        return _binary(text)
+    value, kinds = _plain(text), _KINDS.get(tag)
+    if kinds is None:
+        raise RefusedError(f"the tag {tag} means nothing in a manifest")
+    if value.__class__ not in kinds:
+        raise RefusedError(f"{text!r} is not a {tag.removeprefix(_TAG)}")
+    return float(text) if tag == f"{_TAG}float" and isinstance(value, int) else value
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    f"{_TAG}int": (int,),
+    f"{_TAG}float": (int, float),
+    f"{_TAG}bool": (bool,),
+    f"{_TAG}null": (type(None),),
+}
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise RefusedError("not the base64 of UTF-8 text") from None
+
+
+def _key(value: Any) -> Any:
+    if value is _MERGE:
+        return value
+    if value is True or value is False:
+        return "true" if value else "false"
+    if value is None:
+        raise RefusedError("a key must be text")
+    return str(value)
+
+
+def _merge(mapping: dict[Any, Any]) -> None:
+    """Puts in what `<<` brings (YAML 1.1, "Merge Key"): a key of the mapping itself wins."""
+    brought = mapping.pop(_MERGE)
+    for source in brought if isinstance(brought, list) else [brought]:
+        if not isinstance(source, dict):
+            raise RefusedError("<< takes a mapping or a list of mappings")
+        for key, value in source.items():
+            mapping.setdefault(key, value)

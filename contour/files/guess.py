@@ -1,0 +1,48 @@
+"""Which object a document that cannot be parsed was probably meant to be.
+
+Good enough to say whose document is broken and to know that this object has not been deleted. The
+store trusts a guess only if it names an object that the file is known to have held.
+"""
+
+import re
+
+from crds import kinds, meta
+
+_TOP = rb"^%s:[ \t]*[\"']?([\w./-]+)"
+_KIND = re.compile(_TOP % b"kind", re.MULTILINE)
+_API_VERSION = re.compile(_TOP % b"apiVersion", re.MULTILINE)
+_METADATA = re.compile(
+    rb"^metadata:[^\S\n]*(?:#.*)?\r?\n((?:[ \t]+.*\n?|[ \t]*\r?\n)*)", re.MULTILINE
+)
+_FIELD = rb"^%s%s:[ \t]*[\"']?([a-z0-9.-]+)"
+
+
+def subject(raw: bytes) -> meta.ObjectRef | None:
+    """The object whose kind and name stand in their usual places; None if one of them does not."""
+    kind = _kind(raw)
+    metadata = _METADATA.search(raw)
+    if kind is None or metadata is None:
+        return None
+    name = _field(metadata[1], b"name")
+    if not name:
+        return None
+    namespace = (_field(metadata[1], b"namespace") or "default") if kind.namespaced else ""
+    return meta.ObjectRef(kind.kind, namespace, name)
+
+
+def _kind(raw: bytes) -> kinds.Kind | None:
+    name, version = _KIND.search(raw), _API_VERSION.search(raw)
+    if name is None or version is None:
+        return None
+    return kinds.KINDS.get(
+        (version[1].decode(errors="replace").rpartition("/")[0], name[1].decode(errors="replace"))
+    )
+
+
+def _field(block: bytes, field: bytes) -> str:
+    """Of the fields directly inside the block: those as deep as its first line."""
+    indent = re.match(rb"(?:[ \t]*\r?\n)*([ \t]+)", block)
+    if indent is None:
+        return ""
+    found = re.search(_FIELD % (re.escape(indent[1]), field), block, re.MULTILINE)
+    return found[1].decode() if found else ""

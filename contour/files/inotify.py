@@ -1,0 +1,132 @@
+"""What the Linux kernel tells of the folders that are watched, as it tells it.
+
+inotify says when a writer closes its file and when a rename has put a whole file in place, which is
+the difference between a manifest and half of one. Read without waiting, so that the event loop can
+call it whenever there is something. Folders below are watched only if they are named: the kernel
+knows no recursion. Elsewhere, and at the limits of inotify, files are looked at in intervals
+instead (`provider`).
+"""
+
+import ctypes
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Happening(Enum):
+    """What has happened to a name in a folder."""
+
+    CREATED = auto()  # empty, or a link
+    MODIFIED = auto()  # its writer has not closed it yet
+    WRITTEN = auto()  # its writer has closed it
+    PLACED = auto()  # renamed to this name
+    GONE = auto()  # deleted, or renamed away
+    FOLDER = auto()  # the name is a folder's, or the folder itself is meant: look again
+    LOST = auto()  # the kernel had more to tell than it could keep: look at everything again
+
+
+class Notice(NamedTuple):
+    """A name is empty if the folder itself is meant."""
+
+    folder: str
+    name: str
+    happening: Happening
+
+
+class Watcher:
+    """An inotify instance. Raises OSError if the kernel has none to give."""
+
+    def __init__(self) -> None:
+        self._fd = _call("inotify_init1", os.O_NONBLOCK | os.O_CLOEXEC)
+        self._folders: dict[int, str] = {}
+
+    def fileno(self) -> int:
+        """Readable when there are notices."""
+        return self._fd
+
+    def watch(self, folders: Iterable[str]) -> None:
+        """Watches these folders and no others. Raises OSError where the limit is reached."""
+        watched: dict[int, str] = {}
+        for folder in folders:
+            try:
+                watch = _call("inotify_add_watch", self._fd, os.fsencode(folder), _MASK)
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                continue  # It is found to be so by whoever reads it.
+            if watch not in watched:  # the same folder may have two names
+                watched[watch] = self._folders[watch] = folder
+        for watch in self._folders.keys() - watched.keys():
+            _forget(self._fd, watch)
+            del self._folders[watch]
+
+    def notices(self) -> Iterator[Notice]:
+        """What has happened since last asked; nothing if nothing has."""
+        try:
+            told = os.read(self._fd, _MOST_BYTES)
+        except BlockingIOError:
+            return
+        offset = 0
+        while offset < len(told):
+            watch, mask, _, length = _HEAD.unpack_from(told, offset)
+            offset += _HEAD.size + length
+            name = told[offset - length : offset].rstrip(b"\0")
+            if (happening := _happening(mask)) is not None:
+                yield self._notice(watch, os.fsdecode(name), happening)
+
+    def _notice(self, watch: int, name: str, happening: Happening) -> Notice:
+        """Where a folder has begun to be watched in this moment, its name is not known yet."""
+        folder = self._folders.get(watch)
+        return Notice("", "", Happening.LOST) if folder is None else Notice(folder, name, happening)
+
+    def close(self) -> None:
+        """Nothing is watched any more."""
+        os.close(self._fd)
+
+
+# linux/inotify.h
+_MODIFY, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x2, 0x8, 0x40, 0x80
+_CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
+_OVERFLOW, _IGNORED, _ONLY_FOLDERS, _IS_FOLDER = 0x4000, 0x8000, 0x1000000, 0x40000000
+_MASK = (
+    _MODIFY | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
+) | _ONLY_FOLDERS
+_HEAD = struct.Struct("iIII")
+_MOST_BYTES = 1 << 16
+
+
+def _happening(mask: int) -> Happening | None:
+    if mask & _OVERFLOW:
+        return Happening.LOST
+    if mask & _IGNORED:
+        return None
+    if mask & (_IS_FOLDER | _DELETE_SELF | _MOVE_SELF):
+        return Happening.FOLDER
+    return next(happening for bit, happening in _HAPPENINGS if mask & bit)
+
+
+_HAPPENINGS = (
+    (_CLOSE_WRITE, Happening.WRITTEN),
+    (_MOVED_TO, Happening.PLACED),
+    (_MOVED_FROM | _DELETE, Happening.GONE),
+    (_CREATE, Happening.CREATED),
+    (_MODIFY, Happening.MODIFIED),
+)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _call(name: str, *arguments: object) -> int:
+    try:
+        result = int(getattr(_libc, name)(*arguments))
+    except AttributeError:
+        raise OSError(f"this system has no {name}") from None
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def _forget(fd: int, watch: int) -> None:
+    """The kernel has forgotten it already if the folder is gone."""
+    _libc.inotify_rm_watch(fd, watch)

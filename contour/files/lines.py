@@ -1,0 +1,43 @@
+"""On which line of a document a field stands, for complaints about documents that do parse.
+
+Nothing remembers lines while a document is parsed; the few with a complaint are read a second time,
+as nodes that carry their marks. A field that is missing has the line of what should contain it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from yaml import CBaseLoader, YAMLError, compose, nodes
+
+Path = Sequence[str | int]
+
+
+def found(raw: bytes, paths: Sequence[Path]) -> list[int]:
+    """The line of each path, counted from 0 within a document that `parse` has accepted."""
+    try:
+        root = compose(raw, Loader=CBaseLoader)
+    except YAMLError:  # JSON that is not quite YAML, such as an escaped surrogate pair.
+        return [0] * len(paths)
+    return [0 if root is None else _line(root, path) for path in paths]
+
+
+def _line(node: nodes.Node, path: Path) -> int:
+    line = node.start_mark.line
+    for step in path:
+        entry = _entry(node, step)
+        if entry is None:
+            break
+        mark, node = entry
+        line = mark.start_mark.line
+    return int(line)
+
+
+def _entry(node: Any, step: str | int) -> tuple[nodes.Node, nodes.Node] | None:
+    """The node whose line a step names, and the node it leads to."""
+    if isinstance(node, nodes.MappingNode):
+        for key, value in node.value:
+            if key.value == str(step):
+                return key, value
+    if isinstance(node, nodes.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None

@@ -1,0 +1,105 @@
+"""Which manifests there are under the paths that the user gave, and how to tell that one changed.
+
+Folders are listed recursively; what begins with a dot is not read, so the folders behind a mounted
+ConfigMap (`..data`) are seen only through the links that point into them. Links to files are
+followed, links to folders only if they are given as such. Reading is for `manifests`.
+"""
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from contour.files.complaints import Place
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class Signature(NamedTuple):
+    """Differs if the file does."""
+
+    device: int
+    inode: int
+    modified: int
+    changed: int
+    size: int
+
+
+@dataclass(slots=True)
+class Listing:
+    """What is there at one moment."""
+
+    files: dict[Place, Signature] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)  # in which a new manifest counts
+    targets: dict[str, Place] = field(default_factory=dict)  # what links lead to, by real path
+    links: set[str] = field(default_factory=set)  # folders in which a given link stands
+    faults: dict[Place, str] = field(default_factory=dict)  # what cannot be listed
+
+    @property
+    def watched(self) -> list[str]:
+        """The folders in which something may happen that matters here, the listed ones first."""
+        around = {os.path.dirname(file) or "." for file in (*self.targets, *self.files)}
+        return [*sorted(self.folders), *sorted((around | self.links) - self.folders)]
+
+    def is_faulty(self, file: Place) -> bool:
+        """Nothing can be said about the file, because a folder above it cannot be listed."""
+        return any(file.startswith(os.path.join(fault, "")) for fault in self.faults)
+
+
+def listed(roots: Iterable[Place], folders: frozenset[Place]) -> Listing:
+    """The manifests under these paths; those that are known as folders must be there."""
+    found = Listing()
+    known: set[tuple[int, int]] = set()
+    for root in roots:
+        if os.path.islink(root):
+            found.links.add(os.path.dirname(root) or ".")
+        if root in folders or os.path.isdir(root):
+            _list(root, found, known)
+        else:
+            _add(root, found, known)
+    return found
+
+
+def is_manifest(name: str) -> bool:
+    """Whether a file of this name in a folder is read."""
+    return name.endswith(_SUFFIXES) and not name.startswith(".")
+
+
+def signature(status: os.stat_result) -> Signature:
+    """Of an open file: what was read cannot be newer."""
+    return Signature(
+        status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
+    )
+
+
+def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
+    try:
+        with os.scandir(folder) as entries:
+            inside = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        found.faults[Place(folder)] = f"cannot be listed: {error.strerror}; what it held stays"
+        return
+    found.folders.add(folder)
+    for entry in inside:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            _list(entry.path, found, known)
+        elif is_manifest(entry.name):
+            _add(Place(entry.path), found, known)
+
+
+def _add(file: Place, found: Listing, known: set[tuple[int, int]]) -> None:
+    """The same file under two names is read once."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return  # Gone in this moment, or a link to nothing.
+    identity = status.st_dev, status.st_ino
+    if not stat.S_ISREG(status.st_mode) or identity in known:
+        return
+    known.add(identity)
+    found.files[file] = signature(status)
+    if os.path.islink(file):
+        found.targets[os.path.realpath(file)] = file

@@ -1,0 +1,106 @@
+"""The provider itself: everything once, then what changes, for whoever runs the graph.
+
+One pass at a time, in a thread: files that are due are read, what has left quiet files is released,
+and all that this changes is one batch. Which files are due is `tracking`, what they give `store`.
+"""
+
+import asyncio
+import errno
+import os
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from contour.files import documents, inotify, reading, store, tracking
+from contour.files.complaints import Place
+from contour.files.watch import Watch
+
+
+class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
+    """What was given cannot be read at all; the text begins with its path."""
+
+
+class Manifests:
+    """The manifests under some files and folders; `-` is standard input, which is read once."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._roots = [reading.STDIN if str(it) == "-" else Place(str(it)) for it in paths]
+        self._store = store.Store()
+        self._tracker = tracking.Tracker([])
+        self._faults: set[Place] = set()
+        self._kept: set[Place] = set()  # missing together with a folder above them
+
+    def read(self) -> store.Batch:
+        """Everything there is. Raises UnreadableInput for a path that cannot be read."""
+        self._tracker = tracking.Tracker([it for it in self._roots if it != reading.STDIN])
+        for root in self._roots:
+            self._require(root)
+        for file in self._tracker.listing.files:
+            self._load(file)
+        self._tell_faults()
+        return self._store.batch()
+
+    async def changes(self) -> AsyncIterator[store.Batch]:
+        """What changes after `read`. While a batch is being taken, the next one gathers."""
+        watch = Watch()
+        try:
+            while True:
+                batch = await asyncio.to_thread(self._pass, watch.taken(), watch)
+                if not batch.is_empty:
+                    yield batch
+                await watch.wait(self._tracker.pause(time.monotonic()))
+        finally:
+            watch.close()
+
+    def _require(self, root: Place) -> None:
+        """What the user gave by name can be read; a pipe is, since it can be read only once."""
+        try:
+            if reading.is_stream(root):
+                self._store.write(root, documents.texts(reading.stream(root)))
+            elif not os.access(root, os.R_OK):
+                raise UnreadableInput(f"{root}: {os.strerror(errno.EACCES)}")
+        except OSError as error:
+            raise UnreadableInput(f"{root}: {error.strerror}") from None
+
+    def _pass(self, notices: list[inotify.Notice], watch: Watch) -> store.Batch:
+        now = time.monotonic()
+        self._tracker.take(notices, watch, now)
+        self._tell_faults()
+        due = self._tracker.due(now)
+        for file in due.read:
+            self._load(file)
+        for file in due.release:
+            self._release(file)
+        return self._store.batch()
+
+    def _load(self, file: Place) -> None:
+        try:
+            content = reading.content(file)
+        except (FileNotFoundError, NotADirectoryError):
+            self._tracker.is_lost(file)
+            self._store.write(file, ())
+            self._store.mend(file)
+        except OSError as error:
+            self._store.fault(file, f"cannot be read: {error.strerror}; what it gave stays")
+        else:
+            self._tracker.is_loaded(file, content.signature)
+            self._store.write(file, documents.texts(content.raw))
+            self._store.mend(file)
+
+    def _release(self, file: Place) -> None:
+        if self._tracker.listing.is_faulty(file):
+            self._kept.add(file)
+        else:
+            self._store.release(file)
+
+    def _tell_faults(self) -> None:
+        """Folders that cannot be listed, and those that can again with what they kept."""
+        faults = self._tracker.listing.faults
+        for folder in faults.keys() - self._faults:
+            self._store.fault(folder, faults[folder])
+        for folder in self._faults - faults.keys():
+            self._store.mend(folder)
+        if self._faults - faults.keys():
+            self._tracker.revisit(self._kept, time.monotonic())
+            self._kept.clear()
+        self._faults = set(faults)

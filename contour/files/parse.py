@@ -1,0 +1,93 @@
+"""What one document says, as plain Python values, within limits that no document can break.
+
+JSON goes through the JSON parser, all else through libyaml, whose events `composition` puts
+together. A document that is refused is refused with the line of what is wrong. What a scalar means
+is `scalars`; where a field of a good document stands is `lines`.
+"""
+
+import json
+import re
+from typing import Any
+
+from yaml import MarkedYAMLError
+from yaml._yaml import CParser
+from yaml.reader import ReaderError
+
+from contour.files import composition, scalars
+
+MAX_BYTES = 4 << 20
+
+_BEGINS_LIKE_JSON = re.compile(r"\s*\{")
+
+
+class MalformedError(Exception):
+    """A document that cannot be read; the line is counted from 0 within the document."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+def value(raw: bytes) -> Any:
+    """The value of one document, None for an empty one. Raises MalformedError."""
+    if len(raw) > MAX_BYTES:
+        size, limit = len(raw) / (1 << 20), MAX_BYTES >> 20
+        raise MalformedError(f"the document has {size:.1f} MiB, more than the {limit} MiB allowed")
+    text = _text(raw)
+    if _BEGINS_LIKE_JSON.match(text):
+        # What is not faultless JSON may still be YAML, and if it is not, YAML knows the line.
+        try:
+            return json.loads(text, **_STRICT_JSON)
+        except (ValueError, RecursionError):
+            pass
+    return _yaml(raw)
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start)
+        raise MalformedError(f"byte 0x{raw[error.start]:02x} is not valid UTF-8", line) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        raise ValueError("duplicate key")
+    return result
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_STRICT_JSON: dict[str, Any] = {
+    "object_pairs_hook": _unique,
+    "parse_constant": _refused,
+    "parse_float": scalars.finite,
+}
+
+
+def _yaml(raw: bytes) -> Any:
+    events = composition.Composition()
+    event: Any = None
+    try:
+        next_event, take = CParser(raw).get_event, events.take
+        while (event := next_event()) is not None:
+            take[event.__class__](event)
+    except composition.RefusedError as error:
+        raise MalformedError(str(error), event.start_mark.line) from None
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise MalformedError(_sentence(error), mark.line if mark else 0) from None
+    except ReaderError as error:
+        line = raw.count(b"\n", 0, error.position)
+        raise MalformedError(f"{error.reason}: 0x{error.character:02x}", line) from None
+    return events.value
+
+
+def _sentence(error: MarkedYAMLError) -> str:
+    parts = (error.problem, error.context)
+    return " ".join(part for part in parts if part) or "not valid YAML"

@@ -1,0 +1,187 @@
+"""What the files give as a whole, and what of it changed since last asked.
+
+A file is written as often as it is read; what is no longer in it waits until the file is released.
+A file with a document of which nobody can tell what it means releases nothing: it may mean just
+what is missing. Who owns an object is `claims`; when to write and to release is `schedule`.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from contour.files import claims, contents, documents
+from contour.files.complaints import Complaint, Place, Subject
+from crds import kinds, meta
+
+
+class Event(NamedTuple):
+    """An object is there in this version; None: it is gone."""
+
+    kind: kinds.Kind
+    key: meta.NamespacedName
+    object: Any | None
+
+
+class Batch(NamedTuple):
+    """What changed at one moment: apply all of it before answering from any of it."""
+
+    events: tuple[Event, ...]
+    complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
+    fresh: tuple[Complaint, ...] = ()  # those of them that have not been said before
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that a consumer knows has changed."""
+        return not self.events and not self.complaints
+
+
+class Store:
+    """Written by file, read by batch."""
+
+    def __init__(self) -> None:
+        self._files: dict[Place, list[claims.Document]] = {}
+        self._faults: dict[Place, str] = {}
+        self._claims: dict[Subject, list[claims.Claim]] = {}
+        self._waiting: dict[Place, set[meta.ObjectRef]] = {}
+        self._served: dict[meta.ObjectRef, claims.Served] = {}
+        self._said: dict[Subject, tuple[Complaint, ...]] = {}
+        self._touched: dict[Subject, None] = {}  # a set that keeps the order
+
+    def write(self, file: Place, texts: Iterable[documents.Text]) -> None:
+        """The file holds these documents now."""
+        known = _by_digest(self._files.get(file, ()))
+        now, fresh = [], []
+        for position, text in enumerate(texts):
+            digest = text.digest
+            if same := known.get(digest):
+                document = same.pop()
+                self._move(document, text.line, position)
+            else:
+                items = tuple(contents.items(file, text.raw))
+                document = claims.Document(digest, text.line, position, items)
+                fresh.append(document)
+            now.append(document)
+        self._replace(file, now)
+        for left in known.values():
+            self._withdraw(file, left)
+        self._claim(file, fresh)
+
+    def release(self, file: Place) -> None:
+        """What has left the file is gone, unless a broken document may still mean it."""
+        if not any(self._is_unclear(file, document) for document in self._files.get(file, ())):
+            self._touched.update(dict.fromkeys(self._waiting.pop(file, ())))
+
+    def fault(self, place: Place, message: str) -> None:
+        """The file or folder cannot be read; what it gave stays."""
+        self._faults[place] = message
+        self._touched[place] = None
+
+    def mend(self, place: Place) -> None:
+        """The file or folder can be read."""
+        if self._faults.pop(place, None) is not None:
+            self._touched[place] = None
+
+    def batch(self) -> Batch:
+        """What changed since the last batch."""
+        events, complaints, fresh = [], {}, []
+        for subject in self._touched:
+            claimed = sorted(self._claims.get(subject, ()), key=_place)
+            if isinstance(subject, meta.ObjectRef) and (event := self._event(subject, claimed)):
+                events.append(event)
+            said, before = self._complaints(subject, claimed), self._said.get(subject, ())
+            if _with_lines(said) != _with_lines(before):
+                complaints[subject] = said
+                fresh += [complaint for complaint in said if complaint not in before]
+                self._say(subject, said)
+        self._touched.clear()
+        return Batch(tuple(events), complaints, tuple(fresh))
+
+    def _move(self, document: claims.Document, line: int, position: int) -> None:
+        """The order of several claims and the lines of complaints depend on the place."""
+        if document.line == line and document.position == position:
+            return
+        document.line, document.position = line, position
+        for item in document.items:
+            if item.problems or len(self._claims[item.subject]) > 1:
+                self._touched[item.subject] = None
+
+    def _replace(self, file: Place, now: list[claims.Document]) -> None:
+        if now:
+            self._files[file] = now
+        else:
+            self._files.pop(file, None)
+
+    def _withdraw(self, file: Place, left: Iterable[claims.Document]) -> None:
+        for document in left:
+            for item in document.items:
+                others = [it for it in self._claims[item.subject] if it.document is not document]
+                self._claims[item.subject] = others
+                if not others:
+                    del self._claims[item.subject]
+                if item.subject in self._served:
+                    self._waiting.setdefault(file, set()).add(item.subject)
+                self._touched[item.subject] = None
+
+    def _claim(self, file: Place, fresh: Iterable[claims.Document]) -> None:
+        for document in fresh:
+            for item in document.items:
+                claim = claims.Claim(file, document, item)
+                self._claims.setdefault(item.subject, []).append(claim)
+                self._touched[item.subject] = None
+
+    def _is_unclear(self, file: Place, document: claims.Document) -> bool:
+        """A guess is good if the file is known to have held what it says."""
+        return any(
+            item.told == "no" or (item.told == "guessed" and not self._is_from(file, item.subject))
+            for item in document.items
+        )
+
+    def _is_from(self, file: Place, subject: Subject) -> bool:
+        served = self._served.get(subject) if isinstance(subject, meta.ObjectRef) else None
+        return served is not None and served.file == file
+
+    def _event(self, subject: meta.ObjectRef, claimed: list[claims.Claim]) -> Event | None:
+        before = self._served.get(subject)
+        if claimed:
+            after = claims.served(claimed, before)
+        else:
+            after = before if self._is_waiting(subject) else None
+        if after is before:
+            return None
+        if after is None:
+            del self._served[subject]
+            return Event(before.kind, subject.key, None) if before else None
+        self._served[subject] = after
+        if before and before.object == after.object:
+            return None
+        return Event(after.kind, subject.key, after.object)
+
+    def _is_waiting(self, subject: meta.ObjectRef) -> bool:
+        return any(subject in left for left in self._waiting.values())
+
+    def _complaints(self, subject: Subject, claimed: list[claims.Claim]) -> tuple[Complaint, ...]:
+        found = tuple(claims.complaints(subject, claimed))
+        if isinstance(subject, str) and (fault := self._faults.get(subject)):
+            return (Complaint(subject, 0, subject, "", fault, "error"), *found)
+        return found
+
+    def _say(self, subject: Subject, said: tuple[Complaint, ...]) -> None:
+        if said:
+            self._said[subject] = said
+        else:
+            self._said.pop(subject, None)
+
+
+def _by_digest(before: Iterable[claims.Document]) -> dict[bytes, list[claims.Document]]:
+    """Equal documents in reverse, so that the first is taken first."""
+    known: dict[bytes, list[claims.Document]] = {}
+    for document in reversed(list(before)):
+        known.setdefault(document.digest, []).append(document)
+    return known
+
+
+def _place(claim: claims.Claim) -> tuple[Place, int]:
+    return claim.place
+
+
+def _with_lines(said: Iterable[Complaint]) -> list[tuple[Complaint, int]]:
+    return [(complaint, complaint.line) for complaint in said]

@@ -1,0 +1,132 @@
+"""Which files have to be read again, from what the kernel tells and from looking around.
+
+A notice about a manifest concerns that file alone. What concerns more than one name (folders, links
+to whole trees such as a mounted ConfigMap's `..data`, notices that were lost) makes it list
+everything and compare signatures. How long to wait after each is `schedule`.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from contour.files import inotify, listing, schedule
+from contour.files.complaints import Place
+from contour.files.inotify import Happening
+from contour.files.watch import Watch
+
+LOOK_EVERY = 10.0  # for file systems on which the kernel notices nothing
+LOOK_EVERY_BLIND = 1.0  # without notices, and while a folder is missing
+
+
+class Tracker:
+    """Knows the files and the version of each that was read last."""
+
+    def __init__(self, roots: Sequence[Place]) -> None:
+        self._roots = roots
+        self._folders = frozenset(root for root in roots if os.path.isdir(root))
+        self._schedule = schedule.Schedule()
+        self._signatures: dict[Place, listing.Signature | None] = {}
+        self._look_at = 0.0
+        self.listing = listing.listed(roots, self._folders)
+
+    def is_loaded(self, file: Place, signature: listing.Signature | None) -> None:
+        """The file has been read in this version."""
+        self._signatures[file] = signature
+
+    def is_lost(self, file: Place) -> None:
+        """The file has been found missing."""
+        self._signatures.pop(file, None)
+
+    def revisit(self, files: Iterable[Place], now: float) -> None:
+        """These are missing, unless they are there again."""
+        for file in files:
+            self._schedule.note(file, schedule.MISSING, now)
+
+    def take(self, notices: Iterable[inotify.Notice], watch: Watch, now: float) -> None:
+        """Turns what has happened into what is due."""
+        look = {self._note(notice, now) for notice in notices}
+        if schedule.REPLACED in look:
+            self._look(schedule.REPLACED, watch, now)
+        elif schedule.FOUND in look or now >= self._look_at:
+            self._look(schedule.POLLED if watch.is_blind else schedule.FOUND, watch, now)
+
+    def due(self, now: float) -> schedule.Due:
+        """The files to read and to release now."""
+        return self._schedule.due(now)
+
+    def pause(self, now: float) -> float:
+        """Seconds until something is due if nothing happens."""
+        next_due = self._schedule.next
+        return max(0.0, min(self._look_at, self._look_at if next_due is None else next_due) - now)
+
+    def _note(self, notice: inotify.Notice, now: float) -> schedule.Waits | None:
+        """Notes a change of one file, or answers how to look around for more."""
+        folder, name, happening = notice
+        if happening in (Happening.FOLDER, Happening.LOST):
+            return schedule.FOUND
+        path = name if folder == "." and name in self._signatures else os.path.join(folder, name)
+        is_new = happening in (Happening.CREATED, Happening.PLACED)
+        if is_new and os.path.islink(path):
+            return schedule.REPLACED
+        file = self._file(folder, name, path)
+        if file is not None:
+            self._schedule.note(file, _waits(happening, path), now)
+        return None
+
+    def _file(self, folder: str, name: str, path: str) -> Place | None:
+        if (file := Place(path)) in self._signatures:
+            return file
+        if folder in self.listing.folders:
+            return file if listing.is_manifest(name) else None
+        return self.listing.targets.get(os.path.realpath(path))
+
+    def _look(self, waits: schedule.Waits, watch: Watch, now: float) -> None:
+        self._list(watch)
+        interval = LOOK_EVERY_BLIND if watch.is_blind or self.listing.faults else LOOK_EVERY
+        self._look_at = now + interval
+        for file, signature in self.listing.files.items():
+            if self._signatures.get(file) != signature:
+                self._differs(file, waits, now)
+                self._signatures[file] = signature
+        gone = waits if waits is schedule.REPLACED else schedule.MISSING
+        for file in self._signatures.keys() - self.listing.files.keys():
+            if not self.listing.is_faulty(file):
+                self._schedule.note(file, gone, now)
+                del self._signatures[file]
+
+    def _list(self, watch: Watch) -> None:
+        """Lists until every folder that was listed had been watched before."""
+        watched: list[str] = []
+        while True:
+            self.listing = listing.listed(self._roots, self._folders)
+            if set(self.listing.watched) <= set(watched):
+                return
+            watched = self.listing.watched
+            watch.watch(watched)
+
+    def _differs(self, file: Place, waits: schedule.Waits, now: float) -> None:
+        # Who is waiting for a writer to close the file goes on waiting.
+        if waits is not schedule.FOUND or not self._schedule.is_waiting(file):
+            self._schedule.note(file, waits, now)
+
+
+def _waits(happening: Happening, path: str) -> schedule.Waits:
+    if happening is Happening.CREATED and _has_other_names(path):
+        return schedule.REPLACED
+    return _WAITS[happening]
+
+
+def _has_other_names(path: str) -> bool:
+    """A hard link to a file that was whole already."""
+    try:
+        return os.lstat(path).st_nlink > 1
+    except OSError:
+        return False
+
+
+_WAITS = {
+    Happening.WRITTEN: schedule.CLOSED,
+    Happening.PLACED: schedule.REPLACED,
+    Happening.CREATED: schedule.OPEN,
+    Happening.MODIFIED: schedule.OPEN,
+    Happening.GONE: schedule.MISSING,
+}
