@@ -175,6 +175,7 @@ class DeltaClient:
     def __init__(self, fleet: Fleet, type_url: str = "") -> None:
         self.stream = Stream(delta, lambda _: fleet, lambda: None, type_url)
         self.has: dict[str, dict[str, Any]] = {}
+        self.had: dict[str, dict[str, Any]] = {}  # before the newest response: what a refusal keeps
         self.nonces: dict[str, str] = {}
         self.versions: dict[str, str] = {}
 
@@ -195,6 +196,7 @@ class DeltaClient:
         made = self._request(type_url)
         made.response_nonce = self.nonces[type_url]
         if words:
+            self.has[type_url] = self.had[type_url]
             made.error_detail.message = words
         return bytes(made.SerializeToString())
 
@@ -202,6 +204,7 @@ class DeltaClient:
         said = pb.DeltaDiscoveryResponse.FromString(response)
         self.nonces[said.type_url] = said.nonce
         has = self.has.setdefault(said.type_url, {})
+        self.had[said.type_url] = dict(has)
         has.update({it.name: it.version for it in said.resources})
         for name in said.removed_resources:
             has.pop(name, None)
@@ -226,6 +229,7 @@ class SotwClient:
         self.stream = Stream(sotw, lambda _: fleet, lambda: None, type_url)
         self.names: dict[str, set[str]] = {}
         self.has: dict[str, dict[str, Any]] = {}
+        self.had: dict[str, dict[str, Any]] = {}  # before the newest response: what a refusal keeps
         self.nonces: dict[str, str] = {}
         self.versions: dict[str, str] = {}
 
@@ -241,6 +245,7 @@ class SotwClient:
     def answer(self, type_url: str, words: str) -> bytes:
         made = self._request(type_url)
         if words:
+            self.has[type_url] = self.had[type_url]
             made.error_detail.message = words
         return bytes(made.SerializeToString())
 
@@ -251,6 +256,7 @@ class SotwClient:
         found = {_name(it): it.value for it in said.resources}
         names = frozenset(found)
         has = self.has.setdefault(said.type_url, {})
+        self.had[said.type_url] = dict(has)
         if said.type_url in WHOLE:
             has.clear()
         has.update(found)

@@ -1,0 +1,249 @@
+"""One bad part never costs more than itself: found, quarantined, told, and let out by itself."""
+
+from collections.abc import Callable
+
+import pytest
+
+from contour.xds.acceptance import State
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
+from tests.contour.xds import world
+from tests.conversations.playbook import (
+    Client,
+    Conversation,
+    DeltaClient,
+    Push,
+    SotwClient,
+    ack,
+    nack,
+    nothing,
+    opened,
+    publish,
+    push,
+    reconnect,
+    settle,
+    subscribe,
+)
+
+A = world.site("a.test", "a", 1)
+WEB = [world.route_head("web"), world.listener("http", 80, "web")]
+ROUTES = Name(ROUTE, "web")
+BAD = [world.host("web", f"{it}.test", "a", ["*bad*"]) for it in "bcd"]
+
+
+def refusing(talk: Conversation, is_bad: Callable[[Push], bool]) -> list[Push]:
+    """An Envoy that refuses what is bad; until nothing comes any more."""
+    said: list[Push] = []
+    while (response := talk.client.stream.response(talk.now)) is not None:
+        said.append(talk.client.take(response))
+        words = "bad things" if is_bad(said[-1]) else ""
+        talk.request(talk.client.answer(said[-1].type_url, words))
+    return said
+
+
+def hosts(count: int) -> list[Change]:
+    return [world.host("web", f"g{it:02}.test", "a") for it in range(count)]
+
+
+def routes(*more: str, count: int = 0) -> str:
+    return " ".join(["a.test>a", *more, *(f"g{it:02}.test>a" for it in range(count))])
+
+
+def brings(*routes: str) -> Callable[[Push], bool]:
+    return lambda push: any(it in push.routes for it in routes)
+
+
+def both(*published: list[Change]) -> list[Conversation]:
+    return [opened(Conversation(*published).speaking(it)) for it in (DeltaClient, SotwClient)]
+
+
+@pytest.mark.parametrize("talk", both([*A, *WEB]))
+def test_a_bad_host_goes_back_to_what_was_accepted(talk: Conversation) -> None:
+    talk >> publish(world.host("web", "a.test", "a", ["*bad*"]))
+    talk << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "bad domain")
+    talk << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE) << nothing
+    assert talk.witness.heard == [("refused", "a.test", "bad domain")]
+
+
+def test_the_version_that_is_sent_back_is_the_accepted_one() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    accepted = talk.client.has[ROUTE]["web"]
+    talk >> publish(BAD[0]) << push(ROUTE, "web", routes="a.test>a b.test>a")
+    assert talk.client.has[ROUTE]["web"] != accepted
+    talk >> nack(ROUTE, "bad") << push(ROUTE, "web", routes="a.test>a")
+    assert talk.client.has[ROUTE]["web"] == accepted
+
+
+@pytest.mark.parametrize("talk", both([*A, *WEB]))
+def test_the_bad_host_among_many_is_found_and_the_others_are_served(talk: Conversation) -> None:
+    good = hosts(31)
+    talk >> publish(good, BAD[0])
+    said = refusing(talk, brings("b.test>a"))
+    assert said[-1].routes == set(routes(count=31).split())
+    assert all("a.test>a" in it.routes for it in said)
+    assert len(said) <= 2 * 6 + 3
+    assert talk.witness.heard == [("refused", "b.test", "bad things")]
+    assert refusing(talk, brings("b.test>a")) == []
+
+
+def test_several_bad_hosts_are_found() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD, hosts(9))
+    said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
+    assert said[-1].routes == set(routes(count=9).split())
+    assert {part for _, part, _ in talk.witness.heard} == {"b.test", "c.test", "d.test"}
+
+
+def test_what_the_words_name_is_tried_first() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0], hosts(30))
+    talk << push(ROUTE, "web", routes=routes("b.test>a", count=30))
+    talk >> nack(ROUTE, "duplicate domain b.test") << push(ROUTE, "web", routes="a.test>a b.test>a")
+    talk >> nack(ROUTE, "duplicate domain b.test")
+    talk << push(ROUTE, "web", routes=routes(count=30))
+
+
+def test_a_bad_host_is_not_pushed_again_until_it_changes() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0])
+    refusing(talk, brings("b.test>a"))
+    talk >> publish(BAD[0]) << nothing
+    (
+        talk
+        >> publish(world.host("web", "n.test", "a"))
+        << push(ROUTE, "web", routes="a.test>a n.test>a")
+    )
+    talk >> ack(ROUTE) << nothing
+
+
+def test_a_host_that_is_repaired_leaves_quarantine_by_itself() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0])
+    refusing(talk, brings("b.test>a"))
+    assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.REFUSED
+    talk >> publish(world.host("web", "b.test", "a"))
+    assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.PENDING
+    talk << push(ROUTE, "web", routes="a.test>a b.test>a") >> ack(ROUTE)
+    assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.ACCEPTED
+    assert talk.witness.heard[-1] == ("recovered", "b.test", "")
+
+
+def test_a_new_envoy_gets_what_was_accepted() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(world.host("web", "a.test", "a", ["*bad*"]), BAD[0])
+    refusing(talk, lambda it: len(it.routes) > 1)
+    accepted = talk.fleet.store.types[ROUTE]["web"].version()
+    (
+        talk
+        >> reconnect(DeltaClient)
+        >> subscribe(ROUTE, "web")
+        << push(ROUTE, "web", routes="a.test>a")
+    )
+    assert talk.client.has[ROUTE]["web"] == accepted
+
+
+def test_a_first_envoy_finds_the_bad_host_without_anything_accepted() -> None:
+    talk = Conversation([*A, *WEB, *BAD, *hosts(9)])
+    talk >> subscribe(ROUTE, "web")
+    said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
+    assert said[-1].routes == set(routes(count=9).split())
+
+
+def test_a_domain_that_moves_from_one_host_to_another_is_not_blamed() -> None:
+    talk = opened(Conversation([*A, *WEB, world.host("web", "old.test", "a", ["x.test"])]))
+    moved = world.host("web", "new.test", "a", ["x.test"])
+    talk >> publish(
+        world.host("web", "z.test", "a", ["*bad*"]),
+        world.gone(world.host("web", "old.test", "a")),
+        moved,
+    )
+    refusing(talk, lambda it: "z.test>a" in it.routes or {"old.test>a", "new.test>a"} <= it.routes)
+    assert [part for _, part, _ in talk.witness.heard] == ["z.test"]
+    assert talk.fleet.store.types[ROUTE]["web"].parts.keys() == {"", "a.test", "new.test"}
+
+
+@pytest.mark.parametrize("dialect", [DeltaClient, SotwClient])
+def test_one_bad_cluster_among_many_is_found(dialect: Callable[..., Client]) -> None:
+    talk = opened(Conversation([*A, *WEB]).speaking(dialect))
+    talk >> publish([world.cluster(f"c{it}") for it in range(9)])
+    refusing(talk, lambda it: it.type_url == CLUSTER and "c4" in it.names)
+    assert talk.witness.heard == [("refused", "c4", "bad things")]
+    assert set(talk.client.has[CLUSTER]) == {"a", *(f"c{it}" for it in range(9) if it != 4)}
+
+
+def test_a_bad_change_of_a_listener_leaves_it_as_it_is_and_the_others_change() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(world.listener("http", 1, "web"), world.listener("more", 2, "web"))
+    talk << push(LISTENER, "http", "more") >> nack(LISTENER, "cannot bind")
+    talk << push(LISTENER, "http") >> nack(LISTENER, "cannot bind") << push(LISTENER, "more")
+    talk >> ack(LISTENER)
+    refusing(talk, lambda it: False)
+    assert talk.witness.heard == [("refused", "http", "cannot bind")]
+    assert set(talk.client.has[LISTENER]) == {"http", "more"}
+
+
+def test_other_changes_flow_during_the_search() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(hosts(8), BAD[0])
+    talk << push(ROUTE, "web", routes=routes("b.test>a", count=8))
+    talk >> nack(ROUTE, "?") >> publish(world.endpoints("a", 9), world.route_head("other"))
+    talk << push(ENDPOINTS, "a")
+    talk >> subscribe(ROUTE, "other")
+    said = refusing(talk, brings("b.test>a"))
+    assert said[1].names == {"other"}
+    assert talk.fleet.acceptance.answer(Name(ROUTE, "other"), "").state is State.ACCEPTED
+
+
+def test_an_older_envoy_that_refuses_keeps_what_it_has_and_the_others_go_on() -> None:
+    newer = opened(Conversation([*A, *WEB, *world.site("b.test", "b", 2)]))
+    older = opened(Conversation(fleet=newer.fleet))
+    newer >> publish(world.host("web", "a.test", "b"), world.host("web", "n.test", "a"))
+    settle(newer)
+    said = refusing(older, brings("a.test>b"))
+    assert said[-1].routes == {"a.test>a", "b.test>b", "n.test>a"}
+    assert older.client.has[ROUTE]["web"] != newer.client.has[ROUTE]["web"]
+    assert newer.fleet.store.types[ROUTE]["web"].version() == newer.client.has[ROUTE]["web"]
+    newer << nothing
+    assert newer.fleet.acceptance.answer(ROUTES, "a.test").state is State.REFUSED
+    older >> publish(A[2])
+    settle(older)
+    settle(newer)
+    assert older.client.has == newer.client.has
+
+
+def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
+    first = opened(Conversation([*A, *WEB]))
+    others = [opened(Conversation(fleet=first.fleet)) for _ in range(5)]
+    first >> publish(BAD[0], hosts(8))
+    refusing(first, brings("b.test>a"))
+    heard = [first.witness, *(it.witness for it in others)]
+    for it in others:
+        assert len(refusing(it, brings("b.test>a"))) <= 2
+    assert sum(len(it.heard) for it in heard) == 1
+
+
+def test_a_refused_route_of_unknown_contents_is_left_untouched() -> None:
+    talk = Conversation([*A, *WEB, *BAD])
+    talk >> subscribe(CLUSTER) << push(CLUSTER, "a") >> ack(CLUSTER)
+    talk.request(talk.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
+    said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
+    assert len(said) == 1
+    assert talk.witness.heard == [("refused", "web", "bad things")]
+    talk >> publish(world.gone(*BAD)) << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE)
+    assert talk.fleet.acceptance.answer(ROUTES, "a.test").state is State.ACCEPTED
+
+
+def test_a_cluster_that_only_the_accepted_host_needs_stays_for_it() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    bad = world.host("web", "a.test", "new", ["*bad*"])
+    talk >> publish(world.cluster("new"), world.endpoints("new", 2), bad, world.gone(*A[:2]))
+    refusing(talk, brings("a.test>new"))
+    talk.now += 60
+    refusing(talk, brings("a.test>new"))
+    assert set(talk.client.has[CLUSTER]) == {"a", "new"}
+    newcomer = opened(Conversation(fleet=talk.fleet))
+    assert set(newcomer.client.has[CLUSTER]) == {"a", "new"}
+
+
+def test_nothing_connected_means_nothing_seen() -> None:
+    talk = Conversation([*A, *WEB])
+    assert talk.fleet.acceptance.answer(ROUTES, "a.test").state is State.UNSEEN
