@@ -4,7 +4,7 @@ Source: HTTPProxy reference, "HTTPRequestRedirectPolicy", "HTTPDirectResponsePol
 """
 
 from crds import answers as crd
-from dag import nodes
+from dag import headers, nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
 
@@ -20,6 +20,9 @@ def redirect(
         raise _not_valid(place, "path and prefix cannot both be set")
     if policy.prefix is not None and not isinstance(match.path, nodes.Prefix):
         raise _not_valid(place.at("prefix"), "replaces a prefix, but the route matches none")
+    for written in (policy.path, policy.prefix):
+        if written is not None and (refusal := headers.value_refusal(written)):
+            raise _not_valid(place, f"the path {refusal}")
     return nodes.Redirect(
         status=policy.status_code,
         scheme=policy.scheme,

@@ -10,6 +10,9 @@ from dag import regexes
 from dag.httpproxy.clarity import NotClear
 from dag.nodes import QueryMatch, ValueMatch
 
+MAX_NAME = 1024
+"""Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""
+
 
 def narrowed(
     inherited: Iterable[QueryMatch], conditions: Iterable[crd.QueryParameterMatchCondition]
@@ -26,8 +29,8 @@ def narrowed(
 
 
 def _match(condition: crd.QueryParameterMatchCondition) -> QueryMatch:
-    if not condition.name:
-        raise NotClear("QueryParameter", "a query parameter needs a name")
+    if not 0 < len(condition.name.encode()) <= MAX_NAME:
+        raise NotClear("QueryParameter", f"a name has from 1 to {MAX_NAME} bytes")
     written = [it for it in _values(condition) if it.value or it == _PRESENT]
     if len(written) != 1:
         text = (

@@ -8,7 +8,7 @@ names no prefix. Source: HTTPProxy reference, "PathRewritePolicy". Elsewhere: wh
 from collections.abc import Iterable
 
 from crds import policies
-from dag import nodes
+from dag import headers, nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
 
@@ -38,6 +38,8 @@ def _replacements(place: Place, rules: Iterable[policies.ReplacePrefix]) -> dict
             raise _not_valid(at, "DuplicateReplacement", f"more than one is for prefix {named}")
         if not rule.replacement.startswith("/"):
             raise _not_valid(at, "ReplacementNotValid", "the replacement must start with /")
+        if refusal := headers.value_refusal(rule.replacement):
+            raise _not_valid(at, "ReplacementNotValid", f"the replacement {refusal}")
         found[named] = rule.replacement
     return found
 

@@ -79,6 +79,7 @@ def test_the_order_of_conditions_has_no_meaning() -> None:
             "[{header: {name: ':method', exact: GET}}, {header: {name: ':method', exact: PUT}}]",
         ),
         ("QueryParameter", "[{queryParameter: {name: '', exact: x}}]"),
+        ("QueryParameter", f"[{{queryParameter: {{name: '{'q' * 1025}', exact: x}}}}]"),
         ("QueryParameter", "[{queryParameter: {name: q, regex: '('}}]"),
         ("QueryParameter", "[{queryParameter: {name: q, exact: x, present: true}}]"),
         (

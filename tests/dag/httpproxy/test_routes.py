@@ -205,6 +205,7 @@ def test_a_policy_that_cannot_be_served_drops_its_route(reason: str, policy: str
     ("reason", "answer"),
     [
         ("RequestRedirectPolicy", "requestRedirectPolicy: {path: /x, prefix: /y}"),
+        ("RequestRedirectPolicy", 'requestRedirectPolicy: {path: "/x\\ry"}'),
         (
             "RequestRedirectPolicy",
             "conditions: [{exact: /x}], requestRedirectPolicy: {prefix: /y}",
@@ -250,6 +251,7 @@ def test_the_replacement_for_exactly_the_routes_prefix_counts(
             "[{prefix: /x, replacement: /a}, {prefix: /x, replacement: /b}]",
         ),
         ("ReplacementNotValid", "prefix: /x", "[{replacement: new}]"),
+        ("ReplacementNotValid", "prefix: /x", '[{replacement: "/n\\r\\nx"}]'),
     ],
 )
 def test_replacements_that_are_not_clear_drop_their_route(
