@@ -1,0 +1,42 @@
+"""The conditions of the Gateway API, made from what was found (GEP-1364).
+
+One condition for each type. Of several problems the most telling one gives the reason, and the
+message lists them all. Warnings leave the condition true and stand in its message.
+"""
+
+from collections.abc import Iterable
+
+from dag.problems import Problem
+from dag.statuses import Condition
+
+MOST_LISTED = 16
+"""Problems in one message; of the others the number is told."""
+
+
+def condition(type_: str, found: Iterable[Problem], good: str) -> Condition:
+    """A condition that is good while it is true: false if there is an error of its type."""
+    told = [it for it in found if it.type == type_]
+    errors = [it for it in told if it.severity == "error"]
+    if errors:
+        return Condition(type_, "False", _reason(errors), listed(errors))
+    messages = "; ".join(filter(None, [good, listed(told)]))
+    return Condition(type_, "True", _reason(told) if told else type_, messages)
+
+
+def alarm(type_: str, found: Iterable[Problem]) -> Iterable[Condition]:
+    """A condition that is there while it is true, and then tells of something bad."""
+    told = [it for it in found if it.type == type_]
+    if told:
+        yield Condition(type_, "True", _reason(told), listed(told))
+
+
+def listed(found: Iterable[Problem]) -> str:
+    """The messages of problems, each once."""
+    messages = list(dict.fromkeys(it.message for it in found))
+    rest = len(messages) - MOST_LISTED
+    return "; ".join(messages[:MOST_LISTED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _reason(found: Iterable[Problem]) -> str:
+    """What only the other side can mend comes first; what leaves all as it is, last."""
+    return min(found, key=lambda it: (it.reason != "RefNotPermitted", it.reason == it.type)).reason

@@ -1,0 +1,81 @@
+"""Which GatewayClass and Gateway are served: the oldest class of ours, its oldest Gateway.
+
+The mode `Single`: one Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
+which one is older, and the next one is promoted when it goes. A Gateway of any other class is not
+for us to speak of. A Gateway that is being deleted has left already.
+"""
+
+from collections.abc import Iterator
+
+from crds.gateway.gateway import Gateway
+from crds.gateway.gatewayclass import GatewayClass
+from crds.meta import NamespacedName
+from dag import settings, tables
+from dag.seniority import Senior, senior
+from dag.view import Index, View, query
+
+SHARED_FLEET = "contour"
+"""The fleet of Ingress and HTTPProxy, and of the Gateway in charge."""
+
+
+@query
+def accepted_class(view: View, _: tuple[()]) -> NamespacedName | None:
+    """The class that is served: the oldest that names our controller."""
+    claims = view.bucket(CLASSES, view.ask(settings.controller_name, ()))
+    return min(claims).key if claims else None
+
+
+@query
+def is_of_our_controller(view: View, gateway_class: NamespacedName) -> bool:
+    """Whether a class names our controller."""
+    found = view.read(tables.GATEWAY_CLASSES, gateway_class)
+    return found is not None and found.spec.controller_name == view.ask(
+        settings.controller_name, ()
+    )
+
+
+@query
+def in_charge(view: View, _: tuple[()]) -> NamespacedName | None:
+    """The Gateway that is served: the oldest of the accepted class."""
+    gateway_class = view.ask(accepted_class, ())
+    claims = view.bucket(GATEWAYS, gateway_class.name) if gateway_class else frozenset()
+    return min(claims).key if claims else None
+
+
+@query
+def is_ours(view: View, gateway: NamespacedName) -> bool:
+    """Whether a Gateway is of the accepted class, so that it and its routes get a status."""
+    found, gateway_class = view.read(tables.GATEWAYS, gateway), view.ask(accepted_class, ())
+    return (
+        found is not None
+        and gateway_class is not None
+        and found.metadata.deletion_timestamp is None
+        and found.spec.gateway_class_name == gateway_class.name
+    )
+
+
+@query
+def fleet(view: View, gateway: NamespacedName) -> str | None:
+    """The fleet that serves a Gateway; None if it has to wait."""
+    return SHARED_FLEET if view.ask(in_charge, ()) == gateway else None
+
+
+@query
+def gateway_of(view: View, fleet_name: str) -> NamespacedName | None:
+    """The Gateway that a fleet serves."""
+    return view.ask(in_charge, ()) if fleet_name == SHARED_FLEET else None
+
+
+def _controller(_: NamespacedName, found: GatewayClass) -> Iterator[tuple[str, Senior]]:
+    yield found.spec.controller_name, senior(found.metadata)
+
+
+def _class(_: NamespacedName, found: Gateway) -> Iterator[tuple[str, Senior]]:
+    if found.metadata.deletion_timestamp is None:
+        yield found.spec.gateway_class_name, senior(found.metadata)
+
+
+CLASSES: Index[str, Senior] = Index("classes of a controller", tables.GATEWAY_CLASSES, _controller)
+GATEWAYS: Index[str, Senior] = Index("Gateways of a class", tables.GATEWAYS, _class)
+
+INDEXES = (CLASSES, GATEWAYS)
