@@ -1,0 +1,112 @@
+"""How a connection's requests are read before they are routed.
+
+Hardened as Envoy's guide "Configuring Envoy as an edge proxy" asks: what reaches a route is the
+normal form of its path, and limits hold for clients that have not shown who they are. Where
+Contour's value is stricter or its users rely on it, it is Contour's.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from envoy.config.core.v3 import protocol_pb2
+from envoy.extensions.access_loggers.stream.v3 import stream_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as pb,
+)
+from google.protobuf import duration_pb2
+
+from contour.envoy import encoding, names, shards
+from contour.envoy import filters as http_filters
+from contour.envoy.policy import Downstream
+
+_HEADERS_TIMEOUT = 10  # seconds
+_STREAMS = 100
+_STREAM_WINDOW = 64 * 1024
+_CONNECTION_WINDOW = 1024 * 1024
+
+Pb: TypeAlias = pb.HttpConnectionManager
+
+
+def plain(listener: str, policy: Downstream) -> Pb:
+    """For plain HTTP."""
+    result = _hardened(listener, policy, http_filters.plain(listener, sharded=policy.sharded))
+    return _routed(result, listener, policy)
+
+
+def secure(listener: str, policy: Downstream) -> Pb:
+    """For TLS connections that named a host we know."""
+    result = _hardened(listener, policy, http_filters.secure(listener, sharded=policy.sharded))
+    return _routed(result, listener, policy)
+
+
+def default(listener: str, policy: Downstream) -> Pb:
+    """For TLS connections that named no host we know."""
+    result = _hardened(listener, policy, http_filters.default())
+    result.rds.route_config_name = names.default_routes(listener)
+    result.rds.config_source.CopyFrom(encoding.aggregated())
+    return result
+
+
+def _routed(target: Pb, listener: str, policy: Downstream) -> Pb:
+    if policy.sharded:
+        target.scoped_routes.CopyFrom(shards.scoped_routes(listener))
+    else:
+        target.rds.route_config_name = listener
+        target.rds.config_source.CopyFrom(encoding.aggregated())
+    return target
+
+
+def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter]) -> Pb:
+    result = Pb(stat_prefix=listener, http_filters=filters, codec_type=_codec(policy))
+    result.normalize_path.value = True
+    result.merge_slashes = policy.merge_slashes
+    result.path_with_escaped_slashes_action = Pb.UNESCAPE_AND_REDIRECT
+    result.common_http_protocol_options.headers_with_underscores_action = (
+        protocol_pb2.HttpProtocolOptions.REJECT_REQUEST
+    )
+    result.use_remote_address.value = True
+    result.xff_num_trusted_hops = policy.num_trusted_hops
+    result.strip_trailing_host_dot = policy.strip_trailing_host_dot
+    result.preserve_external_request_id = True
+    result.http_protocol_options.accept_http_10 = True
+    result.request_headers_timeout.CopyFrom(encoding.seconds(_HEADERS_TIMEOUT))
+    _write_http2(result.http2_protocol_options)
+    _write_timeouts(result, policy)
+    _write_access_log(result)
+    return result
+
+
+def _codec(policy: Downstream) -> pb.HttpConnectionManager.CodecType:
+    if "HTTP/2" not in policy.http_versions:
+        return Pb.HTTP1
+    return Pb.AUTO if "HTTP/1.1" in policy.http_versions else Pb.HTTP2
+
+
+def _write_http2(target: protocol_pb2.Http2ProtocolOptions) -> None:
+    target.max_concurrent_streams.value = _STREAMS
+    target.initial_stream_window_size.value = _STREAM_WINDOW
+    target.initial_connection_window_size.value = _CONNECTION_WINDOW
+
+
+def _write_timeouts(target: Pb, policy: Downstream) -> None:
+    given, connection = policy.timeouts, target.common_http_protocol_options
+    for field, number in (
+        (target.request_timeout, given.request),
+        (target.stream_idle_timeout, given.stream_idle),
+        (target.delayed_close_timeout, given.delayed_close),
+        (target.drain_timeout, given.connection_shutdown_grace),
+        (connection.idle_timeout, given.connection_idle),
+        (connection.max_connection_duration, given.max_connection_duration),
+    ):
+        _write_duration(field, number)
+
+
+def _write_duration(target: duration_pb2.Duration, number: float | None) -> None:
+    if number is not None:
+        target.SetInParent()
+        target.FromMicroseconds(round(number * 1_000_000))
+
+
+def _write_access_log(target: Pb) -> None:
+    log = target.access_log.add(name="envoy.access_loggers.stdout")
+    log.typed_config.Pack(stream_pb2.StdoutAccessLog())

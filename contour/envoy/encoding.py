@@ -1,0 +1,35 @@
+"""The few protobuf values that every translation is made of, and how messages become bytes.
+
+Equal messages give equal bytes (deterministic encoding), on every replica and after every restart:
+versions of resources are hashes of these bytes.
+"""
+
+from envoy.config.core.v3 import config_source_pb2
+from google.protobuf import any_pb2, duration_pb2, message
+
+
+def encoded(content: message.Message) -> bytes:
+    """The bytes of a message; maps are sorted."""
+    return content.SerializeToString(deterministic=True)
+
+
+def packed(content: message.Message) -> any_pb2.Any:
+    """An extension's configuration as Envoy wants it: typed."""
+    result = any_pb2.Any()
+    result.Pack(content, deterministic=True)
+    return result
+
+
+def seconds(number: float) -> duration_pb2.Duration:
+    """A duration, exact to the microsecond."""
+    result = duration_pb2.Duration()
+    result.FromMicroseconds(round(number * 1_000_000))
+    return result
+
+
+def aggregated() -> config_source_pb2.ConfigSource:
+    """The one ADS stream, as the source of whatever a resource refers to."""
+    return config_source_pb2.ConfigSource(
+        ads=config_source_pb2.AggregatedConfigSource(),
+        resource_api_version=config_source_pb2.ApiVersion.V3,
+    )

@@ -1,0 +1,98 @@
+"""The HTTP filters of ours, and their order.
+
+Both are fixed Lua texts: no string of a tenant is ever part of one. The first answers 421 to a
+request whose Host is not the name its connection was opened for; else a connection to one host,
+with its client certificates and TLS versions, would reach every other (Contour does the same). The
+second names the shard of the host, as `shards.shard` computes it, and lets Envoy choose the routes
+again.
+"""
+
+import re
+from collections.abc import Iterable
+
+from envoy.extensions.filters.http.lua.v3 import lua_pb2
+from envoy.extensions.filters.http.router.v3 import router_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
+from google.protobuf import message
+
+from contour.envoy import encoding, shards
+
+_HOST = """
+local function host_of(handle)
+  local host = string.lower(handle:headers():get(":authority") or "")
+  return (string.gsub(host, ":%d+$", ""))
+end
+"""
+
+_SAME_NAME = """
+function envoy_on_request(handle)
+  local host = host_of(handle)
+  if host ~= string.lower(handle:streamInfo():requestedServerName()) then
+    handle:respond({[":status"] = "421"}, "misdirected request")
+  end
+end
+"""
+
+_SHARD = """
+function envoy_on_request(handle)
+  local host = host_of(handle)
+  local hash = 0
+  if #host <= {longest} then
+    for i = 1, #host do
+      hash = (hash * {multiplier} + string.byte(host, i)) % {modulus}
+    end
+  end
+  handle:headers():replace("{header}", string.format("{listener}/%d", hash % {shards}))
+  handle:clearRouteCache()
+end
+"""
+
+_OURS = re.compile(r"[a-z0-9_-]+")
+
+
+def plain(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
+    """For plain HTTP."""
+    if sharded:
+        yield _lua("contour.shard", _shard_text(listener))
+    yield _router()
+
+
+def secure(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
+    """For TLS connections that named a host we know."""
+    yield _lua("contour.same_name", _HOST + _SAME_NAME)
+    yield from plain(listener, sharded=sharded)
+
+
+def default() -> Iterable[hcm_pb2.HttpFilter]:
+    """For TLS connections that named none: their routes hold the one host `*`."""
+    yield _router()
+
+
+def _shard_text(listener: str) -> str:
+    if not _OURS.fullmatch(listener):
+        raise ValueError(f"{listener!r} is not the name of a listener")
+    fixed = _SHARD.format(
+        longest=shards.LONGEST_HOST,
+        multiplier=shards.MULTIPLIER,
+        modulus=shards.MODULUS,
+        header=shards.HEADER,
+        listener=listener,
+        shards=shards.SHARDS,
+    )
+    return _HOST + fixed
+
+
+def _lua(name: str, text: str) -> hcm_pb2.HttpFilter:
+    content = lua_pb2.Lua()
+    content.default_source_code.inline_string = text
+    return _filter(name, content)
+
+
+def _router() -> hcm_pb2.HttpFilter:
+    return _filter("envoy.filters.http.router", router_pb2.Router())
+
+
+def _filter(name: str, content: message.Message) -> hcm_pb2.HttpFilter:
+    return hcm_pb2.HttpFilter(name=name, typed_config=encoding.packed(content))

@@ -1,0 +1,148 @@
+"""The tracked queries behind listeners: sockets, filter chains, server names, certificates.
+
+Nothing here depends on how many hosts there are: a host that comes or goes with TLS settings
+already known adds or removes one entry of the map of server names. An HTTPS listener exists while
+a host is served there: Envoy refuses one without filter chains.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from contour.envoy import chains, names, policy, server_names
+from contour.envoy import listeners as sockets
+from contour.envoy import secrets as certificates
+from contour.envoy.routing import Pieces
+from contour.xds import resources
+from crds.meta import NamespacedName, ObjectRef
+from dag import hosts, listeners, nodes, secrets
+from dag.view import Index, Kept, View, query
+
+
+class ChainKey(NamedTuple):
+    """The filter chain of a listener for hosts with equal TLS settings."""
+
+    fleet: str
+    listener: str
+    tls: nodes.Tls
+
+
+class SecretKey(NamedTuple):
+    """A certificate, as a fleet has it."""
+
+    fleet: str
+    secret: NamespacedName
+
+
+@query
+def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
+    """A listener without what depends on hosts."""
+    found = view.ask(listeners.listener, key)
+    if found is None or (found.protocol == "HTTPS" and not view.count(SECURE, key)):
+        return None
+    body = sockets.head(found, view.ask(policy.downstream, ()))
+    return (resources.Change(names.listener(key.name), "", resources.part(body)),)
+
+
+@query
+def chain(view: View, key: ChainKey) -> Pieces:
+    """The filter chain that hosts with equal TLS settings share."""
+    body = chains.named(key.listener, key.tls, view.ask(policy.downstream, ()))
+    return (_chain(view, key, names.chain(key.tls), body),)
+
+
+def _chain(view: View, key: ChainKey, name: str, body: bytes) -> resources.Change:
+    view.demand(secret, SecretKey(key.fleet, key.tls.secret))
+    part = resources.part(body, origins=[ObjectRef("Secret", *key.tls.secret)])
+    return resources.Change(names.listener(key.listener), f"chain/{name}", part)
+
+
+@query
+def secret(view: View, key: SecretKey) -> Pieces | None:
+    """A certificate, while it can serve."""
+    found = view.ask(secrets.secret, key.secret)
+    if found is None:
+        return None
+    body = certificates.encoded(key.secret, found)
+    part = resources.part(body, origins=[ObjectRef("Secret", *key.secret)])
+    return (resources.Change(names.secret(key.secret), "", part),)
+
+
+@query
+def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
+    """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
+    found = view.ask(hosts.secure_host, key)
+    if found is None or key.host.startswith("*."):
+        return None
+    if key.host == "*":
+        return tuple(_default(view, key, found))
+    body = server_names.exact(key.host, names.chain(found.tls))
+    part = resources.part(body, origins=found.origins)
+    return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
+
+
+def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
+    body = chains.default(key.listener, found.tls, view.ask(policy.downstream, ()))
+    yield _chain(view, ChainKey(key.fleet, key.listener, found.tls), chains.DEFAULT, body)
+    part = resources.part(server_names.default(chains.DEFAULT), origins=found.origins)
+    yield resources.Change(names.listener(key.listener), "default", part)
+
+
+@query
+def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
+    """How hosts with a wildcard lead to their chains, all in one piece."""
+    found = [
+        (host, secure)
+        for host in sorted(view.bucket(WILDCARDS, key))
+        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
+    ]
+    if not found:
+        return None
+    body = server_names.wildcards((host, names.chain(secure.tls)) for host, secure in found)
+    origins = sorted({origin for _, secure in found for origin in secure.origins})
+    part = resources.part(body, origins=origins)
+    return (resources.Change(names.listener(key.name), "wildcards", part),)
+
+
+@query
+def exact_names(_: View, key: nodes.ListenerKey) -> Pieces:
+    """What the map of exact names looks at; kept while there is one."""
+    part = resources.part(server_names.exact_input())
+    return (resources.Change(names.listener(key.name), "names", part),)
+
+
+def _at(key: nodes.HostKey, _: nodes.SecureHost) -> Iterable[tuple[nodes.ListenerKey, None]]:
+    yield nodes.ListenerKey(key.fleet, key.listener), None
+
+
+def _exact(key: nodes.HostKey, _: nodes.SecureHost) -> Iterable[tuple[nodes.ListenerKey, None]]:
+    if not key.host.startswith("*"):
+        yield nodes.ListenerKey(key.fleet, key.listener), None
+
+
+def _wildcard(key: nodes.HostKey, _: nodes.SecureHost) -> Iterable[tuple[nodes.ListenerKey, str]]:
+    if key.host.startswith("*."):
+        yield nodes.ListenerKey(key.fleet, key.listener), key.host
+
+
+def _chained(key: nodes.HostKey, found: nodes.SecureHost) -> Iterable[tuple[ChainKey, None]]:
+    if key.host != "*":
+        yield ChainKey(key.fleet, key.listener, found.tls), None
+
+
+HOSTS: Index[nodes.HostKey, None] = Index(
+    "secure hosts", hosts.secure_host, lambda key, _: [(key, None)]
+)
+SECURE: Index[nodes.ListenerKey, None] = Index("secure listeners", hosts.secure_host, _at)
+EXACT: Index[nodes.ListenerKey, None] = Index("with exact names", hosts.secure_host, _exact)
+WILDCARDS: Index[nodes.ListenerKey, str] = Index("wildcards", hosts.secure_host, _wildcard)
+CHAINS: Index[ChainKey, None] = Index("chains", hosts.secure_host, _chained)
+
+INDEXES = (HOSTS, SECURE, EXACT, WILDCARDS, CHAINS)
+KEPT = (
+    Kept(listener, listeners.NAMES),
+    Kept(chain, CHAINS),
+    Kept(exact_names, EXACT),
+    Kept(wildcards, WILDCARDS),
+    Kept(server_name, HOSTS),
+)
+PUBLISHED = (secret, listener, chain, exact_names, wildcards, server_name)

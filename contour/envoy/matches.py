@@ -1,0 +1,59 @@
+"""What a request must look like: the conditions of a route as Envoy's RouteMatch.
+
+The meaning of each condition is that of its node. Values of users reach Envoy as literals, or as
+regexes that compiled before; none is composed here.
+"""
+
+from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.type.matcher.v3 import string_pb2
+
+from dag import nodes
+
+
+def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
+    """Fills in every condition of a match."""
+    _write_path(target, match.path)
+    if match.method:
+        header = target.headers.add(name=":method")
+        header.string_match.exact = match.method
+    for wanted in match.headers:
+        _write_header(target.headers.add(name=wanted.name), wanted)
+    for query in match.queries:
+        _write_query(target.query_parameters.add(name=query.name), query.value)
+
+
+def _write_path(target: pb.RouteMatch, path: nodes.Path) -> None:
+    match path:
+        case nodes.Exact():
+            target.path = path.path
+        case nodes.Prefix():
+            target.prefix = path.path
+        case nodes.Segments():
+            target.path_separated_prefix = path.path
+        case nodes.Regex():
+            target.safe_regex.regex = path.expression
+
+
+def _write_header(target: pb.HeaderMatcher, wanted: nodes.HeaderMatch) -> None:
+    if wanted.value.operator == "present":
+        target.present_match = True
+    else:
+        _write_value(target.string_match, wanted.value)
+    target.invert_match = wanted.inverted
+    target.treat_missing_header_as_empty = wanted.missing_as_empty
+
+
+def _write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> None:
+    if wanted.operator == "present":
+        target.present_match = True
+    else:
+        _write_value(target.string_match, wanted)
+
+
+def _write_value(target: string_pb2.StringMatcher, wanted: nodes.ValueMatch) -> None:
+    if wanted.operator == "regex":
+        # Envoy does not apply `ignore_case` to regexes.
+        target.safe_regex.regex = f"(?i){wanted.value}" if wanted.ignore_case else wanted.value
+        return
+    setattr(target, wanted.operator, wanted.value)
+    target.ignore_case = wanted.ignore_case

@@ -1,0 +1,33 @@
+"""Everything this package answers, and what a changed answer changes in a fleet.
+
+Every answer is the parts it puts into a fleet, each with its place, so one rule serves all of them:
+what the old answer put and the new one does not is taken out. `PLAN` joins the rules of the graph.
+"""
+
+from collections.abc import Iterator
+
+from contour.envoy import listening, routing
+from contour.xds import resources
+from dag.view import Change, Plan
+
+PLAN = Plan(
+    indexes=routing.INDEXES + listening.INDEXES,
+    kept=routing.KEPT + listening.KEPT,
+    published=routing.PUBLISHED + listening.PUBLISHED,
+)
+"""What the engine maintains for Envoy, on top of the graph."""
+
+_OURS = frozenset(PLAN.published)
+
+
+def changes(change: Change) -> Iterator[tuple[str, resources.Change]]:
+    """The changed parts, each with its fleet; nothing for an answer that Envoy never sees."""
+    if change.query not in _OURS:
+        return
+    fleet = change.key[0]
+    now = {(name, part): value for name, part, value in change.new or ()}
+    for name, part, _ in change.old or ():
+        if (name, part) not in now:
+            yield fleet, resources.Change(name, part, None)
+    for (name, part), value in now.items():
+        yield fleet, resources.Change(name, part, value)

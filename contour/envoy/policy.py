@@ -1,0 +1,57 @@
+"""What the settings say of listeners and clusters, and nothing else of them.
+
+Small values of their own: a setting that Envoy never sees changes none of them.
+"""
+
+from typing import Literal, NamedTuple
+
+from dag.configuration import Timeouts
+from dag.settings import settings
+from dag.view import View, query
+
+DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
+
+
+class Upstream(NamedTuple):
+    """What holds for every cluster."""
+
+    connect_timeout: float = 2.0  # seconds
+    dns_lookup_family: DnsLookupFamily = "auto"
+
+
+class Downstream(NamedTuple):
+    """What holds for every listener."""
+
+    sharded: bool = True
+    timeouts: Timeouts = Timeouts()
+    http_versions: tuple[str, ...] = ("HTTP/1.1", "HTTP/2")
+    merge_slashes: bool = True
+    strip_trailing_host_dot: bool = False
+    num_trusted_hops: int = 0
+
+
+@query
+def upstream(view: View, _: tuple[()]) -> Upstream:
+    """For clusters."""
+    found = view.ask(settings, ())
+    return Upstream(found.timeouts.connect, found.dns_lookup_family)
+
+
+@query
+def downstream(view: View, _: tuple[()]) -> Downstream:
+    """For listeners."""
+    found = view.ask(settings, ())
+    return Downstream(
+        sharded=found.routing == "Shards",
+        timeouts=found.timeouts,
+        http_versions=found.http_versions,
+        merge_slashes=found.merge_slashes,
+        strip_trailing_host_dot=found.strip_trailing_host_dot,
+        num_trusted_hops=found.num_trusted_hops,
+    )
+
+
+@query
+def sharded(view: View, _: tuple[()]) -> bool:
+    """Whether the hosts of a listener are spread over shards."""
+    return view.ask(downstream, ()).sharded
