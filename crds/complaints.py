@@ -35,31 +35,36 @@ class Complaint(NamedTuple):
 
 def dotted(path: Path) -> str:
     """A path as users write it: `spec.routes[0].services[1].port`."""
-    text = "".join(f"[{it}]" if isinstance(it, int) else f".{it}" for it in path)
+    text = "".join(f"[{it}]" if isinstance(it, int) else f".{printable(it)}" for it in path)
     return text.removeprefix(".")
+
+
+def printable(name: str) -> str:
+    """A name from a document, such that it cannot break a terminal or flood a log."""
+    return name if len(name) <= 253 and name.isprintable() else _shown(name)
 
 
 def complaints(model: type, found: Sequence[ErrorDetails]) -> tuple[Complaint, ...]:
     """The findings about an object of the class, in plain words; of very many, the first ones."""
-    told = tuple(_complaint(model, it) for it in found[:_MANY])
-    more = len(found) - len(told)
+    real = [it for it in found if not _is_echo(it)]
+    told = tuple(_complaint(model, it) for it in real[:_MANY])
+    more = len(real) - len(told)
     return (*told, Complaint((), f"and {more} more like these")) if more else told
 
 
 _MANY = 100
 
 
+def _is_echo(found: ErrorDetails) -> bool:
+    """pydantic leaves bad entries out, and then finds the list too short."""
+    return found["type"] == "too_short" and len(found["input"]) >= found["ctx"]["min_length"]
+
+
 def _complaint(model: type, found: ErrorDetails) -> Complaint:
-    loc = tuple(it for it in found["loc"] if it != "[key]")
-    path = tuple(_printable(it) if isinstance(it, str) else it for it in loc)
+    path = tuple(it for it in found["loc"] if it != "[key]")
     if found["type"] == UNKNOWN_FIELD:
         return Complaint(path, _unknown(model, path), "warning")
     return Complaint(path, _message(found, path))
-
-
-def _printable(step: str) -> str:
-    """A field name that cannot break a terminal or flood a log."""
-    return step if len(step) <= 253 and step.isprintable() else _shown(step)
 
 
 def _unknown(model: type, path: Path) -> str:
@@ -89,9 +94,9 @@ _MESSAGES = {
     "dict_type": "must be an object",
     "dataclass_type": "must be an object",
     "dataclass_exact_type": "must be an object",
-    "string_too_short": "must have at least {min_length} characters",
+    "string_too_short": "must have {min_length} or more characters",
     "string_too_long": "must have at most {max_length} characters",
-    "too_short": "must have at least {min_length} entries",
+    "too_short": "must have {min_length} or more entries",
     "too_long": "must have at most {max_length} entries",
     "greater_than_equal": "must be at least {ge}",
     "less_than_equal": "must be at most {le}",

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from crds import screening
-from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints
+from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints, printable
 from crds.kinds import KINDS, Kind
 from crds.meta import NamespacedName, Raw
 
@@ -56,7 +56,9 @@ def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
         return NotAnObject("apiVersion and kind are required and must be text")
     group = version.rpartition("/")[0]
     kind = KINDS.get((group, name))
-    return _decoded(kind, raw, version) if kind else UnknownKind(version, name)
+    return (
+        _decoded(kind, raw, version) if kind else UnknownKind(printable(version), printable(name))
+    )
 
 
 def items(raw: object) -> Iterator[object]:
@@ -148,7 +150,9 @@ def _misnamed(kind: Kind, content: Raw) -> Iterator[Complaint]:
 def _mistaken_version(kind: Kind, version: str) -> Iterator[Complaint]:
     if version.rpartition("/")[2] not in kind.versions:
         read = " or ".join(kind.versions)
-        yield Complaint(("apiVersion",), f"{kind.kind} is read in version {read}, not {version}")
+        yield Complaint(
+            ("apiVersion",), f"{kind.kind} is read in version {read}, not {printable(version)}"
+        )
 
 
 def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint]]:

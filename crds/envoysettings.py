@@ -37,16 +37,16 @@ class ExternalPorts:
 
 
 @model
-class EnvoyTLS:
-    """The versions, ciphers and curves of TLS."""
+class UpstreamTLS:
+    """The versions, ciphers and curves of TLS with Services."""
 
     minimum_protocol_version: str | None = None
     """`1.2` or `1.3`; 1.2 if absent."""
     maximum_protocol_version: str | None = None
     """`1.2` or `1.3`; 1.3 if absent."""
-    cipher_suites: Annotated[tuple[str, ...], Unserved()] = ()
+    cipher_suites: tuple[str, ...] = ()
     """The ciphers of TLS 1.2."""
-    ecdh_curves: Annotated[tuple[str, ...], Unserved()] = ()
+    ecdh_curves: tuple[str, ...] = ()
     """The curves."""
 
 
@@ -61,9 +61,17 @@ class Fingerprint:
 
 
 @model
-class ListenerTLS(EnvoyTLS):
+class ListenerTLS:
     """The versions, ciphers and curves of TLS with clients."""
 
+    minimum_protocol_version: str | None = None
+    """`1.2` or `1.3`; 1.2 if absent."""
+    maximum_protocol_version: str | None = None
+    """`1.2` or `1.3`; 1.3 if absent."""
+    cipher_suites: Annotated[tuple[str, ...], Unserved()] = ()
+    """The ciphers of TLS 1.2."""
+    ecdh_curves: Annotated[tuple[str, ...], Unserved()] = ()
+    """The curves."""
     fingerprint: Annotated[Fingerprint | None, Unserved()] = None
     """Fingerprints of clients."""
 
@@ -172,7 +180,7 @@ class ClusterSettings:
     """How much is kept in memory for a connection."""
     circuit_breakers: Annotated[CircuitBreakers | None, Unserved()] = None
     """Limits; annotations of a Service win over them."""
-    upstream_tls: Annotated[EnvoyTLS | None, Unserved()] = None
+    upstream_tls: Annotated[UpstreamTLS | None, Unserved()] = None
     """TLS with Services."""
 
 

@@ -1,0 +1,125 @@
+"""Documents as a user writes them, small and valid: the tests change them or break them."""
+
+from typing import Any
+
+Document = dict[str, Any]
+
+
+def httpproxy(**spec: Any) -> Document:
+    return _document("projectcontour.io/v1", "HTTPProxy", spec or _HTTPPROXY)
+
+
+def service(**spec: Any) -> Document:
+    return _document("v1", "Service", spec or {"ports": [{"name": "http", "port": 80}]})
+
+
+def ingress(**spec: Any) -> Document:
+    return _document("networking.k8s.io/v1", "Ingress", spec or {"rules": [_INGRESS_RULE]})
+
+
+def gateway(*listeners: Document, **spec: Any) -> Document:
+    wanted = {"gatewayClassName": "contour", "listeners": list(listeners or [listener("http")])}
+    return _document("gateway.networking.k8s.io/v1", "Gateway", wanted | spec)
+
+
+def listener(name: str, **fields: Any) -> Document:
+    return {"name": name, "port": 80, "protocol": "HTTP"} | fields
+
+
+def httproute(*rules: Document, **spec: Any) -> Document:
+    wanted = {"parentRefs": [{"name": "gateway"}], "rules": list(rules or [backends("web")])}
+    return _document("gateway.networking.k8s.io/v1", "HTTPRoute", wanted | spec)
+
+
+def backends(*names: str, **rule: Any) -> Document:
+    return {"backendRefs": [{"name": it, "port": 80} for it in names]} | rule
+
+
+def referencegrant() -> Document:
+    sources = [{"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": "web"}]
+    spec = {"from": sources, "to": [{"group": "", "kind": "Service"}]}
+    return _document("gateway.networking.k8s.io/v1beta1", "ReferenceGrant", spec)
+
+
+def gatewayclass() -> Document:
+    spec = {"controllerName": "projectcontour.io/gateway-controller"}
+    return _document("gateway.networking.k8s.io/v1", "GatewayClass", spec)
+
+
+def delegation() -> Document:
+    spec = {"delegations": [{"secretName": "certificate", "targetNamespaces": ["web"]}]}
+    return _document("projectcontour.io/v1", "TLSCertificateDelegation", spec)
+
+
+def contourconfiguration(**spec: Any) -> Document:
+    wanted = spec or {"envoy": {"http": {"port": 8080}}, "gateway": {"controllerName": "a.b/c"}}
+    return _document("projectcontour.io/v1alpha1", "ContourConfiguration", wanted)
+
+
+def secret(**fields: Any) -> Document:
+    return _plain("v1", "Secret", fields or {"type": "kubernetes.io/tls", "data": {"a": "YQ=="}})
+
+
+def endpointslice() -> Document:
+    fields = {
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}],
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+    }
+    return _plain("discovery.k8s.io/v1", "EndpointSlice", fields)
+
+
+def ingressclass() -> Document:
+    return _document("networking.k8s.io/v1", "IngressClass", {"controller": "a.b/c"})
+
+
+def configmap() -> Document:
+    return _plain("v1", "ConfigMap", {"data": {"ca.crt": "text"}, "binaryData": {"b": "YQ=="}})
+
+
+def namespace() -> Document:
+    return _plain("v1", "Namespace", {})
+
+
+def of_every_kind() -> list[Document]:
+    return [
+        httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
+        gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
+        ingressclass(), configmap(), namespace(),
+    ]  # fmt: skip
+
+
+def _document(version: str, kind: str, spec: Document) -> Document:
+    return _plain(version, kind, {"spec": spec})
+
+
+def _plain(version: str, kind: str, fields: Document) -> Document:
+    metadata = {"name": "it", "namespace": "web", "labels": {"a": "b"}}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
+
+
+_HTTPPROXY = {
+    "virtualhost": {"fqdn": "example.com", "tls": {"secretName": "certificate"}},
+    "routes": [
+        {
+            "conditions": [{"prefix": "/api"}, {"header": {"name": "X-A", "contains": "b"}}],
+            "services": [{"name": "api", "port": 80, "weight": 3}],
+            "timeoutPolicy": {"response": "30s"},
+            "requestHeadersPolicy": {"set": [{"name": "X-B", "value": "c"}]},
+        },
+        {"requestRedirectPolicy": {"hostname": "example.org", "statusCode": 301}},
+    ],
+    "includes": [{"name": "child", "namespace": "team", "conditions": [{"prefix": "/child"}]}],
+}
+_INGRESS_RULE = {
+    "host": "example.com",
+    "http": {
+        "paths": [
+            {
+                "path": "/",
+                "pathType": "Prefix",
+                "backend": {"service": {"name": "web", "port": {"number": 80}}},
+            }
+        ]
+    },
+}

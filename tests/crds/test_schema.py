@@ -1,0 +1,141 @@
+"""The CRDs are structural, up to date, and let through whatever upstream's let through."""
+
+import os
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from crds import kinds, schema
+
+ROOT = Path(__file__).parents[2]
+OURS = [it for it in kinds.KINDS.values() if it.ours]
+
+
+def test_the_files_are_what_the_models_say() -> None:
+    folder = files("crds") / "schema"
+    written = {it.name: it.read_text(encoding="utf-8") for it in folder.iterdir()}
+    assert written == schema.documents(), "run hack/generate"
+
+
+def openapi(kind: kinds.Kind) -> schema.Schema:
+    found: schema.Schema = schema.crd(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return found
+
+
+def parts(node: schema.Schema, path: str = "") -> Iterator[tuple[str, schema.Schema]]:
+    """Every schema in a schema, with the path of what it describes."""
+    yield path, node
+    for name, it in node.get("properties", {}).items():
+        yield from parts(it, f"{path}.{name}")
+    for key, step in (("items", "[]"), ("additionalProperties", "{}")):
+        if key in node:
+            yield from parts(node[key], path + step)
+
+
+ALLOWED = {
+    "type", "description", "properties", "required", "items", "additionalProperties", "enum",
+    "default", "pattern", "format", "minimum", "maximum", "minLength", "maxLength", "minItems",
+    "maxItems", "maxProperties", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+    "x-kubernetes-validations",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_a_schema_is_structural(kind: kinds.Kind) -> None:
+    for path, node in parts(openapi(kind)):
+        assert set(node) <= ALLOWED, path
+        assert node["type"] in {"object", "array", "string", "integer", "boolean"}, path
+        assert ("properties" in node) + ("additionalProperties" in node) <= 1, path
+        assert ("items" in node) == (node["type"] == "array"), path
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_every_field_is_described(kind: kinds.Kind) -> None:
+    missing = [
+        path
+        for path, node in parts(openapi(kind))
+        if not node.get("description") and not path.endswith(("[]", "{}", ".metadata"))
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_a_default_is_a_value_that_the_schema_allows(kind: kinds.Kind) -> None:
+    for path, node in parts(openapi(kind)):
+        if "default" in node and "enum" in node:
+            assert node["default"] in node["enum"], path
+        if isinstance(node.get("default"), int) and "minimum" in node:
+            assert node["minimum"] <= node["default"] <= node["maximum"], path
+
+
+def test_descriptions_say_what_is_not_served_yet() -> None:
+    descriptions = {path: it["description"] for path, it in parts(openapi(_kind("HTTPProxy")))
+                    if "description" in it}  # fmt: skip
+    assert descriptions[".spec.virtualhost.authorization"].endswith("Not served yet.")
+    strategy = ".spec.routes[].loadBalancerPolicy.strategy"
+    assert descriptions[strategy].endswith("Not served yet: Cookie, RequestHash.")
+    assert "Not served" not in descriptions[".spec.routes[].permitInsecure"]
+
+
+def _kind(name: str) -> kinds.Kind:
+    return next(it for it in OURS if it.kind == name)
+
+
+def upstream() -> dict[str, Any]:
+    folder = Path(os.environ.get("UPSTREAM_CRDS", ROOT.parent / "shared" / "data" / "crds"))
+    file = folder / "projectcontour" / "upstream-crds.yaml"
+    if not file.exists():
+        pytest.skip(f"upstream's CRDs are not in {folder}: set UPSTREAM_CRDS")
+    documents = yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    return {it["spec"]["names"]["kind"]: it["spec"] for it in documents if it}
+
+
+WIDER = {
+    # Required by upstream; the controller's name tells what is served here.
+    (".spec.gateway", "gatewayRef"),
+}
+# Beside them the bounds of numbers are narrower: upstream cuts off what Envoy does not take.
+SAME = ("enum", "default", "minLength", "maxLength", "minItems", "maxItems")
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_every_field_of_upstream_is_here_with_its_type_and_limits(kind: kinds.Kind) -> None:
+    theirs = upstream()[kind.kind]["versions"][0]["schema"]["openAPIV3Schema"]
+    ours = dict(parts(openapi(kind)))
+    for path, node in parts(theirs):
+        assert path in ours, path
+        assert ours[path]["type"] == node["type"], path
+        for key in SAME:
+            assert ours[path].get(key) == node.get(key), f"{path} {key}"
+        for name in node.get("required", []):
+            assert name in ours[path].get("required", []) or (path, name) in WIDER, (path, name)
+        rules = [it["rule"] for it in node.get("x-kubernetes-validations", [])]
+        assert [it["rule"] for it in ours[path].get("x-kubernetes-validations", [])] == rules
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_nothing_that_upstream_requires_less_is_required_here(kind: kinds.Kind) -> None:
+    theirs = dict(parts(upstream()[kind.kind]["versions"][0]["schema"]["openAPIV3Schema"]))
+    for path, node in parts(openapi(kind)):
+        if path in theirs:
+            added = set(node.get("required", [])) - set(theirs[path].get("required", []))
+            assert added <= {"metadata"}, path
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_names_columns_and_versions_are_those_of_upstream(kind: kinds.Kind) -> None:
+    theirs, ours = upstream()[kind.kind], schema.crd(kind)["spec"]
+    assert ours["names"] == theirs["names"]
+    assert (ours["group"], ours["scope"]) == (theirs["group"], theirs["scope"])
+    for mine, their in zip(ours["versions"], theirs["versions"], strict=True):
+        assert mine["name"] == their["name"]
+        assert mine["subresources"] == their["subresources"]
+        columns = [
+            [(it["name"], it["jsonPath"]) for it in version.get("additionalPrinterColumns", [])]
+            for version in (mine, their)
+        ]
+        assert columns[0] == columns[1]
