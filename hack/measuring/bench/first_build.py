@@ -1,0 +1,30 @@
+"""The first build: from decoded objects to all xDS bytes, and the memory it leaves."""
+
+import gc
+from collections.abc import Iterator
+
+from hack.measuring import fresh, instance, registry
+from hack.measuring.figures import Figure
+from hack.measuring.world import World
+
+
+@registry.BENCH.measures("first-build")
+def first_build(options: registry.Options) -> Iterator[Figure]:
+    """Each size in a process of its own; the median over some runs."""
+    for hosts, target in ((1_000, None), (10_000, 6.0)):
+        times = options.times(3, 1)
+        found = sorted((fresh.fresh(_build, hosts) for _ in range(times)), key=lambda it: it[1])
+        decoding, building, size, memory = found[len(found) // 2]
+        label = f"{hosts:,} hosts, {2 * hosts:,} HTTPProxies"
+        yield Figure(f"{label}: raw to decoded objects", decoding, "s")
+        yield Figure(f"{label}: decoded objects to all xDS bytes", building, "s", target)
+        yield Figure(f"{label}: xDS bytes", size / 2**20, "MiB")
+        limit = 600 if target else None
+        yield Figure(f"{label}: resident memory", memory, "MiB", limit)
+
+
+def _build(hosts: int) -> tuple[float, float, float, float]:
+    made, told = instance.built(World.of(hosts).documents())
+    made.connect()
+    gc.collect()
+    return told["decoding"], told["building"], told["bytes"], instance.resident()

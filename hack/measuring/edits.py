@@ -1,0 +1,67 @@
+"""The kinds of change that are measured, endless, none like the last."""
+
+from collections.abc import Callable, Iterator, Mapping
+from random import Random
+
+from contour.files.store import Batch
+from hack.measuring import world
+from hack.measuring.instance import batch, removal
+from hack.measuring.world import World
+
+Edits = Callable[[World, Random], Iterator[Batch]]
+
+
+def route_edited(of: World, chance: Random) -> Iterator[Batch]:
+    """One route of one included HTTPProxy gets another response header."""
+    for number in _numbers():
+        yield batch(of.child(chance.randrange(of.hosts), header=str(number)))
+
+
+def endpoints_changed(of: World, chance: Random) -> Iterator[Batch]:
+    """A Service gets another endpoint."""
+    for number in _numbers():
+        yield batch(of.slice(chance.randrange(of.services), [1024 + number % 60_000]))
+
+
+def service_edited(of: World, chance: Random) -> Iterator[Batch]:
+    """A Service's port disappears under the ten hosts that use it, and comes back."""
+    for _ in _numbers():
+        number = chance.randrange(of.services)
+        yield batch(of.service(number, port=81))
+        yield batch(of.service(number))
+
+
+def host_added_and_removed(of: World, _: Random) -> Iterator[Batch]:
+    """Both HTTPProxies of a host come, or go."""
+    for number in _numbers():
+        documents = of.host(of.hosts + number)
+        yield batch(*documents)
+        yield removal(*documents)
+
+
+def secret_renewed(of: World, chance: Random) -> Iterator[Batch]:
+    """A certificate is replaced; the hosts that use it stay as they are."""
+    for number in _numbers():
+        yield batch(of.secret(chance.randrange(of.certificates), renewal=number))
+
+
+def http_route_added(of: World, chance: Random) -> Iterator[Batch]:
+    """An HTTPRoute joins the Gateway with a host of its own."""
+    for number in _numbers():
+        yield batch(world.http_route(1_000_000 + number, chance.randrange(of.services)))
+
+
+BY_NAME: Mapping[str, Edits] = {
+    "one HTTPProxy route edited": route_edited,
+    "endpoints changed": endpoints_changed,
+    "Service edited (10 hosts use it)": service_edited,
+    "host added or removed": host_added_and_removed,
+    "certificate renewed": secret_renewed,
+}
+
+
+def _numbers() -> Iterator[int]:
+    number = 1
+    while True:
+        yield number
+        number += 1

@@ -1,0 +1,174 @@
+"""A client that never retries and counts every outcome: what is lost, is lost.
+
+Requests at a given rate over kept-alive HTTP/1.1 connections, written by hand so that nothing is
+sent twice behind our back. A connection the server closed with a complete answer is replaced; one
+that breaks within an answer is a failure. Long responses, HTTP/2 and a WebSocket are in
+`longlived`.
+"""
+
+import asyncio
+import contextlib
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+PATIENCE = 10.0
+"""How long an answer may take, in seconds."""
+
+
+class Answer(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Request(NamedTuple):
+    """What is asked, without a body."""
+
+    host: str
+    path: str = "/"
+
+    def encoded(self) -> bytes:
+        """The bytes of HTTP/1.1."""
+        return f"GET {self.path} HTTP/1.1\r\nhost: {self.host}\r\n\r\n".encode()
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of all requests."""
+
+    sent: int = 0
+    answers: Counter[str] = field(default_factory=Counter)  # by backend, or however told apart
+    failures: Counter[str] = field(default_factory=Counter)  # by reason
+    slowest: float = 0.0
+
+    @property
+    def lost(self) -> int:
+        """How many did not get the answer they should have."""
+        return self.failures.total()
+
+
+Judge = Callable[[Request, Answer], str]
+"""Names what an answer is; raises `Wrong` for one that should not be."""
+
+
+class Wrong(Exception):  # noqa: N818
+    """An answer that nobody should have got."""
+
+
+def ok(_: Request, answer: Answer) -> str:
+    """Only 200 will do; told apart by backend."""
+    if answer.status != 200:
+        words = answer.body[:80].decode(errors="replace")
+        raise Wrong(f"{answer.status} {words}")
+    return str(json.loads(answer.body)["backend"])
+
+
+class Connection:
+    """A kept-alive connection to one address."""
+
+    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
+        self._address = (address, port)
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def ask(self, request: Request) -> Answer:
+        """One answer. Raises OSError or EOFError where there is none."""
+        if self._reader is not None and self._reader.at_eof():
+            self.close()  # while it was idle; nothing was sent on it
+        if self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection(*self._address)
+        try:
+            self._writer.write(request.encoded())
+            assert self._reader is not None
+            answer = await _answer(self._reader)
+        except BaseException:
+            self.close()
+            raise
+        if answer.headers.get("connection", "").lower() == "close":
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """Ends it; the next request opens another one."""
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = self._writer = None
+
+
+async def _answer(reader: asyncio.StreamReader) -> Answer:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    status = int(head[0].split(" ", 2)[1])
+    pairs = (line.partition(":") for line in head[1:] if line)
+    headers = {name.lower(): value.strip() for name, _, value in pairs}
+    if headers.get("transfer-encoding") == "chunked":
+        return Answer(status, headers, await _chunks(reader))
+    return Answer(status, headers, await reader.readexactly(int(headers.get("content-length", 0))))
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while size := int((await reader.readuntil(b"\r\n")).split(b";")[0], 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return body
+
+
+class Load:
+    """Requests at a rate, in turn, until it is stopped."""
+
+    def __init__(
+        self, port: int, requests: Sequence[Request], rate: float, judge: Judge = ok
+    ) -> None:
+        self.tally = Tally()
+        self.requests = requests
+        self._port, self._rate, self._judge = port, rate, judge
+        self._idle: list[Connection] = []
+        self._going: set[asyncio.Task[None]] = set()
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[Tally]:
+        """Loads while the context lasts, then waits for the last answers."""
+        async with asyncio.TaskGroup() as tasks:
+            pacing = tasks.create_task(self._pace(tasks))
+            try:
+                yield self.tally
+            finally:
+                pacing.cancel()
+                if self._going:
+                    await asyncio.wait(self._going)
+        for it in self._idle:
+            it.close()
+
+    async def _pace(self, tasks: asyncio.TaskGroup) -> None:
+        start = time.monotonic()
+        while True:
+            due = int((time.monotonic() - start) * self._rate)
+            while self.tally.sent < due:
+                request = self.requests[self.tally.sent % len(self.requests)]
+                self.tally.sent += 1
+                task = tasks.create_task(self._one(request))
+                self._going.add(task)
+                task.add_done_callback(self._going.discard)
+            await asyncio.sleep(0.002)
+
+    async def _one(self, request: Request) -> None:
+        connection = self._idle.pop() if self._idle else Connection(self._port)
+        start = time.monotonic()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                answer = await connection.ask(request)
+            self.tally.answers[self._judge(request, answer)] += 1
+        except Wrong as wrong:
+            self.tally.failures[str(wrong)] += 1
+        except TimeoutError:
+            self.tally.failures["no answer in time"] += 1
+        except (OSError, EOFError, ValueError) as error:
+            self.tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
+        self.tally.slowest = max(self.tally.slowest, time.monotonic() - start)
+        self._idle.append(connection)
