@@ -13,6 +13,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
 from envoy.extensions.filters.network.tcp_proxy.v3 import tcp_proxy_pb2
+from envoy.extensions.network.dns_resolver.cares.v3 import cares_dns_resolver_pb2 as cares_pb2
 
 from contour.xds import resources
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part
@@ -27,6 +28,20 @@ def cluster(name: str, **fields: object) -> Change:
     )
     part = resources.part(made.SerializeToString(), {Name(ENDPOINTS, name)})
     return Change(Name(CLUSTER, name), "", part)
+
+
+def dns_cluster(name: str, resolver: int) -> Change:
+    """A cluster whose name is asked for at a port of this machine."""
+    made = cluster_pb2.Cluster(name=name, type="STRICT_DNS")  # type: ignore[attr-defined]
+    made.load_assignment.cluster_name = name
+    address = made.load_assignment.endpoints.add().lb_endpoints.add().endpoint.address
+    address.socket_address.address, address.socket_address.port_value = "name.test", 80
+    cares = cares_pb2.CaresDnsResolverConfig()  # type: ignore[attr-defined]
+    server = cares.resolvers.add().socket_address
+    server.address, server.port_value = "127.0.0.1", resolver
+    made.typed_dns_resolver_config.name = "envoy.network.dns_resolver.cares"
+    made.typed_dns_resolver_config.typed_config.Pack(cares)
+    return Change(Name(CLUSTER, name), "", resources.part(made.SerializeToString()))
 
 
 def endpoints(name: str, *ports: int) -> Change:
