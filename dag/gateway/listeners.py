@@ -43,10 +43,19 @@ def verdicts(view: View, key: NamespacedName) -> tuple[Verdict, ...]:
     gateway, found = view.read(tables.GATEWAYS, key), view.ask(doors.doors, key)
     if gateway is None:
         return ()
+    is_refused = any(refusals(gateway))
     return tuple(
-        _verdict(door, tuple(_judgement(view, gateway, found, index)))
+        _verdict(door, tuple(_judgement(view, gateway, found, index)), is_refused)
         for index, door in enumerate(found)
     )
+
+
+def refusals(gateway: crd.Gateway) -> Iterator[Problem]:
+    """Why none of the listeners of a Gateway can be served."""
+    infrastructure = gateway.spec.infrastructure
+    if infrastructure and infrastructure.parameters_ref:
+        at = problems.gateway(gateway.metadata.key).at("infrastructure").at("parametersRef")
+        yield problems.parameters_not_known(at, infrastructure.parameters_ref.kind)
 
 
 @query
@@ -61,10 +70,11 @@ def place(gateway: NamespacedName, index: int) -> Place:
     return problems.gateway(gateway).at("listeners", index)
 
 
-def _verdict(door: Door, found: tuple[NamespacedName | Problem, ...]) -> Verdict:
+def _verdict(door: Door, found: tuple[NamespacedName | Problem, ...], is_refused: bool) -> Verdict:
     told = tuple(it for it in found if isinstance(it, Problem))
     secret = next((it for it in found if isinstance(it, NamespacedName)), None)
-    is_served = bool(door.kinds) and not any(map(problems.stops_a_listener, told))
+    is_stopped = is_refused or any(map(problems.stops_a_listener, told))
+    is_served = bool(door.kinds) and not is_stopped
     return Verdict(door, is_served, told, secret if is_served else None)
 
 
@@ -82,19 +92,11 @@ def _judgement(
     for judged in (conflicts.conflict, conflicts.overlap):
         if problem := judged(found, door, at):
             yield problem
-    yield from _parameters(gateway)
     yield from _values(listener, at)
     yield from _kinds(listener, door, at)
     if listener.protocol == "HTTPS":
         yield from _client_validation(gateway, listener.port, at)
         yield from certificates.certificate(view, listener, at)
-
-
-def _parameters(gateway: crd.Gateway) -> Iterator[Problem]:
-    infrastructure = gateway.spec.infrastructure
-    if infrastructure and infrastructure.parameters_ref:
-        at = problems.gateway(gateway.metadata.key).at("infrastructure").at("parametersRef")
-        yield problems.parameters_not_known(at, infrastructure.parameters_ref.kind)
 
 
 def _values(listener: crd.Listener, at: Place) -> Iterator[Problem]:

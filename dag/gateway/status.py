@@ -8,6 +8,7 @@ is told elsewhere. Elsewhere: each listener (`listenerstatus`), routes (`routest
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crds.gateway.gateway import Gateway
 from crds.meta import NamespacedName
 from crds.unserved import unserved
 from dag import tables
@@ -46,7 +47,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         return GatewayStatus(tuple(_conditions(told)))
     verdicts = view.ask(listeners.verdicts, key)
     return GatewayStatus(
-        conditions=tuple(_conditions((*_summary(verdicts, own), *_unserved(found, own)))),
+        conditions=tuple(_conditions((*_summary(found, verdicts, own), *_unserved(found, own)))),
         listeners=tuple(listenerstatus.listener(view, key, it) for it in verdicts),
     )
 
@@ -57,11 +58,12 @@ def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
 
 
-def _summary(verdicts: Sequence[Verdict], own: Place) -> Iterator[Problem]:
-    """What the listeners together mean for their Gateway."""
+def _summary(found: Gateway, verdicts: Sequence[Verdict], own: Place) -> Iterator[Problem]:
+    """What is wrong with the whole, and what the listeners together mean for it."""
+    whole = tuple(listeners.refusals(found))
     idle = [it.door.section for it in verdicts if not it.is_served]
     if len(idle) == len(verdicts):
-        yield problems.no_listener_valid(own)
+        yield from whole or (problems.no_listener_valid(own),)
         yield problems.not_programmed(own)
     elif idle:
         yield problems.some_listeners_not_valid(own, idle)

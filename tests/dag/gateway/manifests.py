@@ -1,0 +1,121 @@
+"""Short ways to write the manifests that the tests of the Gateway API need."""
+
+CONTROLLER = "projectcontour.io/gateway-controller"
+
+
+def gateway_class(name: str = "contour", created: str = "", controller: str = CONTROLLER) -> str:
+    """A GatewayClass, of our controller unless another is named."""
+    return _manifest("GatewayClass", name, f"controllerName: {controller}", created, cluster=True)
+
+
+def gateway(name: str, *listeners: str, rest: str = "", created: str = "") -> str:
+    """A Gateway of the class `contour`; plain HTTP on port 80 if no listener is given."""
+    spec = f"gatewayClassName: contour, listeners: [{', '.join(listeners or (http(),))}]"
+    return _manifest("Gateway", name, f"{spec}{', ' + rest if rest else ''}", created)
+
+
+def http(name: str = "http", rest: str = "", port: int = 80) -> str:
+    """A listener for plain HTTP."""
+    return listener(name, port, "HTTP", rest)
+
+
+def https(name: str = "https", secret: str = "cert", rest: str = "", port: int = 443) -> str:
+    """A listener for TLS, with a certificate given as `namespace/name` or `name`."""
+    namespace, _, own = secret.rpartition("/")
+    reference = f"{{name: {own}{', namespace: ' + namespace if namespace else ''}}}"
+    tls = f"tls: {{certificateRefs: [{reference}]}}"
+    return listener(name, port, "HTTPS", f"{tls}{', ' + rest if rest else ''}")
+
+
+def listener(name: str, port: int, protocol: str, rest: str = "") -> str:
+    """A listener of a Gateway."""
+    end = f", {rest}" if rest else ""
+    return f"{{name: {name}, port: {port}, protocol: {protocol}{end}}}"
+
+
+def host(name: str) -> str:
+    """The host of a listener."""
+    return f"hostname: '{name}'"
+
+
+ALL = "allowedRoutes: {namespaces: {from: All}}"
+"""Routes of every namespace."""
+
+
+def route(
+    name: str,
+    *rules: str,
+    hosts: tuple[str, ...] = (),
+    parents: str = "{name: gw}",
+    created: str = "",
+) -> str:
+    """An HTTPRoute of the Gateway `gw`; to Service `s1` if no rule is given."""
+    names = ", ".join(f"'{it}'" for it in hosts)
+    spec = (
+        f"parentRefs: [{parents}], hostnames: [{names}], rules: [{', '.join(rules or (to('s1'),))}]"
+    )
+    return _manifest("HTTPRoute", name, spec, created)
+
+
+def to(service: str, rest: str = "") -> str:
+    """A rule that sends everything to port 80 of a Service, given as YAML or by its name."""
+    reference = service if service.startswith("{") else f"{{name: {service}, port: 80}}"
+    return f"{{backendRefs: [{reference}]{', ' + rest if rest else ''}}}"
+
+
+def on(path: str, service: str, rest: str = "") -> str:
+    """A rule for a path prefix."""
+    return to(service, f"matches: [{{path: {{value: {path}}}}}]{', ' + rest if rest else ''}")
+
+
+def service(name: str, namespace: str = "default", port: str = "port: 80") -> str:
+    """A Service with one port."""
+    return f"""
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: {name}, namespace: {namespace}}}
+spec: {{ports: [{{{port}}}]}}
+"""
+
+
+def namespace(name: str, labels: str = "") -> str:
+    """A Namespace with labels."""
+    return f"""
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {name}, labels: {{{labels}}}}}
+"""
+
+
+def grant(
+    name: str,
+    namespace_: str,
+    from_: str = "group: gateway.networking.k8s.io, kind: HTTPRoute, namespace: default",
+    to_: str = "group: '', kind: Service",
+) -> str:
+    """A ReferenceGrant with one `from` and one `to`."""
+    return f"""
+---
+apiVersion: gateway.networking.k8s.io/v1beta1
+kind: ReferenceGrant
+metadata: {{name: {name}, namespace: {namespace_}}}
+spec: {{from: [{{{from_}}}], to: [{{{to_}}}]}}
+"""
+
+
+def _manifest(kind: str, name: str, spec: str, created: str, cluster: bool = False) -> str:
+    namespace_, _, own = name.rpartition("/")
+    metadata = [f"name: {own}"]
+    if not cluster:
+        metadata.append(f"namespace: {namespace_ or 'default'}")
+    if created:
+        metadata.append(f"creationTimestamp: '2026-01-01T00:00:{created}Z'")
+    return f"""
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: {kind}
+metadata: {{{", ".join(metadata)}}}
+spec: {{{spec}}}
+"""

@@ -1,0 +1,278 @@
+"""Which listeners are served, what is told of the others, and what Envoy listeners they make."""
+
+import pytest
+
+from dag import listeners
+from dag.incremental import Engine
+from tests.dag import pairs
+from tests.dag.gateway import told
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    grant,
+    host,
+    http,
+    https,
+    listener,
+    namespace,
+    route,
+    service,
+)
+from tests.dag.world import FLEET, apply, delete, routes, tls, world
+
+FINE = ["Accepted", "ResolvedRefs", "Programmed"]
+LOST = "Programmed=False/Invalid"
+FROM_GATEWAY = "group: gateway.networking.k8s.io, kind: Gateway, namespace: default"
+TO_SECRETS = "group: '', kind: Secret"
+
+
+def with_listeners(*given: str, rest: str = "") -> str:
+    return gateway_class() + gateway("gw", *given, rest=rest)
+
+
+def envoy(it: Engine) -> list[str]:
+    found = it.answer(listeners.listeners, FLEET) or ()
+    return [f"{each.name} {each.protocol} {each.port}" for each in found]
+
+
+def test_listeners_on_the_usual_ports_take_over_those_of_ingress_and_httpproxy() -> None:
+    it = world(with_listeners(http(), https()) + pairs.secret("cert"))
+    assert told.listener(it, "http") == told.listener(it, "https") == FINE
+    assert envoy(it) == ["ingress_http HTTP 80", "ingress_https HTTPS 443"]
+
+
+def test_listeners_on_other_ports_are_named_after_protocol_and_port() -> None:
+    it = world(with_listeners(http(port=8080), https(port=8443)) + pairs.secret("cert"))
+    assert envoy(it) == ["http-8080 HTTP 8080", "https-8443 HTTPS 8443"]
+
+
+def test_listeners_on_one_port_share_an_envoy_listener() -> None:
+    it = world(with_listeners(http("a", host("a.com")), http("b", host("b.com"))))
+    assert told.listener(it, "a") == told.listener(it, "b") == FINE
+    assert envoy(it) == ["ingress_http HTTP 80", "ingress_https HTTPS 443"]
+
+
+@pytest.mark.parametrize("protocol", ["TCP", "UDP", "example.com/SMTP"])
+def test_a_protocol_that_is_not_served_hurts_only_its_listener(protocol: str) -> None:
+    it = world(with_listeners(http(), listener("odd", 9000, protocol)))
+    assert told.listener(it, "odd") == [
+        "Accepted=False/UnsupportedProtocol",
+        "ResolvedRefs",
+        LOST,
+    ]
+    assert told.kinds(it, "odd") == []
+    assert told.listener(it, "http") == FINE
+    assert told.gateway(it) == ["Accepted=True/ListenersNotValid", "Programmed", "ResolvedRefs"]
+
+
+def test_a_gateway_without_a_good_listener_is_not_accepted() -> None:
+    it = world(with_listeners(listener("odd", 9000, "TCP")))
+    assert told.gateway(it) == [
+        "Accepted=False/ListenersNotValid",
+        "Programmed=False/Invalid",
+        "ResolvedRefs",
+    ]
+
+
+def test_a_protocol_that_is_not_served_takes_nothing_away_from_others_on_its_port() -> None:
+    it = world(with_listeners(http(), listener("odd", 80, "TCP")))
+    assert told.listener(it, "http") == FINE
+
+
+@pytest.mark.parametrize(
+    ("wanted", "left", "conditions"),
+    [
+        ("{kind: HTTPRoute}", ["HTTPRoute"], FINE),
+        ("{kind: TCPRoute}", [], ["Accepted", "ResolvedRefs=False/InvalidRouteKinds", LOST]),
+        (
+            "{kind: HTTPRoute}, {kind: Odd, group: example.com}",
+            ["HTTPRoute"],
+            ["Accepted", "ResolvedRefs=False/InvalidRouteKinds", "Programmed"],
+        ),
+        (
+            "{kind: HTTPRoute, group: example.com}",
+            [],
+            ["Accepted", "ResolvedRefs=False/InvalidRouteKinds", LOST],
+        ),
+    ],
+)
+def test_the_kinds_that_are_served_are_used_and_the_others_told(
+    wanted: str, left: list[str], conditions: list[str]
+) -> None:
+    it = world(with_listeners(http(rest=f"allowedRoutes: {{kinds: [{wanted}]}}")))
+    assert told.kinds(it, "http") == left
+    assert told.listener(it, "http") == conditions
+
+
+def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
+    it = world(
+        with_listeners(http(port=443, rest=host("a.com")), https(rest=host("b.com")), http("ok"))
+        + pairs.secret("cert")
+        + route("r")
+        + service("s1")
+    )
+    conflict = "ProtocolConflict"
+    for name in ("http", "https"):
+        assert told.listener(it, name) == [
+            f"Accepted=False/{conflict}",
+            "ResolvedRefs",
+            f"Programmed=False/{conflict}",
+            f"Conflicted=True/{conflict}",
+        ]
+    assert told.listener(it, "ok") == FINE
+    assert "conflicts with https" in told.listener_messages(it, "http")[0]
+    assert tls(it, "b.com") == ""
+    assert routes(it, "*") == ["/ -> default/s1:80"]
+
+
+def test_the_same_host_and_port_twice_is_a_conflict_and_none_is_served() -> None:
+    passthrough = listener("raw", 443, "TLS", f"tls: {{mode: Passthrough}}, {host('a.com')}")
+    it = world(with_listeners(https(rest=host("a.com")), passthrough) + pairs.secret("cert"))
+    assert "Conflicted=True/HostnameConflict" in told.listener(it, "https")
+    assert tls(it, "a.com") == ""
+
+
+def test_a_conflict_ends_when_one_of_its_listeners_is_gone() -> None:
+    it = world(with_listeners(http(port=443), https()) + pairs.secret("cert"))
+    assert tls(it, "*") == ""
+    apply(it, gateway("gw", https()))
+    assert told.listener(it, "https") == FINE
+    assert tls(it, "*") == "default/cert 1.2-1.3"
+
+
+def test_hosts_that_overlap_behind_tls_are_told_and_served() -> None:
+    it = world(
+        with_listeners(
+            https("wide", rest=host("*.a.com")),
+            https("narrow", rest=host("x.a.com")),
+            https("other", rest=host("b.com")),
+            https("elsewhere", rest=host("x.a.com"), port=8443),
+        )
+        + pairs.secret("cert")
+    )
+    overlap = "OverlappingTLSConfig=True/OverlappingHostnames"
+    assert told.listener(it, "wide") == told.listener(it, "narrow") == [*FINE, overlap]
+    assert told.listener(it, "other") == told.listener(it, "elsewhere") == FINE
+    assert tls(it, "x.a.com") == "default/cert 1.2-1.3"
+
+
+def test_hosts_that_overlap_on_plain_http_are_no_news() -> None:
+    it = world(with_listeners(http("wide"), http("narrow", host("a.com"))))
+    assert told.listener(it, "wide") == FINE
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("{name: missing}", "InvalidCertificateRef"),
+        ("{name: broken}", "InvalidCertificateRef"),
+        ("{name: cert, kind: ConfigMap}", "InvalidCertificateRef"),
+        ("{name: cert, group: example.com}", "InvalidCertificateRef"),
+        ("{name: cert, namespace: far}", "RefNotPermitted"),
+        ("{name: missing, namespace: far}", "RefNotPermitted"),
+    ],
+)
+def test_a_certificate_that_cannot_serve_stops_its_listener_alone(
+    reference: str, reason: str
+) -> None:
+    chain, _ = pairs.pair()
+    bad = listener("bad", 8443, "HTTPS", f"tls: {{certificateRefs: [{reference}]}}")
+    it = world(
+        with_listeners(bad, https())
+        + pairs.secret("cert")
+        + pairs.secret("cert", namespace="far")
+        + pairs.with_pair("broken", chain, b"no key")
+        + route("r")
+    )
+    assert told.listener(it, "bad") == ["Accepted", f"ResolvedRefs=False/{reason}", LOST]
+    assert told.kinds(it, "bad") == ["HTTPRoute"]
+    assert told.attached(it) == {"bad": 1, "https": 1}
+    assert told.listener(it, "https") == FINE
+    assert told.gateway(it) == [
+        "Accepted=True/ListenersNotValid",
+        "Programmed",
+        "ResolvedRefs=False/ListenersNotResolved",
+    ]
+    assert envoy(it) == ["ingress_http HTTP 80", "ingress_https HTTPS 443"]
+
+
+def test_what_is_told_without_a_grant_does_not_tell_whether_the_secret_is_there() -> None:
+    it = world(with_listeners(https("a", "far/there"), https("b", "far/absent", port=8443)))
+    apply(it, pairs.secret("there", namespace="far"))
+    there, absent = (told.listener_messages(it, name)[1] for name in ("a", "b"))
+    assert there.split(": ", 1)[1].replace("there", "absent") == absent.split(": ", 1)[1]
+
+
+def test_a_certificate_that_comes_goes_and_breaks_is_followed() -> None:
+    it = world(with_listeners(https()))
+    assert told.listener(it, "https")[1] == "ResolvedRefs=False/InvalidCertificateRef"
+    apply(it, pairs.secret("cert"))
+    assert told.listener(it, "https") == FINE
+    assert tls(it, "*") == "default/cert 1.2-1.3"
+    delete(it, "Secret", "cert")
+    assert told.listener(it, "https")[2] == LOST
+    assert tls(it, "*") == ""
+
+
+def test_a_certificate_of_another_namespace_needs_a_grant_and_loses_it() -> None:
+    it = world(with_listeners(https(secret="far/cert")) + pairs.secret("cert", namespace="far"))
+    assert told.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
+    apply(it, grant("g", "far", FROM_GATEWAY, TO_SECRETS))
+    assert told.listener(it, "https") == FINE
+    assert tls(it, "*") == "far/cert 1.2-1.3"
+    delete(it, "ReferenceGrant", "far/g")
+    assert told.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
+    assert tls(it, "*") == ""
+
+
+def test_https_needs_a_certificate() -> None:
+    it = world(with_listeners(listener("bare", 443, "HTTPS")))
+    assert told.listener(it, "bare")[1] == "ResolvedRefs=False/InvalidCertificateRef"
+
+
+def test_of_several_certificates_the_first_is_served_and_the_others_are_told() -> None:
+    two = "tls: {certificateRefs: [{name: cert}, {name: other}]}"
+    it = world(with_listeners(listener("https", 443, "HTTPS", two)) + pairs.secret("cert"))
+    assert told.listener(it, "https") == FINE
+    assert "tls.certificateRefs[1]: is not served yet" in told.listener_messages(it, "https")[0]
+
+
+def test_where_clients_must_show_certificates_tls_is_not_served_without() -> None:
+    refs = "caCertificateRefs: [{group: '', kind: ConfigMap, name: ca}]"
+    frontend = (
+        f"tls: {{frontend: {{default: {{}}, perPort: "
+        f"[{{port: 8443, tls: {{validation: {{{refs}}}}}}}]}}}}"
+    )
+    it = world(
+        with_listeners(http(), https(), https("closed", port=8443), rest=frontend)
+        + pairs.secret("cert")
+    )
+    assert told.listener(it, "closed")[0] == "Accepted=False/UnsupportedValue"
+    assert told.listener(it, "http") == told.listener(it, "https") == FINE
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        host("10.0.0.1"),
+        "allowedRoutes: {namespaces: {from: Selector}}",
+        "allowedRoutes: {namespaces: {from: Selector, selector: "
+        "{matchExpressions: [{key: a, operator: Like}]}}}",
+    ],
+)
+def test_values_that_make_no_sense_stop_the_listener(rest: str) -> None:
+    it = world(with_listeners(http(rest=rest)) + namespace("default"))
+    assert told.listener(it, "http") == ["Accepted=False/UnsupportedValue", "ResolvedRefs", LOST]
+
+
+def test_parameters_that_are_not_known_stop_the_gateway() -> None:
+    rest = "infrastructure: {parametersRef: {group: example.com, kind: Odd, name: x}}"
+    it = world(with_listeners(http(), rest=rest) + route("r") + service("s1"))
+    assert told.gateway(it)[:2] == ["Accepted=False/InvalidParameters", "Programmed=False/Invalid"]
+    assert routes(it, "*") == []
+
+
+def test_a_field_that_is_not_served_yet_is_told_and_changes_nothing() -> None:
+    it = world(with_listeners(http(), rest="addresses: [{value: 10.0.0.1}]"))
+    assert told.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
+    assert "spec.addresses: is not served yet" in told.gateway_messages(it)[0]
