@@ -1,0 +1,66 @@
+"""The command line of `hack/demo`: `python -m hack.demonstration [--keep]`."""
+
+import asyncio
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from hack.demonstration import quickstart
+from hack.demonstration.instance import EndedError, Instance
+from hack.demonstration.requests import Client
+from hack.demonstration.story import Story
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Leave it running, and say how to stop it.")
+def main(keep: bool) -> None:
+    """Shows the quickstart with a real Envoy; ends with 1 if any answer is not as expected."""
+    console = Console(highlight=False, soft_wrap=True)
+    folder = Path(tempfile.mkdtemp(prefix="contour-demo-"))
+    instance = Instance(folder, quickstart.copied(folder))
+    is_kept = False
+    try:
+        wrong = asyncio.run(_tell(instance, console))
+        is_kept = keep
+    except EndedError as error:
+        raise click.ClickException(f"contour run ended:\n{error}") from error
+    finally:
+        if not is_kept:
+            instance.stop()
+            shutil.rmtree(folder)
+    if keep:
+        _explain(instance, console)
+    verdict = (
+        "[green]Everything as expected.[/]" if not wrong else f"[red]{wrong} not as expected.[/]"
+    )
+    console.print(f"\n{verdict}")
+    sys.exit(1 if wrong else 0)
+
+
+async def _tell(instance: Instance, console: Console) -> int:
+    console.print(f"[dim]$ contour {' '.join(instance.command)}[/]")
+    await instance.start()
+    async with Client(instance.quickstart) as client:
+        story = Story(instance, client, console)
+        await story.tell()
+    return story.wrong
+
+
+def _explain(instance: Instance, console: Console) -> None:
+    processes = " ".join(str(process.pid) for process in reversed(instance.processes))
+    ports = instance.quickstart
+    console.print(
+        f"\n[bold]It goes on.[/] Edit the files in {ports.manifests}, and ask:\n"
+        f"  curl -H 'Host: shop.example.com' http://127.0.0.1:{ports.http}/cart\n"
+        f"  curl --cacert {ports.authority} --connect-to ::127.0.0.1:{ports.https} "
+        "https://account.example.com/\n"
+        f"  .venv/bin/contour status --state-dir {instance.state}\n"
+        f"Stop it with\n  kill {processes}; rm -r {instance.folder}"
+    )
+
+
+main()
