@@ -63,8 +63,9 @@ def show(figures: Iterable[Figure], console: Console) -> None:
         sign = "≥" if it.at_least else "≤"
         target = "" if it.target is None else f"{sign} {it.target:g}"
         reached = {None: "", True: "[green]yes", False: "[red]NO"}[it.reached]
-        table.add_row(it.name.partition(": ")[2], f"{it.value:,.4g}" if it.value < 1e4 else f"{it.value:,.0f}",
-                      it.unit, target, reached)  # fmt: skip
+        name = it.name.partition(": ")[2]  # the title says whose it is
+        value = f"{it.value:,.4g}" if it.value < 1e4 else f"{it.value:,.0f}"
+        table.add_row(name, value, it.unit, target, reached)
     console.print(table)
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from envoy.service.discovery.v3.discovery_pb2 import (  # type: ignore[attr-defined]
+from envoy.service.discovery.v3.discovery_pb2 import (
     DeltaDiscoveryRequest,
     DeltaDiscoveryResponse,
 )
@@ -73,10 +73,12 @@ class Subscriber:
     def _references(self, name: resources.Name) -> Iterator[tuple[str, str]]:
         if name.type_url == resources.SCOPE:
             yield resources.ROUTE, name.name
+        if name.type_url == resources.LISTENER:  # every secret is some chain's
+            yield from ((resources.SECRET, it) for it in self._fleet.store.types[resources.SECRET])
         resource = self._fleet.store.resource(name)
         for part in resource.parts.values() if resource else ():
             for it in part.needs:
-                if it.type_url in {resources.ENDPOINTS, resources.SECRET, resources.ROUTE}:
+                if it.type_url == resources.ENDPOINTS:
                     yield it.type_url, it.name
 
     def _ask(self, request: Any) -> None:
