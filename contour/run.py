@@ -51,6 +51,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     with _without_collections():
         _take(controller, manifests.read())
     _require_free_ports(controller, options.address)
+    _hear(controller, server)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(server))
         pages = {"status": lambda: [_row(it) for it in controller.board.rows()]}
@@ -106,6 +107,24 @@ async def _serving(server: Server) -> AsyncIterator[None]:
         yield
     finally:
         await server.stop()
+
+
+def _hear(controller: Controller, server: Server) -> None:
+    """Envoy's answers reach the statuses, once for everything that it says at a time."""
+    loop, fleet, is_due = asyncio.get_running_loop(), listeners.DEFAULT_FLEET, False
+
+    def settle() -> None:
+        nonlocal is_due
+        is_due = False
+        controller.settle()
+
+    def settle_soon() -> None:
+        nonlocal is_due
+        if not is_due:
+            is_due = True
+            loop.call_soon(settle)
+
+    server.fleet(fleet).witness = controller.hear(fleet, settle_soon)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from contour import intake
 from contour.envoy import outputs
 from contour.files.store import Batch
 from contour.status.board import Board, Remark
+from contour.verdicts import Verdicts
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import listeners, nodes, plan, ports, tables
@@ -42,16 +43,20 @@ class Controller:
         """Serves the GatewayClasses of this controller, whatever the configuration says."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
+    def hear(self, fleet: str, settle_soon: Callable[[], None]) -> Verdicts:
+        """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
+        return Verdicts(fleet, self.engine, settle_soon)
+
     def take(self, batch: Batch) -> None:
         """One step: everything in the batch is written before anything is published."""
         for kind, key, found in batch.events:
             fault = intake.write(self.engine, kind, key, found)
-            remarks = (Remark("error", fault),) if fault else ()
-            self.board.remark(ObjectRef(kind.kind, *key), "intake", remarks)
-        for subject, complaints in batch.complaints.items():
-            if isinstance(subject, ObjectRef):
+            subject = ObjectRef(kind.kind, *key)
+            self.board.remark(subject, "intake", (Remark("error", fault),) if fault else ())
+        for place, complaints in batch.complaints.items():
+            if isinstance(place, ObjectRef):
                 remarks = tuple(Remark(it.severity, str(it)) for it in complaints)
-                self.board.remark(subject, "document", remarks)
+                self.board.remark(place, "document", remarks)
         self.settle()
 
     def listeners(self) -> tuple[nodes.Listener, ...]:

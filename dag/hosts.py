@@ -5,10 +5,11 @@ routes match the same requests; where they do not, all of them serve. The same h
 is terminated. This module alone knows all three.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from crds.meta import ObjectRef
-from dag import listeners, nodes, ordering
+from dag import hostnames, listeners, nodes, ordering, regexes
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
@@ -29,10 +30,11 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     )
     if not wanted and (key.host == "*" or not view.count(gateway_hosts.HOSTS, key)):
         return None
-    first: dict[nodes.Match, nodes.Route] = {}
-    for route in wanted:
-        first.setdefault(route.match, route)
-    routes = ordering.in_order(first.values())
+    routes = ordering.in_order(_unbeaten(wanted))
+    if _is_closed(view, key):
+        routes = tuple(map(_closed, routes))
+    if hostnames.is_wildcard(key.host):
+        routes = tuple(_for_one_label(it, key.host) for it in routes)
     return nodes.VirtualHost(key.host, routes, _origins(it.origin for it in routes))
 
 
@@ -47,6 +49,56 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return None
+
+
+CLOSED = nodes.Respond(503)
+"""What a host answers whose guard is not served yet."""
+
+
+def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
+    """The routes that no earlier one takes every request from.
+
+    A string prefix of one API covers the same prefix in path elements of the next.
+    """
+    first: dict[nodes.Match, nodes.Route] = {}
+    for route in wanted:
+        if not _is_covered(route, first):
+            first.setdefault(route.match, route)
+    return first.values()
+
+
+def _is_covered(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> bool:
+    if not isinstance(route.match.path, nodes.Segments):
+        return False
+    wider = first.get(replace(route.match, path=nodes.Prefix(route.match.path.path)))
+    return wider is not None and wider.origin.kind != route.origin.kind
+
+
+def _closed(route: nodes.Route) -> nodes.Route:
+    """To send a client elsewhere opens nothing."""
+    return replace(route, action=CLOSED) if isinstance(route.action, nodes.Forward) else route
+
+
+def _is_closed(view: View, key: nodes.HostKey) -> bool:
+    claim = view.ask(httpproxy_claims.claim, key.host) if _is_classic(view, key) else None
+    return claim is not None and claim.is_closed
+
+
+def _for_one_label(route: nodes.Route, host: str) -> nodes.Route:
+    """The wildcard of Ingress and HTTPProxy stands for one label, that of the Gateway API for any.
+
+    Envoy's stands for any, so the others look at the host again (Ingress, "Hostname wildcards").
+    """
+    if host == hostnames.EVERY or route.origin.kind not in _ONE_LABEL:
+        return route
+    suffix = regexes.quoted(host.removeprefix("*"))
+    expression = f"(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?{suffix}(:[0-9]+)?"
+    condition = nodes.HeaderMatch(":authority", nodes.ValueMatch("regex", expression))
+    headers = (*route.match.headers, condition)
+    return replace(route, match=replace(route.match, headers=headers))
+
+
+_ONE_LABEL = frozenset({"Ingress", "HTTPProxy"})
 
 
 @query
@@ -70,16 +122,19 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
 def _classic_routes(
     view: View, key: nodes.HostKey, claims: Query[str, nodes.Claim | None]
 ) -> tuple[nodes.Route, ...]:
-    if key.fleet != listeners.DEFAULT_FLEET:
+    if not _is_classic(view, key):
         return ()
     claim = view.ask(claims, key.host)
     if claim is None:
         return ()
-    if _is_at(key, view.ask(listeners.plain_listener, ())):
-        return claim.plain
-    if _is_at(key, view.ask(listeners.secure_listener, ())):
-        return claim.secure
-    return ()
+    is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
+    return claim.secure if is_secure else claim.plain
+
+
+def _is_classic(view: View, key: nodes.HostKey) -> bool:
+    """Whether hosts of Ingress and HTTPProxy live there."""
+    both = (listeners.plain_listener, listeners.secure_listener)
+    return any(_is_at(key, view.ask(it, ())) for it in both)
 
 
 def _is_at(key: nodes.HostKey, listener: nodes.Listener | None) -> bool:

@@ -273,6 +273,8 @@ class Claim:
     secure: tuple[Route, ...] = ()
     tls: Tls | None = None
     origins: tuple[ObjectRef, ...] = ()
+    is_closed: bool = False
+    """A field guards the host that is not served yet: no API may open it."""
 
 
 # Where it goes.

@@ -16,12 +16,8 @@ from dag.view import Kept, Plan, Query
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     kind: refusals.told(kind, status)
-    for kind, status in {
-        **ingress.STATUSES,
-        **httpproxy.STATUSES,
-        **gateway.STATUSES,
-        **settings.STATUSES,
-    }.items()
+    for api in (ingress, httpproxy, gateway, settings)
+    for kind, status in api.STATUSES.items()
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
 

@@ -10,11 +10,15 @@ from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses
+from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
 from dag.view import Query, Table, View, query
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
+
+ENVOYS: Table[str, int] = Table("Envoys")
+"""How many Envoys of a fleet are connected; no row where none is expected (offline)."""
 
 
 def told(
@@ -25,10 +29,15 @@ def told(
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found = view.ask(status, key)
         words = view.read(REFUSALS, ObjectRef(kind, *key))
+        if isinstance(found, statuses.GatewayStatus) and view.read(ENVOYS, DEFAULT_FLEET) == 0:
+            found = replace(found, conditions=_with(found.conditions, _NOBODY))
         return found if found is None or not words else _refused(found, "; ".join(words))
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
+
+
+_NOBODY = Condition("Programmed", "False", "NoResources", "no Envoy is connected")
 
 
 def _refused(found: statuses.Status, words: str) -> statuses.Status:

@@ -7,7 +7,7 @@ merged in when a status is written (`contour.status`), or equal states would loo
 from dataclasses import dataclass
 from typing import Literal
 
-from crds.gateway.httproute import ParentReference
+from crds.gateway.references import ParentReference
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
 
 from pathlib import Path, PurePath
+from typing import TextIO
 
 import click
 
@@ -22,7 +23,7 @@ from dag.listeners import DEFAULT_FLEET
 @click.option("--resources-dir", help="Where the files of the certificates' SDS are kept.")
 @click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
 def bootstrap(
-    path: click.utils.LazyFile,
+    path: TextIO,
     xds_address: str,
     xds_port: int,
     xds_socket: str | None,

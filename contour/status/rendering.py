@@ -40,9 +40,15 @@ def _contour(found: statuses.ContourStatus, generation: int) -> dict[str, Any]:
         condition["warnings"] = [_sub_condition(it) for it in found.warnings]
     return {
         "currentStatus": found.current_status,
-        "description": found.valid.message,
+        "description": _description(found),
         "conditions": [condition],
     }
+
+
+def _description(found: statuses.ContourStatus) -> str:
+    """The message of the condition; an orphan is told that it is one."""
+    is_orphan = found.current_status == "orphaned" and found.errors
+    return found.errors[0].message if is_orphan else found.valid.message
 
 
 def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]:

@@ -24,11 +24,12 @@ def claim(
     place, host = problems.spec(root.metadata.key).at("virtualhost"), root.spec.virtualhost
     if host is None:
         return
-    found = _guarded(written) if any(it.guards for it in unserved(host)) else tuple(written)
+    is_closed = any(it.guards for it in unserved(host))
+    found = _guarded(written) if is_closed else tuple(written)
     if host.tls is None:
         if view.ask(listeners.plain_listener, ()) is None:
             yield problems.no_listener(place, "HTTP")
-        yield nodes.Claim(plain=_routes(found), origins=(place.subject,))
+        yield nodes.Claim(_routes(found), origins=(place.subject,), is_closed=is_closed)
         return
     termination = yield from tls.termination(view, place.at("tls"), host.tls)
     if termination is not None and view.ask(listeners.secure_listener, ()) is None:
@@ -40,6 +41,7 @@ def claim(
         secure=_routes(found) if is_secure else (),
         tls=termination if is_secure else None,
         origins=(place.subject,),
+        is_closed=is_closed,
     )
 
 

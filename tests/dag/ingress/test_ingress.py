@@ -46,7 +46,9 @@ def test_a_path_that_cannot_be_served_is_dropped_alone(written: str, kind: str) 
 @pytest.mark.parametrize("host", ["a.com", "*.a.com"])
 def test_hosts_may_be_wildcards(host: str) -> None:
     engine = world(SERVICES + ingress("i", f"rules: [{rule(host, path('/', 's1'))}]"))
-    assert routes(engine, host) == ["/ -> default/s1:80"]
+    (route,) = routes(engine, host)
+    assert route.startswith("/ ")
+    assert route.endswith("-> default/s1:80")
 
 
 def test_a_rule_without_a_host_is_for_every_host() -> None:

@@ -1,0 +1,173 @@
+"""The merge: which API wins a request for one host, and what no API can open."""
+
+import re2
+
+from dag import hosts, nodes
+from tests.dag import world
+
+SERVICES = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: ingress}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: proxy}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: gateway}
+spec: {ports: [{port: 80}]}
+"""
+
+GATEWAY = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge}
+spec: {gatewayClassName: contour, listeners: [{name: http, port: 80, protocol: HTTP}]}
+"""
+
+
+def ingress(path: str, host: str = "app.example.com") -> str:
+    backend = "backend: {service: {name: ingress, port: {number: 80}}}"
+    return f"""
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: app}}
+spec:
+  rules: [{{host: '{host}', http: {{paths: [{{path: {path}, pathType: Prefix, {backend}}}]}}}}]
+"""
+
+
+def proxy(path: str, host: str = "app.example.com", more: str = "") -> str:
+    return f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: app}}
+spec:
+  virtualhost: {{fqdn: '{host}'{more}}}
+  routes: [{{conditions: [{{prefix: {path}}}], services: [{{name: proxy, port: 80}}]}}]
+"""
+
+
+def route(path: str, host: str = "app.example.com") -> str:
+    return f"""
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: app}}
+spec:
+  parentRefs: [{{name: edge}}]
+  hostnames: ['{host}']
+  rules: [{{matches: [{{path: {{value: {path}}}}}], backendRefs: [{{name: gateway, port: 80}}]}}]
+"""
+
+
+def _served(text: str, path: str) -> str:
+    """Which backend a request for a path reaches, by the order in which Envoy tries the routes."""
+    engine = world.world(SERVICES + text)
+    key = nodes.HostKey("contour", "ingress_http", "app.example.com")
+    found = engine.answer(hosts.virtual_host, key)
+    assert found is not None
+    for it in found.routes:
+        if _takes(it.match.path, path):
+            assert isinstance(it.action, nodes.Forward)
+            cluster = it.action.backends[0].cluster
+            assert cluster is not None
+            return cluster.port.service.name
+    return "nothing"
+
+
+def _takes(match: nodes.Path, path: str) -> bool:
+    match match:
+        case nodes.Exact(text):
+            return path == text
+        case nodes.Prefix(text):
+            return path.startswith(text)
+        case nodes.Segments(text):
+            return path == text or path.startswith(text + "/")
+        case nodes.Regex(text):
+            return bool(re2.fullmatch(text, path))
+
+
+def test_httpproxy_beats_ingress_and_the_gateway_api_beats_both() -> None:
+    assert _served(ingress("/"), "/") == "ingress"
+    assert _served(ingress("/") + proxy("/"), "/") == "proxy"
+    assert _served(ingress("/") + proxy("/") + GATEWAY + route("/"), "/") == "gateway"
+
+
+def test_a_string_prefix_of_httpproxy_beats_the_same_prefix_of_ingress() -> None:
+    both = ingress("/api") + proxy("/api")
+    assert [_served(both, path) for path in ("/api", "/api/v1", "/apis")] == ["proxy"] * 3
+
+
+def test_a_prefix_of_the_gateway_api_takes_its_path_elements_and_leaves_the_rest() -> None:
+    both = proxy("/api") + GATEWAY + route("/api")
+    assert [_served(both, path) for path in ("/api", "/api/v1", "/apis")] == [
+        "gateway",
+        "gateway",
+        "proxy",
+    ]
+
+
+def test_routes_that_match_different_requests_all_serve() -> None:
+    all_three = ingress("/") + proxy("/proxy") + GATEWAY + route("/gateway")
+    assert [_served(all_three, path) for path in ("/", "/proxy/x", "/gateway", "/gatewayx")] == [
+        "ingress",
+        "proxy",
+        "gateway",
+        "ingress",
+    ]
+
+
+def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
+    guard = ", ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}]"
+    engine = world.world(
+        SERVICES + ingress("/") + proxy("/proxy", more=guard) + GATEWAY + route("/gateway")
+    )
+    key = nodes.HostKey("contour", "ingress_http", "app.example.com")
+    found = engine.answer(hosts.virtual_host, key)
+    assert found is not None
+    assert {it.origin.kind for it in found.routes} == {"Ingress", "HTTPProxy", "HTTPRoute"}
+    assert {it.action for it in found.routes} == {nodes.Respond(503)}
+
+
+def test_a_wildcard_stands_for_one_label_in_httpproxy_and_for_any_in_the_gateway_api() -> None:
+    wildcard = "*.example.com"
+    engine = world.world(
+        SERVICES + proxy("/proxy", wildcard) + GATEWAY + route("/gateway", wildcard)
+    )
+    found = engine.answer(hosts.virtual_host, nodes.HostKey("contour", "ingress_http", wildcard))
+    assert found is not None
+    by_kind = {it.origin.kind: it.match.headers for it in found.routes}
+    assert by_kind["HTTPRoute"] == ()
+    (condition,) = by_kind["HTTPProxy"]
+    assert condition.name == ":authority"
+    for host, is_one in (
+        ("a.example.com", True),
+        ("A.Example.com:8080", True),
+        ("a.b.example.com", False),
+        ("aXexample.com", False),
+        ("-.example.com", False),
+    ):
+        assert bool(re2.fullmatch(condition.value.value, host)) is is_one, host
+
+
+def test_a_gateway_that_comes_and_goes_leaves_the_hosts_where_they_are() -> None:
+    engine = world.world(SERVICES + proxy("/"))
+    before = world.routes(engine, "app.example.com")
+    world.apply(engine, GATEWAY)
+    assert world.routes(engine, "app.example.com") == before
+    world.delete(engine, "Gateway", "edge")
+    assert world.routes(engine, "app.example.com") == before

@@ -1,0 +1,52 @@
+"""What Envoy refuses is told on the object that asked for it, and goes when it is mended."""
+
+from crds.meta import ObjectRef
+from dag import refusals, statuses
+from dag.plan import STATUSES
+from tests.dag import test_hosts, world
+
+
+def test_a_refusal_stands_in_the_status_until_it_is_taken_back() -> None:
+    engine = world.world(test_hosts.SERVICES + test_hosts.proxy("/"))
+    key = world.key("app")
+    engine.write(refusals.REFUSALS, ObjectRef("HTTPProxy", *key), ("bad regex",))
+    engine.settle()
+    found = engine.answer(STATUSES["HTTPProxy"], key)
+    assert isinstance(found, statuses.ContourStatus)
+    assert (found.current_status, found.valid.status) == ("invalid", "False")
+    assert "bad regex" in found.errors[-1].message
+    engine.write(refusals.REFUSALS, ObjectRef("HTTPProxy", *key), None)
+    engine.settle()
+    found = engine.answer(STATUSES["HTTPProxy"], key)
+    assert isinstance(found, statuses.ContourStatus)
+    assert found.current_status == "valid"
+
+
+def test_a_refused_part_of_an_httproute_is_a_fall_back() -> None:
+    engine = world.world(test_hosts.SERVICES + test_hosts.GATEWAY + test_hosts.route("/"))
+    key = world.key("app")
+    engine.write(refusals.REFUSALS, ObjectRef("HTTPRoute", *key), ("no",))
+    engine.settle()
+    found = engine.answer(STATUSES["HTTPRoute"], key)
+    assert isinstance(found, statuses.RouteStatus)
+    (partly,) = [it for it in found.parents[0].conditions if it.type == "PartiallyInvalid"]
+    assert partly.status == "True"
+    assert partly.message.startswith("Fall Back")
+
+
+def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:
+    engine = world.world(test_hosts.GATEWAY)
+    key = world.key("edge")
+
+    def programmed() -> tuple[str, str]:
+        engine.settle()
+        found = engine.answer(STATUSES["Gateway"], key)
+        assert isinstance(found, statuses.GatewayStatus)
+        (it,) = [it for it in found.conditions if it.type == "Programmed"]
+        return it.status, it.reason
+
+    assert programmed() == ("True", "Programmed")  # offline, acceptance is assumed
+    engine.write(refusals.ENVOYS, "contour", 0)
+    assert programmed() == ("False", "NoResources")
+    engine.write(refusals.ENVOYS, "contour", 1)
+    assert programmed() == ("True", "Programmed")
