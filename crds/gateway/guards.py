@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from crds.fields import Flag, Natural32, Positive32
-from crds.gateway.matches import HeaderName, Method
+from crds.gateway.matches import HeaderName
 from crds.gateway.references import BackendObjectReference
 from crds.meta import model
 from crds.rules import rule
@@ -21,6 +21,9 @@ Origin = Annotated[
         min_length=1,
         max_length=253,
     ),
+]
+AllowedMethod = Literal[
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "*"
 ]
 
 
@@ -35,7 +38,7 @@ class HTTPCORSFilter:
 
     allow_origins: tuple[Origin, ...] = Field(default=(), max_length=64)
     allow_credentials: Flag | None = None
-    allow_methods: tuple[Method | Literal["*"], ...] = Field(default=(), max_length=9)
+    allow_methods: tuple[AllowedMethod, ...] = Field(default=(), max_length=9)
     allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     max_age: Positive32 = 5

@@ -1,17 +1,13 @@
 """The CRDs are structural, up to date, and let through whatever upstream's let through."""
 
-import os
-from collections.abc import Iterator
+import re
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from crds import kinds, schema
+from tests.crds import openapi
 
-ROOT = Path(__file__).parents[2]
 OURS = [it for it in kinds.KINDS.values() if it.ours]
 
 
@@ -21,19 +17,9 @@ def test_the_files_are_what_the_models_say() -> None:
     assert written == schema.documents(), "run hack/generate"
 
 
-def openapi(kind: kinds.Kind) -> schema.Schema:
+def schema_of(kind: kinds.Kind) -> schema.Schema:
     found: schema.Schema = schema.crd(kind)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return found
-
-
-def parts(node: schema.Schema, path: str = "") -> Iterator[tuple[str, schema.Schema]]:
-    """Every schema in a schema, with the path of what it describes."""
-    yield path, node
-    for name, it in node.get("properties", {}).items():
-        yield from parts(it, f"{path}.{name}")
-    for key, step in (("items", "[]"), ("additionalProperties", "{}")):
-        if key in node:
-            yield from parts(node[key], path + step)
 
 
 ALLOWED = {
@@ -46,7 +32,7 @@ ALLOWED = {
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_a_schema_is_structural(kind: kinds.Kind) -> None:
-    for path, node in parts(openapi(kind)):
+    for path, node in openapi.parts(schema_of(kind)):
         assert set(node) <= ALLOWED, path
         assert node["type"] in {"object", "array", "string", "integer", "boolean"}, path
         assert ("properties" in node) + ("additionalProperties" in node) <= 1, path
@@ -57,7 +43,7 @@ def test_a_schema_is_structural(kind: kinds.Kind) -> None:
 def test_every_field_is_described(kind: kinds.Kind) -> None:
     missing = [
         path
-        for path, node in parts(openapi(kind))
+        for path, node in openapi.parts(schema_of(kind))
         if not node.get("description") and not path.endswith(("[]", "{}", ".metadata"))
     ]
     assert missing == []
@@ -65,7 +51,7 @@ def test_every_field_is_described(kind: kinds.Kind) -> None:
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_a_default_is_a_value_that_the_schema_allows(kind: kinds.Kind) -> None:
-    for path, node in parts(openapi(kind)):
+    for path, node in openapi.parts(schema_of(kind)):
         if "default" in node and "enum" in node:
             assert node["default"] in node["enum"], path
         if isinstance(node.get("default"), int) and "minimum" in node:
@@ -73,8 +59,8 @@ def test_a_default_is_a_value_that_the_schema_allows(kind: kinds.Kind) -> None:
 
 
 def test_descriptions_say_what_is_not_served_yet() -> None:
-    descriptions = {path: it["description"] for path, it in parts(openapi(_kind("HTTPProxy")))
-                    if "description" in it}  # fmt: skip
+    proxy = openapi.parts(schema_of(_kind("HTTPProxy")))
+    descriptions = {path: it.get("description", "") for path, it in proxy}
     assert descriptions[".spec.virtualhost.authorization"].endswith("Not served yet.")
     strategy = ".spec.routes[].loadBalancerPolicy.strategy"
     assert descriptions[strategy].endswith("Not served yet: Cookie, RequestHash.")
@@ -85,13 +71,13 @@ def _kind(name: str) -> kinds.Kind:
     return next(it for it in OURS if it.kind == name)
 
 
-def upstream() -> dict[str, Any]:
-    folder = Path(os.environ.get("UPSTREAM_CRDS", ROOT.parent / "shared" / "data" / "crds"))
-    file = folder / "projectcontour" / "upstream-crds.yaml"
-    if not file.exists():
-        pytest.skip(f"upstream's CRDs are not in {folder}: set UPSTREAM_CRDS")
-    documents = yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    return {it["spec"]["names"]["kind"]: it["spec"] for it in documents if it}
+def upstream(kind: kinds.Kind) -> openapi.Schema:
+    return openapi.upstream("projectcontour/upstream-crds.yaml")[kind.kind]
+
+
+def upstream_schema(kind: kinds.Kind) -> openapi.Schema:
+    found: openapi.Schema = upstream(kind)["versions"][0]["schema"]["openAPIV3Schema"]
+    return found
 
 
 WIDER = {
@@ -104,9 +90,9 @@ SAME = ("enum", "default", "minLength", "maxLength", "minItems", "maxItems")
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_every_field_of_upstream_is_here_with_its_type_and_limits(kind: kinds.Kind) -> None:
-    theirs = upstream()[kind.kind]["versions"][0]["schema"]["openAPIV3Schema"]
-    ours = dict(parts(openapi(kind)))
-    for path, node in parts(theirs):
+    theirs = upstream_schema(kind)
+    ours = dict(openapi.parts(schema_of(kind)))
+    for path, node in openapi.parts(theirs):
         assert path in ours, path
         assert ours[path]["type"] == node["type"], path
         for key in SAME:
@@ -117,10 +103,29 @@ def test_every_field_of_upstream_is_here_with_its_type_and_limits(kind: kinds.Ki
         assert [it["rule"] for it in ours[path].get("x-kubernetes-validations", [])] == rules
 
 
+SAMPLES = [
+    "", "a", "A", "0", "a.b",
+    "*.a.b", "*", "a.*.b", "-a", "a-", "a..b", "a b", "a_b", "é", "/", "/a",
+    "a/b", "30", "30s", "1m30s", ".5h", "1.5h", "5us", "5µs", "5ns", "s", "-1s", "1d", "infinity",
+    "infinite", "Infinity", "1.0", ".5", "1.", "1e3", "a;b", "a=b", "a(b", "a[b",
+    "a]b", 'a"b', "a\\b",
+    "a\tb", "a\nb", "a\x7fb", "a\x1fb", "X-A", "GET", "!#$%&'*+.^_`|~-", "True", "ErrorPresent",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_patterns_take_what_upstreams_take(kind: kinds.Kind) -> None:
+    ours = dict(openapi.parts(schema_of(kind)))
+    for path, node in openapi.parts(upstream_schema(kind)):
+        for sample in SAMPLES if "pattern" in node else ():
+            is_taken = re.search(ours[path]["pattern"], sample) is not None
+            assert is_taken == (re.search(node["pattern"], sample) is not None), (path, sample)
+
+
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_nothing_that_upstream_requires_less_is_required_here(kind: kinds.Kind) -> None:
-    theirs = dict(parts(upstream()[kind.kind]["versions"][0]["schema"]["openAPIV3Schema"]))
-    for path, node in parts(openapi(kind)):
+    theirs = dict(openapi.parts(upstream_schema(kind)))
+    for path, node in openapi.parts(schema_of(kind)):
         if path in theirs:
             added = set(node.get("required", [])) - set(theirs[path].get("required", []))
             assert added <= {"metadata"}, path
@@ -128,7 +133,7 @@ def test_nothing_that_upstream_requires_less_is_required_here(kind: kinds.Kind) 
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_names_columns_and_versions_are_those_of_upstream(kind: kinds.Kind) -> None:
-    theirs, ours = upstream()[kind.kind], schema.crd(kind)["spec"]
+    theirs, ours = upstream(kind), schema.crd(kind)["spec"]
     assert ours["names"] == theirs["names"]
     assert (ours["group"], ours["scope"]) == (theirs["group"], theirs["scope"])
     for mine, their in zip(ours["versions"], theirs["versions"], strict=True):

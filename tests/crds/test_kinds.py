@@ -1,0 +1,29 @@
+"""The table of kinds is right about its own entries."""
+
+import dataclasses
+
+from crds.kinds import KINDS
+
+
+def test_a_kind_is_found_by_its_group_and_name() -> None:
+    assert all(key == (it.group, it.kind) for key, it in KINDS.items())
+    assert KINDS["", "Service"].api_version == "v1"
+    assert KINDS["projectcontour.io", "HTTPProxy"].api_version == "projectcontour.io/v1"
+
+
+def test_a_kind_has_the_model_of_its_name_with_metadata() -> None:
+    for it in KINDS.values():
+        assert it.model.__name__ == it.kind
+        assert dataclasses.fields(it.model)[0].name == "metadata"
+
+
+def test_no_model_has_a_status_and_all_are_frozen_and_slotted() -> None:
+    for it in KINDS.values():
+        assert "status" not in {field.name for field in dataclasses.fields(it.model)}
+        assert "__slots__" in vars(it.model)
+        assert it.model.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+def test_plurals_and_short_names_are_used_once() -> None:
+    names = [name for it in KINDS.values() for name in (it.plural, *it.short_names)]
+    assert len(names) == len(set(names))
