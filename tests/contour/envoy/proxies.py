@@ -1,0 +1,139 @@
+"""A real Envoy with the product's bootstrap, told by a real server, and a client for it."""
+
+import asyncio
+import importlib.util
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import aiohttp
+
+from contour import bootstrap
+from contour.xds.server import Server
+from tests.contour.envoy import world
+
+_spec = importlib.util.find_spec("envoy")
+_folders = (_spec.submodule_search_locations if _spec else None) or []
+BINARY = next((it for it in (Path(f) / "_bin" / "envoy" for f in _folders) if it.exists()), None)
+
+
+class Proxy:
+    """An Envoy, and the world it is told about."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.world = world.World()
+        self.fleet = server.fleet(world.FLEET)
+        self._server = server
+        self._folder = folder
+
+    async def publish(self) -> None:
+        self.fleet.publish(self.world.settle())
+
+    async def start(self) -> None:
+        await self._server.start()
+
+    async def admin(self, page: str) -> str:
+        connector = aiohttp.UnixConnector(str(self._folder / "admin"))
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.get(f"http://admin/{page}") as answer,
+        ):
+            return await answer.text()
+
+    async def counter(self, name: str) -> int:
+        found = await self.admin(f"stats?filter=^{name}$")
+        return int(found.rpartition(":")[2]) if found.strip() else 0
+
+    def log(self) -> str:
+        return (self._folder / "envoy.log").read_text()
+
+
+@asynccontextmanager
+async def proxy(folder: Path) -> AsyncIterator[Proxy]:
+    """Runs while the block does. Nothing is served until `start`; drains last one second."""
+    xds = folder / "xds"
+    given = bootstrap.Settings(
+        node="one",
+        fleet=world.FLEET,
+        control_plane=bootstrap.Pipe(xds),
+        admin=folder / "admin",
+    )
+    (folder / "bootstrap.json").write_text(bootstrap.text(given))
+    server = Server((f"unix:{xds}",))
+    process = await asyncio.create_subprocess_exec(
+        *(str(BINARY), "-c", str(folder / "bootstrap.json"), "--concurrency", "1"),
+        *("--use-dynamic-base-id", "--drain-time-s", "1"),
+        *("-l", "warning", "--log-path", str(folder / "envoy.log")),
+        stdout=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        with world.nodes_as_rows():
+            yield Proxy(server, folder)
+    finally:
+        process.kill()
+        await process.wait()
+        await server.stop(0)
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: str
+
+
+async def ask(
+    port: int, host: str, path: str = "/", sni: str | None = None, **headers: str
+) -> Answer | None:
+    """One request on a connection of its own; with a server name, over TLS; None if refused."""
+    try:
+        reader, writer = await _connection(port, sni)
+    except (ConnectionError, ssl.SSLError):
+        return None
+    extra = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(
+        f"GET {path} HTTP/1.1\r\nhost: {host}\r\n{extra}connection: close\r\n\r\n".encode()
+    )
+    try:
+        return _answer(await reader.read())
+    except ConnectionError:
+        return None
+    finally:
+        writer.close()
+
+
+async def _connection(
+    port: int, sni: str | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if sni is None:
+        return await asyncio.open_connection("127.0.0.1", port)
+    return await asyncio.open_connection(
+        "127.0.0.1", port, ssl=_unverified(), server_hostname=sni or None
+    )
+
+
+def _unverified() -> ssl.SSLContext:
+    result = ssl.create_default_context()
+    result.check_hostname = False
+    result.verify_mode = ssl.CERT_NONE
+    return result
+
+
+def _answer(raw: bytes) -> Answer | None:
+    head, _, body = raw.partition(b"\r\n\r\n")
+    if not head:
+        return None
+    first, *lines = head.decode().split("\r\n")
+    headers = dict(line.lower().split(": ", 1) for line in lines if ": " in line)
+    return Answer(int(first.split()[1]), headers, body.decode())
+
+
+async def until(port: int, host: str, status: int, **how: str) -> Answer:
+    """Asks until the answer has a status: the configuration has arrived."""
+    async with asyncio.timeout(15):
+        while True:
+            answer = await ask(port, host, **how)
+            if answer is not None and answer.status == status:
+                return answer
+            await asyncio.sleep(0.01)

@@ -1,0 +1,54 @@
+"""Reads an encoded message with the implementation of protobuf in pure Python, not the one in C.
+
+A program: the implementation is chosen before the first import, once per process. It takes the name
+of a module and of a message in it, bytes on standard input, and gives the JSON mapping.
+"""
+
+import importlib
+import os
+import subprocess
+import sys
+from typing import Any
+
+from google.protobuf import json_format
+from google.protobuf.internal import api_implementation
+
+_CHOICE = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
+
+
+def read(module: str, message: str, body: bytes) -> str:
+    """The JSON mapping of a message, as the other implementation sees it."""
+    return subprocess.run(
+        [sys.executable, "-m", __name__, module, message],
+        input=body,
+        env={**os.environ, _CHOICE: "python"},
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+
+
+def _main(module: str, message: str) -> None:
+    assert api_implementation.Type() == "python"
+    found: Any = getattr(importlib.import_module(module), message)()
+    found.ParseFromString(sys.stdin.buffer.read())
+    for extension in _EXTENSIONS:
+        importlib.import_module(extension)
+    print(json_format.MessageToJson(found, preserving_proto_field_name=True, sort_keys=True))
+
+
+_FILTERS = "envoy.extensions.filters"
+_EXTENSIONS = (
+    f"{_FILTERS}.network.http_connection_manager.v3.http_connection_manager_pb2",
+    f"{_FILTERS}.http.lua.v3.lua_pb2",
+    f"{_FILTERS}.http.router.v3.router_pb2",
+    f"{_FILTERS}.listener.tls_inspector.v3.tls_inspector_pb2",
+    "envoy.extensions.access_loggers.stream.v3.stream_pb2",
+    "envoy.extensions.matching.common_inputs.network.v3.network_inputs_pb2",
+    "envoy.extensions.transport_sockets.tls.v3.tls_pb2",
+    "google.protobuf.wrappers_pb2",
+    "xds.type.matcher.v3.domain_pb2",
+)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
