@@ -23,11 +23,11 @@ def condition(type_: str, found: Iterable[Problem], good: str) -> Condition:
     return Condition(type_, "True", _reason(told) if told else type_, messages)
 
 
-def alarm(type_: str, found: Iterable[Problem]) -> Iterable[Condition]:
+def alarm(type_: str, found: Iterable[Problem], opening: str = "") -> Iterable[Condition]:
     """A condition that is there while it is true, and then tells of something bad."""
     told = [it for it in found if it.type == type_]
     if told:
-        yield Condition(type_, "True", _reason(told), listed(told))
+        yield Condition(type_, "True", _reason(told), opening + listed(told))
 
 
 def listed(found: Iterable[Problem]) -> str:

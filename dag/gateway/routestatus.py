@@ -35,7 +35,7 @@ def _conditions(parent: Parent, rules: Rules) -> Iterator[Condition]:
     told = tuple(_told(parent, rules))
     yield conditions.condition("Accepted", told, "the route is attached")
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
-    yield from conditions.alarm(problems.DROPPED, told)
+    yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
 
 
 def _told(parent: Parent, rules: Rules) -> Iterator[Problem]:

@@ -145,6 +145,8 @@ def no_matching_listener_hostname(owner: Place, gateway: NamespacedName) -> Prob
 
 
 DROPPED = "PartiallyInvalid"
+DROPPED_RULE = "Dropped Rule: "
+"""How the message of this condition has to begin, since the API has one reason for two cases."""
 
 
 def rule_dropped(field: Place, why: str) -> Problem:

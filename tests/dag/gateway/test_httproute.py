@@ -1,0 +1,259 @@
+"""What the rules of an HTTPRoute become: matches, filters, timeouts, and rules that are dropped."""
+
+import pytest
+
+from dag import hosts, nodes
+from dag.incremental import Engine
+from tests.dag.gateway import told
+from tests.dag.gateway.manifests import gateway, gateway_class, http, on, route, service, to
+from tests.dag.world import FLEET, routes, world
+
+GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
+FINE = ["Accepted", "ResolvedRefs"]
+WHOLLY_DROPPED = ["Accepted=False/UnsupportedValue", "ResolvedRefs"]
+PARTLY_DROPPED = [*FINE, "PartiallyInvalid=True/UnsupportedValue"]
+
+
+def first(it: Engine, listener: str = "ingress_http") -> nodes.Route:
+    found = it.answer(hosts.virtual_host, nodes.HostKey(FLEET, listener, "*"))
+    assert found is not None
+    return found.routes[0]
+
+
+def forward(it: Engine) -> nodes.Forward:
+    action = first(it).action
+    assert isinstance(action, nodes.Forward)
+    return action
+
+
+@pytest.mark.parametrize(
+    ("match", "text"),
+    [
+        ("{}", "/"),
+        ("{path: {value: /}}", "/"),
+        ("{path: {value: /a}}", "/a/..."),
+        ("{path: {value: /a/}}", "/a/..."),
+        ("{path: {type: Exact, value: /a/}}", "=/a/"),
+        ("{path: {type: RegularExpression, value: '/a.*'}}", "~/a.*"),
+        ("{method: HEAD}", "/ HEAD"),
+        ("{headers: [{name: X-A, value: b}]}", "/ x-a=b"),
+        ("{headers: [{name: x, value: 'b+', type: RegularExpression}]}", "/ x~b+"),
+        ("{headers: [{name: b, value: '1'}, {name: a, value: '2'}]}", "/ a=2 b=1"),
+        ("{headers: [{name: a, value: '1'}, {name: A, value: '2'}]}", "/ a=1"),
+        ("{queryParams: [{name: Q, value: b}]}", "/ ?Q=b"),
+        ("{queryParams: [{name: q, value: 'b+', type: RegularExpression}]}", "/ ?q~b+"),
+        ("{queryParams: [{name: q, value: '1'}, {name: Q, value: '2'}]}", "/ ?Q=2 ?q=1"),
+        (
+            "{path: {value: /a}, method: GET, headers: [{name: h, value: '1'}], "
+            "queryParams: [{name: q, value: '2'}]}",
+            "/a/... GET h=1 ?q=2",
+        ),
+    ],
+)
+def test_a_match_takes_the_requests_it_describes(match: str, text: str) -> None:
+    it = world(GIVEN + route("r", to("s1", f"matches: [{match}]")))
+    assert routes(it, "*") == [f"{text} -> default/s1:80"]
+    assert told.route(it, "r") == FINE
+
+
+def test_each_match_of_a_rule_is_a_route_of_its_own() -> None:
+    two = "matches: [{path: {value: /a}}, {method: GET}]"
+    it = world(GIVEN + route("r", to("s1", two)))
+    assert routes(it, "*") == ["/a/... -> default/s1:80", "/ GET -> default/s1:80"]
+
+
+def test_a_rule_without_matches_takes_everything() -> None:
+    it = world(GIVEN + route("r", to("s1", "matches: []")))
+    assert routes(it, "*") == ["/ -> default/s1:80"]
+
+
+@pytest.mark.parametrize(
+    ("match", "path"),
+    [
+        ("{path: {type: RegularExpression, value: '/a('}}", "path.value"),
+        ("{path: {type: RegularExpression, value: '/(?=a)'}}", "path.value"),
+        ("{headers: [{name: a, value: '(', type: RegularExpression}]}", "headers[0]"),
+        ("{queryParams: [{name: a, value: '(', type: RegularExpression}]}", "queryParams[0]"),
+        ('{headers: [{name: a, value: "1\\n2"}]}', "headers[0]"),
+    ],
+)
+def test_a_rule_whose_match_cannot_be_served_is_dropped_and_the_others_serve(
+    match: str, path: str
+) -> None:
+    bad = to("s1", f"matches: [{match}]")
+    it = world(GIVEN + route("r", bad, on("/ok", "s2")))
+    assert routes(it, "*") == ["/ok/... -> default/s2:80"]
+    assert told.route(it, "r") == PARTLY_DROPPED
+    message = told.route_messages(it, "r")[2]
+    assert message.startswith(f"Dropped Rule: spec.rules[0].matches[0].{path}: ")
+    assert told.attached(it) == {"http": 1}
+
+
+def test_a_route_that_has_no_rule_left_is_not_accepted_and_not_counted() -> None:
+    bad = to("s1", "matches: [{path: {type: RegularExpression, value: '('}}]")
+    it = world(GIVEN + route("r", bad))
+    assert routes(it, "*") == []
+    assert told.route(it, "r") == WHOLLY_DROPPED
+    assert told.attached(it) == {"http": 0}
+
+
+def headers(text: str) -> str:
+    return f"filters: [{{type: RequestHeaderModifier, requestHeaderModifier: {text}}}]"
+
+
+def test_header_filters_change_requests_and_answers() -> None:
+    changes = "{set: [{name: A, value: '1'}], add: [{name: B, value: '%REQ(x)%'}], remove: [c]}"
+    filters = (
+        f"filters: [{{type: RequestHeaderModifier, requestHeaderModifier: {changes}}}, "
+        "{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [Server]}}]"
+    )
+    it = world(GIVEN + route("r", to("s1", filters)))
+    assert first(it).request_headers == nodes.HeaderPolicy(
+        set=(("A", "1"),), add=(("B", "%REQ(x)%"),), remove=("c",)
+    )
+    assert first(it).response_headers == nodes.HeaderPolicy(remove=("Server",))
+
+
+def test_of_a_header_that_is_named_twice_the_first_counts() -> None:
+    text = "{set: [{name: A, value: '1'}, {name: a, value: '2'}], add: [{name: A, value: '3'}]}"
+    it = world(GIVEN + route("r", to("s1", headers(text))))
+    assert first(it).request_headers == nodes.HeaderPolicy(set=(("A", "1"),), add=(("A", "3"),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{set: [{name: Host, value: x}]}",
+        "{remove: [host]}",
+        "{add: [{name: Connection, value: x}]}",
+        "{remove: [':path']}",
+        '{set: [{name: a, value: "x\\ny"}]}',
+    ],
+)
+def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
+    guarded = on("/guarded", "s1", headers(text))
+    it = world(GIVEN + route("r", guarded, on("/", "s2")))
+    assert routes(it, "*") == ["/guarded/... -> 500", "/ -> default/s2:80"]
+    assert told.route(it, "r") == PARTLY_DROPPED
+
+
+@pytest.mark.parametrize(
+    "filter_",
+    [
+        "{type: CORS, cors: {allowOrigins: ['https://a.com']}}",
+        "{type: ExtensionRef, extensionRef: {group: example.com, kind: Auth, name: x}}",
+        "{type: ExternalAuth, externalAuth: "
+        "{protocol: HTTP, http: {}, backendRef: {name: s1, port: 80}}}",
+    ],
+)
+def test_what_guards_and_is_not_served_yet_closes_the_rule_it_stands_on(filter_: str) -> None:
+    on_rule = on("/rule", "s1", f"filters: [{filter_}]")
+    on_backend = on("/backend", f"{{name: s1, port: 80, filters: [{filter_}]}}")
+    it = world(GIVEN + route("r", on_rule, on_backend, to("s2")))
+    assert routes(it, "*") == ["/backend/... -> 500", "/rule/... -> 500", "/ -> default/s2:80"]
+    assert told.route(it, "r") == PARTLY_DROPPED
+    only = world(GIVEN + route("r", on_rule))
+    assert routes(only, "*") == ["/rule/... -> 500"]
+    assert told.route(only, "r") == WHOLLY_DROPPED
+
+
+def test_what_is_not_served_yet_and_guards_nothing_is_told_and_left_out() -> None:
+    mirror = "{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}"
+    rewrite = "{type: URLRewrite, urlRewrite: {hostname: b.com}}"
+    backend = f"{{name: s1, port: 80, filters: [{rewrite}]}}"
+    it = world(GIVEN + route("r", to(backend, f"filters: [{mirror}], retry: {{attempts: 2}}")))
+    assert routes(it, "*") == ["/ -> default/s1:80"]
+    assert told.route(it, "r") == FINE
+    message = told.route_messages(it, "r")[0]
+    for path in ("filters[0].requestMirror", "retry", "backendRefs[0].filters[0]"):
+        assert f"spec.rules[0].{path}: is not served yet" in message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{hostname: b.com}", nodes.Rewrite(host="b.com")),
+        (
+            "{path: {type: ReplaceFullPath, replaceFullPath: /x}}",
+            nodes.Rewrite(full_path="/x"),
+        ),
+        (
+            "{path: {type: ReplacePrefixMatch, replacePrefixMatch: /x}}",
+            nodes.Rewrite(prefix="/x"),
+        ),
+        ("{path: {type: ReplacePrefixMatch, replacePrefixMatch: ''}}", nodes.Rewrite(prefix="/")),
+        ("{path: {type: ReplaceFullPath, replaceFullPath: x}}", nodes.Rewrite(full_path="/x")),
+    ],
+)
+def test_a_rewrite_changes_what_reaches_the_backend(text: str, expected: nodes.Rewrite) -> None:
+    it = world(
+        GIVEN + route("r", on("/a", "s1", f"filters: [{{type: URLRewrite, urlRewrite: {text}}}]"))
+    )
+    assert forward(it).rewrite == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "port", "expected"),
+    [
+        ("{hostname: b.com}", 80, nodes.Redirect(302, host="b.com")),
+        ("{hostname: b.com}", 8080, nodes.Redirect(302, host="b.com", port=8080)),
+        ("{scheme: https}", 80, nodes.Redirect(302, scheme="https")),
+        ("{scheme: https}", 8080, nodes.Redirect(302, scheme="https")),
+        ("{scheme: http}", 8080, nodes.Redirect(302, scheme="http")),
+        ("{port: 8443}", 80, nodes.Redirect(302, port=8443)),
+        ("{port: 80}", 8080, nodes.Redirect(302, scheme="http")),
+        ("{scheme: https, port: 443}", 80, nodes.Redirect(302, scheme="https")),
+        ("{scheme: https, port: 8443}", 80, nodes.Redirect(302, scheme="https", port=8443)),
+        ("{scheme: https, port: 80}", 80, nodes.Redirect(302, scheme="https", port=80)),
+        ("{statusCode: 308}", 80, nodes.Redirect(308)),
+        (
+            "{path: {type: ReplaceFullPath, replaceFullPath: /x}}",
+            80,
+            nodes.Redirect(302, full_path="/x"),
+        ),
+        (
+            "{path: {type: ReplacePrefixMatch, replacePrefixMatch: x}}",
+            80,
+            nodes.Redirect(302, prefix="/x"),
+        ),
+    ],
+)
+def test_a_redirect_goes_where_it_says_and_leaves_usual_ports_out(
+    text: str, port: int, expected: nodes.Redirect
+) -> None:
+    rule = (
+        "{matches: [{path: {value: /a}}], "
+        f"filters: [{{type: RequestRedirect, requestRedirect: {text}}}]}}"
+    )
+    it = world(gateway_class() + gateway("gw", http(port=port)) + route("r", rule))
+    listener = "ingress_http" if port == 80 else f"http-{port}"
+    assert first(it, listener).action == expected
+    assert told.route(it, "r") == FINE
+
+
+def test_one_redirect_is_completed_for_each_listener_by_itself() -> None:
+    rule = "{filters: [{type: RequestRedirect, requestRedirect: {hostname: b.com}}]}"
+    given = gateway("gw", http("a"), http("b", port=8080))
+    it = world(gateway_class() + given + route("r", rule))
+    assert first(it).action == nodes.Redirect(302, host="b.com")
+    assert first(it, "http-8080").action == nodes.Redirect(302, host="b.com", port=8080)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("{request: 500ms}", 0.5),
+        ("{backendRequest: 1m30s}", 90.0),
+        ("{request: 10s, backendRequest: 2s}", 2.0),
+        ("{request: 0s}", 0.0),
+        ("{request: 0s, backendRequest: 2s}", 2.0),
+        ("{request: 2s, backendRequest: 0s}", 2.0),
+        ("{request: 99999h}", 86400.0),
+        ("{}", None),
+    ],
+)
+def test_the_shorter_of_both_timeouts_holds_and_zero_is_none(
+    text: str, seconds: float | None
+) -> None:
+    it = world(GIVEN + route("r", to("s1", f"timeouts: {text}")))
+    assert forward(it).timeout == seconds
