@@ -62,17 +62,14 @@ class Watcher:
 
     def notices(self) -> Iterator[Notice]:
         """What has happened since last asked; nothing if nothing has."""
-        try:
-            told = os.read(self._fd, _MOST_BYTES)
-        except BlockingIOError:
-            return
-        offset = 0
-        while offset < len(told):
-            watch, mask, _, length = _HEAD.unpack_from(told, offset)
-            offset += _HEAD.size + length
-            name = told[offset - length : offset].rstrip(b"\0")
-            if (happening := _happening(mask)) is not None:
-                yield self._notice(watch, os.fsdecode(name), happening)
+        while told := _read(self._fd):
+            offset = 0
+            while offset < len(told):
+                watch, mask, _, length = _HEAD.unpack_from(told, offset)
+                offset += _HEAD.size + length
+                name = told[offset - length : offset].rstrip(b"\0")
+                if (happening := _happening(mask)) is not None:
+                    yield self._notice(watch, os.fsdecode(name), happening)
 
     def _notice(self, watch: int, name: str, happening: Happening) -> Notice:
         """Where a folder has begun to be watched in this moment, its name is not known yet."""
@@ -112,6 +109,14 @@ _HAPPENINGS = (
     (_CREATE, Happening.CREATED),
     (_MODIFY, Happening.MODIFIED),
 )
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, _MOST_BYTES)
+    except BlockingIOError:
+        return b""
+
 
 _libc = ctypes.CDLL(None, use_errno=True)
 

@@ -8,10 +8,11 @@ import asyncio
 import errno
 import os
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from contour.files import documents, inotify, reading, store, tracking
+from contour.files import documents, reading, store, tracking
 from contour.files.complaints import Place
 from contour.files.watch import Watch
 
@@ -36,16 +37,16 @@ class Manifests:
         for root in self._roots:
             self._require(root)
         for file in self._tracker.listing.files:
-            self._load(file)
+            self._load(file, _undisturbed)
         self._tell_faults()
         return self._store.batch()
 
-    async def changes(self) -> AsyncIterator[store.Batch]:
+    async def changes(self) -> AsyncGenerator[store.Batch, None]:
         """What changes after `read`. While a batch is being taken, the next one gathers."""
         watch = Watch()
         try:
             while True:
-                batch = await asyncio.to_thread(self._pass, watch.taken(), watch)
+                batch = await asyncio.to_thread(self._pass, watch)
                 if not batch.is_empty:
                     yield batch
                 await watch.wait(self._tracker.pause(time.monotonic()))
@@ -62,18 +63,26 @@ class Manifests:
         except OSError as error:
             raise UnreadableInput(f"{root}: {error.strerror}") from None
 
-    def _pass(self, notices: list[inotify.Notice], watch: Watch) -> store.Batch:
-        now = time.monotonic()
-        self._tracker.take(notices, watch, now)
-        self._tell_faults()
-        due = self._tracker.due(now)
+    def _pass(self, watch: Watch) -> store.Batch:
+        self._take(watch)
+        due = self._tracker.due(time.monotonic())
         for file in due.read:
-            self._load(file)
+            self._load(file, partial(self._is_disturbed, file, watch))
         for file in due.release:
-            self._release(file)
+            if not self._tracker.is_disturbed(file):
+                self._release(file)
         return self._store.batch()
 
-    def _load(self, file: Place) -> None:
+    def _take(self, watch: Watch) -> None:
+        self._tracker.take(watch.taken(), watch, time.monotonic())
+        self._tell_faults()
+
+    def _is_disturbed(self, file: Place, watch: Watch) -> bool:
+        """A writer that came while the file was read may have left it half there."""
+        self._take(watch)
+        return self._tracker.is_disturbed(file)
+
+    def _load(self, file: Place, is_disturbed: Callable[[], bool]) -> None:
         try:
             content = reading.content(file)
         except (FileNotFoundError, NotADirectoryError):
@@ -84,8 +93,9 @@ class Manifests:
             self._store.fault(file, f"cannot be read: {error.strerror}; what it gave stays")
         else:
             self._tracker.is_loaded(file, content.signature)
-            self._store.write(file, documents.texts(content.raw))
-            self._store.mend(file)
+            if not is_disturbed():
+                self._store.write(file, documents.texts(content.raw))
+                self._store.mend(file)
 
     def _release(self, file: Place) -> None:
         if self._tracker.listing.is_faulty(file):
@@ -104,3 +114,8 @@ class Manifests:
             self._tracker.revisit(self._kept, time.monotonic())
             self._kept.clear()
         self._faults = set(faults)
+
+
+def _undisturbed() -> bool:
+    """Before anything is watched, nothing is told."""
+    return False

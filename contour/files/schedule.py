@@ -54,11 +54,6 @@ class Schedule:
         self._reads[file] = now + waits.before_reading
         self._releases[file] = now + waits.before_releasing
 
-    def forget(self, file: Place) -> None:
-        """Nothing is done about the file."""
-        self._reads.pop(file, None)
-        self._releases.pop(file, None)
-
     def is_waiting(self, file: Place) -> bool:
         """Something has happened to the file for which it has not been read."""
         return file in self._reads

@@ -28,6 +28,10 @@ class Tracker:
         self._look_at = 0.0
         self.listing = listing.listed(roots, self._folders)
 
+    def is_disturbed(self, file: Place) -> bool:
+        """Something has happened to the file since it was due to be read."""
+        return self._schedule.is_waiting(file)
+
     def is_loaded(self, file: Place, signature: listing.Signature | None) -> None:
         """The file has been read in this version."""
         self._signatures[file] = signature
@@ -42,7 +46,7 @@ class Tracker:
             self._schedule.note(file, schedule.MISSING, now)
 
     def take(self, notices: Iterable[inotify.Notice], watch: Watch, now: float) -> None:
-        """Turns what has happened into what is due."""
+        """Turns what has happened into what is due, now or later."""
         look = {self._note(notice, now) for notice in notices}
         if schedule.REPLACED in look:
             self._look(schedule.REPLACED, watch, now)

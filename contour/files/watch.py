@@ -7,6 +7,7 @@ intervals instead.
 
 import asyncio
 import logging
+import threading
 from collections.abc import Iterable
 
 from contour.files import inotify
@@ -15,64 +16,71 @@ log = logging.getLogger(__name__)
 
 
 class Watch:
-    """Notices for the running event loop; close it in the same loop."""
+    """Notices for the running event loop; made, waited for and closed in that loop."""
 
     def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
         self._told = asyncio.Event()
+        self._lock = threading.Lock()
         self._notices: dict[tuple[str, str], inotify.Notice] = {}
         self._watcher: inotify.Watcher | None = None
         self._failure: OSError | None = None
-        self._loop = asyncio.get_running_loop()
         try:
             self._watcher = inotify.Watcher()
         except OSError as error:
             self._give_up(error)
         else:
-            self._loop.add_reader(self._watcher.fileno(), self._take)
+            self._loop.add_reader(self._watcher.fileno(), self._wake)
 
     @property
     def is_blind(self) -> bool:
         """The kernel tells nothing."""
-        return self._watcher is None
-
-    def watch(self, folders: Iterable[str]) -> None:
-        """Watches these folders and no others; may be called from another thread."""
-        if self._watcher is None:
-            return
-        try:
-            self._watcher.watch(folders)
-        except OSError as error:
-            self._failure = error
+        return self._watcher is None or self._failure is not None
 
     async def wait(self, seconds: float) -> None:
         """Until there are notices, or for so long."""
+        if self._failure is not None:
+            self._give_up(self._failure)
         try:
             await asyncio.wait_for(self._told.wait(), seconds)
         except TimeoutError:
             return
+        self._told.clear()
+
+    def watch(self, folders: Iterable[str]) -> None:
+        """Watches these folders and no others. From any thread."""
+        with self._lock:
+            try:
+                if self._watcher is not None:
+                    self._watcher.watch(folders)
+            except OSError as error:
+                self._failure = error
 
     def taken(self) -> list[inotify.Notice]:
-        """The notices since last asked, the last of each name."""
-        if self._failure is not None:
-            self._give_up(self._failure)
-        notices = list(self._notices.values())
-        self._notices.clear()
-        self._told.clear()
-        return notices
+        """What has happened since last asked, the last of each name. From any thread."""
+        with self._lock:
+            self._take()
+            notices = list(self._notices.values())
+            self._notices.clear()
+            return notices
 
     def close(self) -> None:
         """Nothing is told any more."""
-        if self._watcher is not None:
-            self._loop.remove_reader(self._watcher.fileno())
-            self._watcher.close()
-            self._watcher = None
+        with self._lock:
+            watcher, self._watcher = self._watcher, None
+        if watcher is not None:
+            self._loop.remove_reader(watcher.fileno())
+            watcher.close()
+
+    def _wake(self) -> None:
+        with self._lock:
+            self._take()
+        self._told.set()
 
     def _take(self) -> None:
-        if self._watcher is None:
-            return
-        for notice in self._watcher.notices():
-            self._notices[notice.folder, notice.name] = notice
-        self._told.set()
+        if self._watcher is not None:
+            for notice in self._watcher.notices():
+                self._notices[notice.folder, notice.name] = notice
 
     def _give_up(self, error: OSError) -> None:
         self.close()

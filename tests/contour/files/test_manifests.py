@@ -1,0 +1,134 @@
+"""Reading everything once."""
+
+import io
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from contour import files
+from tests.contour.files.written import Follower, proxy, stream
+
+
+def read(*paths: Path) -> Follower:
+    follower = Follower()
+    batch = files.Manifests(paths).read()
+    if not batch.is_empty:
+        follower.take(batch)
+    return follower
+
+
+def test_folders_are_read_recursively_by_suffix(tmp_path: Path) -> None:
+    inside = {
+        "a.yaml": "a", "b.yml": "b", "deep/er/c.yaml": "c", "d.json": "d",
+        "README.md": "no", ".hidden.yaml": "no", ".git/e.yaml": "no", "f.yaml~": "no",
+    }  # fmt: skip
+    for name, object_name in inside.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(proxy(object_name))
+    assert sorted(read(tmp_path).fqdns) == ["a", "b", "c", "d"]
+
+
+def test_a_file_given_by_name_is_read_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "manifests.txt"
+    path.write_text(proxy("a"))
+    assert list(read(path).fqdns) == ["a"]
+
+
+def test_a_file_found_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(proxy("a"))
+    (tmp_path / "b.yaml").symlink_to("a.yaml")
+    os.link(tmp_path / "a.yaml", tmp_path / "c.yaml")
+    follower = read(tmp_path, tmp_path / "a.yaml", tmp_path / ".")
+    assert list(follower.fqdns) == ["a"]
+    assert not follower.complaints
+
+
+def test_json_is_read(tmp_path: Path) -> None:
+    raw = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    (tmp_path / "a.json").write_text(
+        json.dumps({"kind": "List", "apiVersion": "v1", "items": [raw]})
+    )
+    batch = files.Manifests([tmp_path]).read()
+    assert [event.key.name for event in batch.events] == ["a"]
+
+
+def test_empty_files_and_comments_are_fine(tmp_path: Path) -> None:
+    for name, text in {
+        "a": "",
+        "b": "\n\n",
+        "c": "# nothing\n",
+        "d": "---\n---\n",
+        "e": "~\n",
+    }.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    assert files.Manifests([tmp_path]).read().is_empty
+
+
+def test_windows_files_are_fine(tmp_path: Path) -> None:
+    text = stream(proxy("a"), proxy("b")).replace("\n", "\r\n")
+    (tmp_path / "a.yaml").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert sorted(read(tmp_path).fqdns) == ["a", "b"]
+
+
+def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = stream(proxy("a"), proxy("b").replace("80", "http"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    batch = files.Manifests([Path("-")]).read()
+    assert [event.key.name for event in batch.events] == ["a"]
+    assert str(batch.fresh[0]).startswith("<stdin>:25: HTTPProxy default/b: spec.routes[0]")
+
+
+def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(proxy("a"),))
+    writer.start()
+    assert list(read(pipe).fqdns) == ["a"]
+    writer.join()
+
+
+def test_a_pipe_in_a_folder_is_passed_over(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.yaml")
+    assert files.Manifests([tmp_path]).read().is_empty
+
+
+def test_a_missing_path_is_unreadable_input(tmp_path: Path) -> None:
+    with pytest.raises(files.UnreadableInput, match="nowhere: No such file or directory"):
+        files.Manifests([tmp_path, tmp_path / "nowhere"]).read()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_path_without_permission_is_unreadable_input(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").touch(mode=0)
+    with pytest.raises(files.UnreadableInput, match=r"a\.yaml: Permission denied"):
+        files.Manifests([tmp_path / "a.yaml"]).read()
+
+
+def test_invalid_utf8_hurts_its_document_alone_and_has_its_line(tmp_path: Path) -> None:
+    raw = stream(proxy("a"), proxy("b"), proxy("c")).encode()
+    (tmp_path / "a.yaml").write_bytes(raw.replace(b"name: b", b"name: \xff"))
+    follower = read(tmp_path)
+    assert sorted(follower.fqdns) == ["a", "c"]
+    ((complaint,),) = follower.complaints.values()
+    assert str(complaint) == f"{tmp_path}/a.yaml:17: byte 0xff is not valid UTF-8"
+
+
+def test_a_link_to_nothing_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("nowhere")
+    assert files.Manifests([tmp_path]).read().is_empty
+
+
+def test_an_enormous_file_is_a_complaint(tmp_path: Path) -> None:
+    with open(tmp_path / "a.yaml", "wb") as file:
+        file.truncate(300 << 20)
+    (tmp_path / "b.yaml").write_text(proxy("b"))
+    follower = read(tmp_path)
+    assert list(follower.fqdns) == ["b"]
+    assert follower.messages == [
+        "cannot be read: larger than the 256 MiB that are read; what it gave stays"
+    ]
