@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Interval
-from pydantic import Strict, StringConstraints
+from pydantic import Field, Strict, StringConstraints
 
 from crds.fields import ABSOLUTE_PATH, Flag, Port, Subdomain, Uint32
 from crds.meta import model
@@ -34,7 +33,7 @@ class HTTPRequestRedirectPolicy:
 class HTTPDirectResponsePolicy:
     """An answer that is given at once."""
 
-    status_code: Annotated[int, Strict(), Interval(ge=200, le=599)]
+    status_code: Annotated[int, Strict(), Field(ge=200, le=599)]
     """Its status."""
     body: str = ""
     """Its body."""

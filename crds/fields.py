@@ -7,8 +7,7 @@ stay text here; a rule of the graph parses them.
 
 from typing import Annotated
 
-from annotated_types import Interval
-from pydantic import Strict, StringConstraints
+from pydantic import Field, Strict, StringConstraints
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LENGTHS_OF_TIME = r"([0-9]*(\.[0-9]*)?(h|m|s|ms|us|µs|ns))+"
@@ -39,19 +38,18 @@ IN_WORDS = {
 _INT32, _UINT32, _INT64 = 2**31 - 1, 2**32 - 1, 2**63 - 1
 
 Flag = Annotated[bool, Strict()]
-Integer = Annotated[int, Strict()]
-Int32 = Annotated[int, Strict(), Interval(ge=-_INT32 - 1, le=_INT32)]
-Int64 = Annotated[int, Strict(), Interval(ge=-_INT64 - 1, le=_INT64)]
-Natural32 = Annotated[int, Strict(), Interval(ge=0, le=_INT32)]
-Natural64 = Annotated[int, Strict(), Interval(ge=0, le=_INT64)]
-Positive32 = Annotated[int, Strict(), Interval(ge=1, le=_INT32)]
-Uint32 = Annotated[int, Strict(), Interval(ge=0, le=_UINT32)]
+Int32 = Annotated[int, Strict(), Field(ge=-_INT32 - 1, le=_INT32)]
+Int64 = Annotated[int, Strict(), Field(ge=-_INT64 - 1, le=_INT64)]
+Natural32 = Annotated[int, Strict(), Field(ge=0, le=_INT32)]
+Natural64 = Annotated[int, Strict(), Field(ge=0, le=_INT64)]
+Positive32 = Annotated[int, Strict(), Field(ge=1, le=_INT32)]
+Uint32 = Annotated[int, Strict(), Field(ge=0, le=_UINT32)]
 """As wide as a number of Envoy's can be."""
-PositiveUint32 = Annotated[int, Strict(), Interval(ge=1, le=_UINT32)]
-Byte = Annotated[int, Strict(), Interval(ge=0, le=255)]
-Percent = Annotated[int, Strict(), Interval(ge=0, le=100)]
-Port = Annotated[int, Strict(), Interval(ge=1, le=65535)]
-PortOrNone = Annotated[int, Strict(), Interval(ge=0, le=65535)]
+PositiveUint32 = Annotated[int, Strict(), Field(ge=1, le=_UINT32)]
+Byte = Annotated[int, Strict(), Field(ge=0, le=255)]
+Percent = Annotated[int, Strict(), Field(ge=0, le=100)]
+Port = Annotated[int, Strict(), Field(ge=1, le=65535)]
+PortOrNone = Annotated[int, Strict(), Field(ge=0, le=65535)]
 """A port; 0 for none."""
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-from annotated_types import Interval
-from pydantic import Strict
+from pydantic import Field, Strict
 
 from crds.fields import Int64, Uint32
 from crds.meta import model
@@ -13,9 +12,9 @@ from crds.meta import model
 class HTTPStatusRange:
     """Status codes from `start` up to, but not including, `end`."""
 
-    start: Annotated[int, Strict(), Interval(ge=100, le=599)]
+    start: Annotated[int, Strict(), Field(ge=100, le=599)]
     """The first one."""
-    end: Annotated[int, Strict(), Interval(ge=101, le=600)]
+    end: Annotated[int, Strict(), Field(ge=101, le=600)]
     """The one after the last."""
 
 

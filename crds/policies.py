@@ -6,8 +6,7 @@ Redirects and answers that need no backend are in `answers.py`, what keeps reque
 
 from typing import Annotated, Literal
 
-from annotated_types import Interval
-from pydantic import Strict, StringConstraints
+from pydantic import Field, Strict, StringConstraints
 
 from crds.fields import DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
 from crds.meta import model
@@ -49,7 +48,7 @@ class TimeoutPolicy:
 class RetryPolicy:
     """When and how often a failed request is tried again."""
 
-    count: Annotated[int, Strict(), Interval(ge=-1, le=2**32 - 1)] = 1
+    count: Annotated[int, Strict(), Field(ge=-1, le=2**32 - 1)] = 1
     """How many more tries; 0 means 1, and -1 none."""
     per_try_timeout: Timeout | None = None
     """How long one try may take."""

@@ -5,7 +5,6 @@ For virtual hosts and routes of an HTTPProxy, and for the default in a ContourCo
 
 from typing import Annotated, Literal
 
-from annotated_types import Interval
 from pydantic import Field, Strict
 
 from crds.conditions import HeaderMatchCondition
@@ -24,7 +23,7 @@ class LocalRateLimitPolicy:
     """The unit of time."""
     burst: Uint32 = 0
     """How many more for a short while."""
-    response_status_code: Annotated[int, Strict(), Interval(ge=400, le=599)] | None = None
+    response_status_code: Annotated[int, Strict(), Field(ge=400, le=599)] | None = None
     """The status of the answer to the others; 429 if absent."""
     response_headers_to_add: tuple[HeaderValue, ...] = ()
     """Headers of that answer."""

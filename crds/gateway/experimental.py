@@ -5,7 +5,6 @@ GEP-1731 and GEP-1619.
 
 from typing import Annotated, Any, Literal
 
-from annotated_types import Interval
 from pydantic import Field, Strict
 
 from crds.fields import GatewayDuration, Positive32
@@ -17,7 +16,7 @@ from crds.rules import rule
 class HTTPRouteRetry:
     """When a request is tried again."""
 
-    codes: tuple[Annotated[int, Strict(), Interval(ge=400, le=599)], ...] = ()
+    codes: tuple[Annotated[int, Strict(), Field(ge=400, le=599)], ...] = ()
     attempts: Positive32 | None = None
     backoff: GatewayDuration | None = None
     """The least time between two tries."""

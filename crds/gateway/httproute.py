@@ -7,7 +7,6 @@ experimental channel has in `experimental.py`.
 from collections import Counter
 from typing import Annotated, Any, Literal
 
-from annotated_types import Interval
 from pydantic import Field, Strict
 
 from crds.fields import GatewayDuration, Hostname, Subdomain
@@ -25,7 +24,7 @@ from crds.unserved import Unserved
 class HTTPBackendRef(BackendObjectReference):
     """A backend and its share of the requests."""
 
-    weight: Annotated[int, Strict(), Interval(ge=0, le=1_000_000)] = 1
+    weight: Annotated[int, Strict(), Field(ge=0, le=1_000_000)] = 1
     """Relative to the sum of the rule's weights; 0 for none."""
     filters: Annotated[tuple[HTTPRouteFilter, ...], Unserved()] = Field(default=(), max_length=16)
     _filters = FILTERS_ARE_RIGHT
