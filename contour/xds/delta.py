@@ -7,7 +7,7 @@ that does not exist is told in `removed_resources`; after a reconnect the client
 versions it has.
 """
 
-from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest  # type: ignore[attr-defined]
+from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest
 from google.protobuf.message import DecodeError
 
 from contour.xds import interest, subscription, wire

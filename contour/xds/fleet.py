@@ -37,6 +37,7 @@ class Fleet:
         self.witness: Witness = Nobody()
         self.acceptance = Acceptance(self, self.quarantine)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
+        self.identities = frozenset({name})  # certificates of these names may see it
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type

@@ -82,7 +82,7 @@ class Gates:
         known = to.overrides.get(name, {}).get(part)
         value = known.value if known else before
         newest = resource.parts.get(part)
-        awaits = self._blockers(newest, now)
+        awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
         if awaits and not resources.is_same(newest, value):
             self._hold(to, name, part, Override(value, awaits))
         elif known is not None:

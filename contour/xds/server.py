@@ -15,7 +15,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from contour.xds import delta, resources, sotw
+from contour.xds import authorisation, credentials, delta, resources, sotw
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.stream import Dialect, Node, Stream, Violation
@@ -44,8 +44,15 @@ _OPTIONS = (
 )
 
 
-class UnknownFleet(LookupError):  # noqa: N818
-    """The node names a fleet that is not served."""
+_CODES: dict[type[Exception], grpc.StatusCode] = {
+    Violation: grpc.StatusCode.INVALID_ARGUMENT,
+    authorisation.Denied: grpc.StatusCode.PERMISSION_DENIED,
+    authorisation.UnknownFleet: grpc.StatusCode.NOT_FOUND,
+    authorisation.NotYet: grpc.StatusCode.UNAVAILABLE,
+}
+_LONGEST_PATH = 107  # of a Unix socket, by the kernel
+
+Call = aio.ServicerContext[bytes, bytes]
 
 
 @dataclass(slots=True)
@@ -54,9 +61,13 @@ class Server:
 
     addresses: tuple[str, ...]
     patience: Patience = field(default_factory=Patience)
+    tls: credentials.Files | None = None  # for addresses that are not Unix sockets
+    fallback: str = ""  # the fleet of nodes whose cluster names none, as with foreign bootstraps
     clock: Callable[[], float] = time.monotonic
     fleets: dict[str, Fleet] = field(default_factory=dict)
+    ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
+    _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
 
     def fleet(self, name: str) -> Fleet:
         """The fleet of a name; made when it is first asked for."""
@@ -64,18 +75,37 @@ class Server:
             self.fleets[name] = Fleet(name, self.patience, self.clock)
         return self.fleets[name]
 
+    def remove(self, name: str) -> None:
+        """Ends the fleet and its streams; Envoys keep what they have."""
+        fleet = self.fleets.pop(name, None)
+        for stream, reading in self._reading.items():
+            if stream.envoy and stream.envoy.fleet is fleet:
+                reading.cancel()
+
     async def start(self) -> None:
         """Opens the port. Everything that is known must have been published."""
         server = aio.server(options=_OPTIONS)
         server.add_generic_rpc_handlers(tuple(self._services()))
-        for address in self.addresses:
-            server.add_insecure_port(address)
+        self.ports = tuple(self._listen(server, address) for address in self.addresses)
         await server.start()
         self._grpc = server
 
     async def stop(self, grace: float | None = None) -> None:
         if self._grpc is not None:
             await self._grpc.stop(grace)
+
+    def _listen(self, server: aio.Server, address: str) -> int:
+        path = address.removeprefix("unix:")
+        if path != address and len(path.encode()) > _LONGEST_PATH:
+            raise OSError(
+                f"the path of the xDS socket is longer than {_LONGEST_PATH} bytes: {path}"
+            )
+        try:
+            if self.tls is None or path != address:
+                return server.add_insecure_port(address)
+            return server.add_secure_port(address, credentials.server(self.tls))
+        except RuntimeError as error:
+            raise OSError(f"cannot serve xDS on {address}: {error}") from error
 
     def _services(self) -> Iterator[Any]:
         """Streams of all types and of one; every other method answers UNIMPLEMENTED."""
@@ -86,43 +116,51 @@ class Server:
             }
             yield grpc.method_handlers_generic_handler(f"envoy.service.{service}", methods)
 
-    def _method(self, dialect: Dialect, type_url: str = "") -> Any:
-        async def serve(
-            requests: AsyncIterator[bytes], call: aio.ServicerContext[bytes, bytes]
-        ) -> None:
-            await self._serve(requests, call, dialect, type_url)
+    def _method(self, dialect: Dialect, type_url: str) -> Any:
+        async def serve(requests: AsyncIterator[bytes], call: Call) -> None:
+            names = authorisation.certificate_names(call.auth_context())
+
+            def admission(node: Node) -> Fleet:
+                return authorisation.admitted(self.fleets, self.fallback, node, names)
+
+            stirred = asyncio.Event()
+            stream = Stream(dialect, admission, stirred.set, type_url)
+            error = await self._converse(stream, stirred, requests, call)
+            if error is not None:
+                log.warning("ended the xDS stream of %s: %s", call.peer(), error)
+                await call.abort(_CODES[type(error)], str(error))
 
         return grpc.stream_stream_rpc_method_handler(serve)
 
-    async def _serve(
-        self,
-        requests: AsyncIterator[bytes],
-        call: aio.ServicerContext[bytes, bytes],
-        dialect: Dialect,
-        type_url: str,
-    ) -> None:
-        stirred = asyncio.Event()
-        stream = Stream(dialect, self._admitted, stirred.set, type_url)
+    async def _converse(
+        self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes], call: Call
+    ) -> Exception | None:
+        """Until either side ends the stream; returns what is wrong with the client, if anything."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(stream, stirred, call))
-                async for request in requests:
-                    stream.receive(request, self.clock())
-                    stirred.set()
-                writing.cancel()
-        except* (Violation, UnknownFleet) as errors:
-            error = errors.exceptions[0]
-            log.warning("ended the stream of %s: %s", call.peer(), error)
-            code = grpc.StatusCode.NOT_FOUND
-            if isinstance(error, Violation):
-                code = grpc.StatusCode.INVALID_ARGUMENT
-            await call.abort(code, str(error))
+                reading = tasks.create_task(self._read(stream, stirred, requests))
+                reading.add_done_callback(lambda _: writing.cancel())
+                self._reading[stream] = reading
         finally:
+            self._reading.pop(stream, None)
             stream.close(self.clock())
+        return None if reading.cancelled() else reading.result()
 
-    async def _write(
-        self, stream: Stream, stirred: asyncio.Event, call: aio.ServicerContext[bytes, bytes]
-    ) -> None:
+    async def _read(
+        self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes]
+    ) -> Exception | None:
+        """Takes in requests until there are no more, or one that must not be."""
+        try:
+            async for request in requests:
+                stream.receive(request, self.clock())
+                stirred.set()
+        except tuple(_CODES) as error:
+            return error
+        return None
+
+    async def _write(self, stream: Stream, stirred: asyncio.Event, call: Call) -> None:
+        """Sends what there is to send, one response at a time: a slow reader blocks only this."""
         while True:
             stirred.clear()
             while (message := stream.response(self.clock())) is not None:
@@ -138,9 +176,3 @@ class Server:
                 await stirred.wait()
         except TimeoutError:
             return
-
-    def _admitted(self, node: Node) -> Fleet:
-        fleet = self.fleets.get(node.cluster)
-        if fleet is None or not fleet.is_open:
-            raise UnknownFleet(f"no fleet {node.cluster!r} for node {node.id!r}")
-        return fleet

@@ -9,7 +9,7 @@ what differs.
 
 from hashlib import blake2b
 
-from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest  # type: ignore[attr-defined]
+from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest
 from google.protobuf.message import DecodeError
 
 from contour.xds import interest, subscription, wire

@@ -165,6 +165,12 @@ def test_routes_churning_all_the_time_do_not_keep_a_cluster_for_ever() -> None:
     talk >> wait(1) << push(CLUSTER, removed=["b"])
 
 
+def test_a_cluster_itself_waits_for_nothing() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(world.cluster("alone")) << push(CLUSTER, "alone")
+    talk >> publish(world.cluster("alone", lb_policy="RANDOM")) << push(CLUSTER, "alone")
+
+
 def test_a_listener_is_removed_at_once() -> None:
     talk = opened(Conversation([*A, *WEB]))
     talk >> publish(world.gone(WEB[1])) << push(LISTENER, removed=["http"])

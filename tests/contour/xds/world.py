@@ -18,12 +18,12 @@ from envoy.extensions.network.dns_resolver.cares.v3 import cares_dns_resolver_pb
 from contour.xds import resources
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part
 
-ADS = config_source_pb2.ConfigSource(ads={}, resource_api_version="V3")  # type: ignore[attr-defined]
+ADS = config_source_pb2.ConfigSource(ads={}, resource_api_version="V3")
 
 
 def cluster(name: str, **fields: object) -> Change:
     """A cluster whose endpoints come by EDS."""
-    made = cluster_pb2.Cluster(  # type: ignore[attr-defined]
+    made = cluster_pb2.Cluster(
         name=name, type="EDS", eds_cluster_config={"eds_config": ADS}, **fields
     )
     part = resources.part(made.SerializeToString(), {Name(ENDPOINTS, name)})
@@ -32,11 +32,11 @@ def cluster(name: str, **fields: object) -> Change:
 
 def dns_cluster(name: str, resolver: int) -> Change:
     """A cluster whose name is asked for at a port of this machine."""
-    made = cluster_pb2.Cluster(name=name, type="STRICT_DNS")  # type: ignore[attr-defined]
+    made = cluster_pb2.Cluster(name=name, type="STRICT_DNS")
     made.load_assignment.cluster_name = name
     address = made.load_assignment.endpoints.add().lb_endpoints.add().endpoint.address
     address.socket_address.address, address.socket_address.port_value = "name.test", 80
-    cares = cares_pb2.CaresDnsResolverConfig()  # type: ignore[attr-defined]
+    cares = cares_pb2.CaresDnsResolverConfig()
     server = cares.resolvers.add().socket_address
     server.address, server.port_value = "127.0.0.1", resolver
     made.typed_dns_resolver_config.name = "envoy.network.dns_resolver.cares"
@@ -45,7 +45,7 @@ def dns_cluster(name: str, resolver: int) -> Change:
 
 
 def endpoints(name: str, *ports: int) -> Change:
-    made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)  # type: ignore[attr-defined]
+    made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)
     locality = made.endpoints.add()
     for port in ports:
         address = locality.lb_endpoints.add().endpoint.address.socket_address
@@ -54,36 +54,34 @@ def endpoints(name: str, *ports: int) -> Change:
 
 
 def route_head(name: str) -> Change:
-    made = route_pb2.RouteConfiguration(name=name)  # type: ignore[attr-defined]
+    made = route_pb2.RouteConfiguration(name=name)
     return Change(Name(ROUTE, name), "", resources.part(made.SerializeToString()))
 
 
 def host(route: str, fqdn: str, to: str, domains: Iterable[str] = (), **fields: object) -> Change:
     """A virtual host that sends everything to one cluster."""
-    made = route_components_pb2.VirtualHost(  # type: ignore[attr-defined]
-        name=fqdn, domains=list(domains) or [fqdn], **fields
-    )
+    made = route_components_pb2.VirtualHost(name=fqdn, domains=list(domains) or [fqdn], **fields)
     it = made.routes.add()
     it.match.prefix = "/"
     it.route.cluster = to
     return host_part(route, made, to)
 
 
-def host_part(route: str, made: route_components_pb2.VirtualHost, to: str) -> Change:  # type: ignore[name-defined]
-    inside = route_pb2.RouteConfiguration(virtual_hosts=[made])  # type: ignore[attr-defined]
+def host_part(route: str, made: route_components_pb2.VirtualHost, to: str) -> Change:
+    inside = route_pb2.RouteConfiguration(virtual_hosts=[made])
     part = resources.part(inside.SerializeToString(), {Name(CLUSTER, to)})
     return Change(Name(ROUTE, route), made.name, part)
 
 
 def listener(name: str, port: int, route: str) -> Change:
-    router = hcm_pb2.HttpFilter(name="envoy.filters.http.router")  # type: ignore[attr-defined]
-    router.typed_config.Pack(router_pb2.Router())  # type: ignore[attr-defined]
-    hcm = hcm_pb2.HttpConnectionManager(  # type: ignore[attr-defined]
+    router = hcm_pb2.HttpFilter(name="envoy.filters.http.router")
+    router.typed_config.Pack(router_pb2.Router())
+    hcm = hcm_pb2.HttpConnectionManager(
         stat_prefix=name,
         rds={"route_config_name": route, "config_source": ADS},
         http_filters=[router],
     )
-    made = listener_pb2.Listener(name=name)  # type: ignore[attr-defined]
+    made = listener_pb2.Listener(name=name)
     made.address.socket_address.address = "127.0.0.1"
     made.address.socket_address.port_value = port
     chain = made.filter_chains.add()
@@ -93,8 +91,8 @@ def listener(name: str, port: int, route: str) -> Change:
 
 def listener_to_cluster(name: str, port: int, to: str) -> Change:
     """A listener that passes connections on, and so needs a cluster itself."""
-    proxy = tcp_proxy_pb2.TcpProxy(stat_prefix=name, cluster=to)  # type: ignore[attr-defined]
-    made = listener_pb2.Listener(name=name)  # type: ignore[attr-defined]
+    proxy = tcp_proxy_pb2.TcpProxy(stat_prefix=name, cluster=to)
+    made = listener_pb2.Listener(name=name)
     made.address.socket_address.address = "127.0.0.1"
     made.address.socket_address.port_value = port
     chain = made.filter_chains.add()

@@ -1,0 +1,69 @@
+"""Mutual TLS from files that may be replaced at any time.
+
+The files are looked at for every handshake, so a rotation needs no restart and touches no stream
+that is open. A pair that does not fit, as in the middle of a rotation, is passed over: the last
+good one stays.
+"""
+
+import logging
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import grpc
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """PEM files: our certificate chain and its key, and the authority of our clients."""
+
+    certificate: Path
+    key: Path
+    authority: Path
+
+    def stamp(self) -> tuple[tuple[int, int, int], ...]:
+        stats = [it.stat() for it in (self.certificate, self.key, self.authority)]
+        return tuple((it.st_ino, it.st_mtime_ns, it.st_size) for it in stats)
+
+
+def server(files: Files) -> grpc.ServerCredentials:
+    """Credentials that follow the files, and demand a certificate of every client."""
+    watch = _Rotation(files)
+    first = watch.configuration()
+    # None stands for "as before" (gRPC, `dynamic_ssl_server_credentials`); the stubs forgot it.
+    fresh = cast(Callable[[], grpc.ServerCertificateConfiguration], watch.fresh)
+    return grpc.dynamic_ssl_server_credentials(first, fresh, require_client_authentication=True)
+
+
+class _Rotation:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._stamp = files.stamp()
+
+    def configuration(self) -> grpc.ServerCertificateConfiguration:
+        """What is in the files; raises if it does not fit together."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self._files.certificate, self._files.key)
+        context.load_verify_locations(self._files.authority)
+        pair = (self._files.key.read_bytes(), self._files.certificate.read_bytes())
+        return grpc.ssl_server_certificate_configuration(
+            [pair], root_certificates=self._files.authority.read_bytes()
+        )
+
+    def fresh(self) -> grpc.ServerCertificateConfiguration | None:
+        """What is in the files if they have changed; gRPC asks in threads of its own."""
+        try:
+            stamp = self._files.stamp()
+            if stamp == self._stamp:
+                return None
+            made = self.configuration()
+        except (OSError, ssl.SSLError) as error:
+            log.warning("keeping the certificate of before: %s", error)
+            return None
+        self._stamp = stamp
+        log.info("serving with a new certificate from %s", self._files.certificate)
+        return made

@@ -1,0 +1,69 @@
+"""What every connected Envoy has, has refused and waits for: for `contour config`.
+
+Plain data, made when it is asked for. Nothing here is configuration: no bytes of a resource (and
+so no key of a secret) appear.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from contour.xds.envoy import Envoy
+from contour.xds.fleet import Fleet
+from contour.xds.resources import RANK
+from contour.xds.subscription import Override, Subscription
+
+
+def fleet(of: Fleet) -> dict[str, Any]:
+    """One fleet: its Envoys, and what is in quarantine for all of them."""
+    return {
+        "fleet": of.name,
+        "envoys": [_envoy(it) for it in sorted(of.envoys, key=lambda it: it.id)],
+        "quarantine": [
+            {"type": name.type_url, "name": name.name, "part": part, "refusal": refusal.words}
+            for (name, part), refusal in sorted(of.quarantine.refusals.items())
+        ],
+    }
+
+
+def _envoy(of: Envoy) -> dict[str, Any]:
+    types = sorted(of.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
+    return {
+        "id": of.id,
+        "types": [_subscription(it) for type_url in types for it in of.subscriptions[type_url]],
+    }
+
+
+def _subscription(of: Subscription) -> dict[str, Any]:
+    return {
+        "type": of.type_url,
+        "subscribed": "*" if of.is_wildcard else sorted(of.names),
+        "versions": {name: _version(of, name) for name in _names(of)},
+        "unsent": sorted(of.dirty),
+        "unanswered": sorted({name for it in of.flights for name in it.before}),
+        "waiting": _overridden(of, lambda it: [str(need.name) for need in sorted(it.awaits)]),
+        "refused": _overridden(of, lambda it: it.refusal),
+        "leaving": sorted(of.leaving),
+    }
+
+
+def _names(of: Subscription) -> list[str]:
+    served = (*of.envoy.store.types[of.type_url], *of.leaving) if of.is_wildcard else of.names
+    return sorted(set(served))
+
+
+def _version(of: Subscription, name: str) -> str | None:
+    """The version the Envoy has acknowledged; None while that is not the one it is to have."""
+    resource = of.served(name)
+    if resource is None or not of.is_settled(name):
+        return None
+    return resource.version(of.instead(name))
+
+
+def _overridden(of: Subscription, said: Callable[[Override], Any]) -> dict[str, dict[str, Any]]:
+    """What is said of the overrides, by resource and part, where there is something to say."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, parts in sorted(of.overrides.items()):
+        for part, override in sorted(parts.items()):
+            if said(override):
+                found.setdefault(name, {})[part] = said(override)
+    return found

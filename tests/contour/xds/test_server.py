@@ -1,0 +1,265 @@
+"""The server on real sockets: who is let in, what others are told, and that nobody else suffers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from envoy.service.discovery.v3 import discovery_pb2
+from grpc import aio
+
+from contour.xds import credentials
+from contour.xds.acceptance import Nobody
+from contour.xds.resources import CLUSTER, ENDPOINTS
+from contour.xds.server import Server
+from tests.contour.xds import certificates, world
+
+pb: Any = discovery_pb2
+ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
+CDS = "/envoy.service.cluster.v3.ClusterDiscoveryService/"
+SHAPES = [
+    f"{ADS}DeltaAggregatedResources",
+    f"{ADS}StreamAggregatedResources",
+    f"{CDS}DeltaClusters",
+    f"{CDS}StreamClusters",
+]
+
+
+@asynccontextmanager
+async def serving(address: str, tls: credentials.Files | None = None) -> AsyncIterator[Server]:
+    server = Server((address,), tls=tls)
+    server.fleet("web").publish(world.site("a.test", "a", 1))
+    server.fleet("other").publish(world.site("o.test", "o", 1))
+    server.fleet("empty")
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+class Caller:
+    """A client of raw bytes."""
+
+    def __init__(self, channel: Any, method: str) -> None:
+        self.call: Any = channel.stream_stream(method)()
+        self._kind = pb.DeltaDiscoveryRequest if "Delta" in method else pb.DiscoveryRequest
+        self._answer = pb.DeltaDiscoveryResponse if "Delta" in method else pb.DiscoveryResponse
+
+    async def ask(self, **fields: Any) -> None:
+        await self.call.write(self._kind(**fields).SerializeToString())
+
+    async def answer(self) -> Any:
+        async with asyncio.timeout(5):
+            return self._answer.FromString(await self.call.read())
+
+    async def code(self) -> grpc.StatusCode:
+        async with asyncio.timeout(5):
+            return await self.call.code()  # type: ignore[no-any-return]
+
+
+def node(cluster: str = "web", id: str = "one") -> dict[str, str]:  # noqa: A002
+    return {"id": id, "cluster": cluster}
+
+
+@pytest.mark.parametrize("method", SHAPES)
+async def test_every_shape_of_stream_is_served(tmp_path: Path, method: str) -> None:
+    async with serving(f"unix:{tmp_path}/xds"), aio.insecure_channel(f"unix:{tmp_path}/xds") as it:
+        caller = Caller(it, method)
+        await caller.ask(type_url=CLUSTER, node=node())
+        assert len((await caller.answer()).resources) == 1
+        await caller.call.done_writing()
+        assert await caller.code() is grpc.StatusCode.OK
+
+
+@pytest.mark.parametrize("method", SHAPES)
+@pytest.mark.parametrize(
+    ("cluster", "code"),
+    [
+        ("nobody", grpc.StatusCode.NOT_FOUND),
+        ("", grpc.StatusCode.NOT_FOUND),
+        ("empty", grpc.StatusCode.UNAVAILABLE),
+    ],
+)
+async def test_a_node_of_no_fleet_is_told_so(
+    tmp_path: Path, method: str, cluster: str, code: grpc.StatusCode
+) -> None:
+    async with serving(f"unix:{tmp_path}/xds"), aio.insecure_channel(f"unix:{tmp_path}/xds") as it:
+        caller = Caller(it, method)
+        await caller.ask(type_url=CLUSTER, node=node(cluster))
+        assert await caller.code() is code
+
+
+@pytest.mark.parametrize("method", [f"{ADS}FetchResources", f"{CDS}FetchClusters", "/x.Y/Z"])
+async def test_other_methods_are_not_implemented(tmp_path: Path, method: str) -> None:
+    async with serving(f"unix:{tmp_path}/xds"), aio.insecure_channel(f"unix:{tmp_path}/xds") as it:
+        untyped: Any = it  # the stubs ask for what may be left out
+        with pytest.raises(aio.AioRpcError) as error:
+            await untyped.unary_unary(method)(b"")
+        assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_a_foreign_bootstrap_gets_the_fallback_fleet(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address) as server, aio.insecure_channel(address) as channel:
+        server.fallback = "web"
+        caller = Caller(channel, SHAPES[0])
+        await caller.ask(type_url=CLUSTER, node=node("projectcontour", ""))
+        assert [it.name for it in (await caller.answer()).resources] == ["a"]
+
+
+async def test_garbage_ends_its_stream_and_no_other(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address) as server, aio.insecure_channel(address) as channel:
+        good, bad = Caller(channel, SHAPES[0]), Caller(channel, SHAPES[0])
+        await good.ask(type_url=CLUSTER, node=node())
+        await good.answer()
+        await bad.call.write(b"\xff\xff\xff")
+        assert await bad.code() is grpc.StatusCode.INVALID_ARGUMENT
+        server.fleets["web"].publish([world.cluster("b")])
+        assert [it.name for it in (await good.answer()).resources] == ["b"]
+    assert "not a DeltaDiscoveryRequest" in caplog.text
+
+
+async def test_a_client_that_reads_nothing_delays_no_other(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    alone = (("grpc.use_local_subchannel_pool", 1),)
+    async with (
+        serving(address) as server,
+        aio.insecure_channel(address, options=alone) as one,
+        aio.insecure_channel(address, options=alone) as other,
+    ):
+        deaf, good = Caller(one, SHAPES[0]), Caller(other, SHAPES[0])
+        for caller in (deaf, good):
+            await caller.ask(type_url=CLUSTER, node=node())
+        await good.answer()
+        for number in range(50):
+            server.fleets["web"].publish([world.cluster("big", alt_stat_name=f"{number}" * 99_999)])
+            assert (await good.answer()).resources[0].name == "big"
+        (stuck,) = (it for it in server.fleets["web"].envoys if _unread(it))
+        assert len(stuck.subscriptions[CLUSTER][0].dirty) == 1
+
+
+def _unread(envoy: Any) -> bool:
+    return bool(envoy.subscriptions[CLUSTER][0].dirty)
+
+
+async def test_a_request_of_many_megabytes_is_taken(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address), aio.insecure_channel(address) as channel:
+        caller = Caller(channel, SHAPES[0])
+        versions = {f"a-rather-long-name-of-a-cluster-{it}" * 3: "v" * 32 for it in range(60_000)}
+        await caller.ask(type_url=CLUSTER, node=node(), initial_resource_versions=versions)
+        assert [it.name for it in (await caller.answer()).resources] == ["a"]
+
+
+async def test_a_fleet_that_is_removed_ends_its_streams_alone(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address) as server, aio.insecure_channel(address) as channel:
+        staying, going = Caller(channel, SHAPES[0]), Caller(channel, SHAPES[0])
+        for caller, cluster in ((staying, "web"), (going, "other")):
+            await caller.ask(type_url=CLUSTER, node=node(cluster))
+            await caller.answer()
+        server.remove("other")
+        assert await going.code() is grpc.StatusCode.OK
+        server.fleets["web"].publish([world.cluster("b")])
+        assert (await staying.answer()).resources[0].name == "b"
+
+
+async def test_an_envoy_that_leaves_is_forgotten(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address) as server, aio.insecure_channel(address) as channel:
+        gone = asyncio.Event()
+        server.fleets["web"].witness = _Leaving(gone)
+        caller = Caller(channel, SHAPES[0])
+        await caller.ask(type_url=ENDPOINTS, node=node(), resource_names_subscribe=["a"])
+        await caller.answer()
+        caller.call.cancel()
+        async with asyncio.timeout(5):
+            await gone.wait()
+        assert not server.fleets["web"].envoys
+
+
+async def test_a_port_in_use_and_a_long_path_are_told(tmp_path: Path) -> None:
+    async with serving("127.0.0.1:0") as server:
+        with pytest.raises(OSError, match=r"127\.0\.0\.1"):
+            await Server((f"127.0.0.1:{server.ports[0]}",)).start()
+    with pytest.raises(OSError, match="107 bytes"):
+        await Server((f"unix:/{'x' * 120}",)).start()
+
+
+@pytest.mark.parametrize("method", SHAPES)
+async def test_a_certificate_sees_its_fleet_and_no_other(tmp_path: Path, method: str) -> None:
+    ours = certificates.authority()
+    files = credentials.Files(*certificates.write(certificates.issued(ours, "xds"), ours, tmp_path))
+    async with (
+        serving("127.0.0.1:0", files) as server,
+        _channel(server, ours, certificates.issued(ours, "web")) as channel,
+    ):
+        allowed, denied = Caller(channel, method), Caller(channel, method)
+        await allowed.ask(type_url=CLUSTER, node=node("web"))
+        assert len((await allowed.answer()).resources) == 1
+        await denied.ask(type_url=CLUSTER, node=node("other"))
+        assert await denied.code() is grpc.StatusCode.PERMISSION_DENIED
+        unknown = Caller(channel, method)
+        await unknown.ask(type_url=CLUSTER, node=node("nobody"))
+        assert await unknown.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_without_a_certificate_of_our_authority_nobody_gets_in(tmp_path: Path) -> None:
+    ours, theirs = certificates.authority(), certificates.authority("theirs")
+    files = credentials.Files(*certificates.write(certificates.issued(ours, "xds"), ours, tmp_path))
+    async with serving("127.0.0.1:0", files) as server:
+        for pair in (None, certificates.issued(theirs, "web")):
+            async with _channel(server, ours, pair) as channel:
+                caller = Caller(channel, SHAPES[0])
+                assert await caller.code() is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_certificates_rotate_under_streams_that_go_on(tmp_path: Path) -> None:
+    ours, next_ = certificates.authority(), certificates.authority("next")
+    files = credentials.Files(*certificates.write(certificates.issued(ours, "xds"), ours, tmp_path))
+    async with (
+        serving("127.0.0.1:0", files) as server,
+        _channel(server, ours, certificates.issued(ours, "web")) as channel,
+    ):
+        old = Caller(channel, SHAPES[0])
+        await old.ask(type_url=CLUSTER, node=node())
+        await old.answer()
+        files.key.write_bytes(b"half of a key")
+        async with _channel(server, ours, certificates.issued(ours, "web", "a")) as meanwhile:
+            await _greet(Caller(meanwhile, SHAPES[0]))
+        certificates.write(certificates.issued(next_, "xds"), next_, tmp_path)
+        async with _channel(server, next_, certificates.issued(next_, "web")) as newer:
+            await _greet(Caller(newer, SHAPES[0]))
+        server.fleets["web"].publish([world.cluster("b")])
+        assert (await old.answer()).resources[0].name == "b"
+
+
+async def _greet(caller: Caller) -> None:
+    await caller.ask(type_url=CLUSTER, node=node())
+    assert (await caller.answer()).resources
+
+
+def _channel(
+    server: Server, authority: certificates.Pair, pair: certificates.Pair | None
+) -> aio.Channel:
+    made = grpc.ssl_channel_credentials(
+        authority.pem, pair.key_pem if pair else None, pair.pem if pair else None
+    )
+    options = (("grpc.ssl_target_name_override", "xds"), ("grpc.use_local_subchannel_pool", 1))
+    return aio.secure_channel(f"127.0.0.1:{server.ports[0]}", made, options=options)
+
+
+class _Leaving(Nobody):
+    def __init__(self, gone: asyncio.Event) -> None:
+        self._gone = gone
+
+    def connected(self, envoys: int) -> None:
+        if not envoys:
+            self._gone.set()
