@@ -14,6 +14,7 @@ PACKAGES = ("crds", "dag", "contour", "operator/contour_operator")
 FORBIDDEN_WORDS = (
     "util", "helper", "common", "misc", "base", "manager", "processor", "handler", "context",
 )  # fmt: skip
+TERMS = {"connection_manager"}  # Envoy's own word
 LONGEST_MODULE = 400
 LONGEST_FUNCTION = 50
 
@@ -51,7 +52,7 @@ def test_a_module_says_what_it_is_for_and_stays_small(path: Path) -> None:
     text = path.read_text()
     assert ast.get_docstring(ast.parse(text)), "no module docstring"
     assert len(text.splitlines()) <= LONGEST_MODULE
-    for word in FORBIDDEN_WORDS:
+    for word in FORBIDDEN_WORDS if path.stem not in TERMS else ():
         assert not re.search(rf"(^|_){word}s?(_|$)", path.stem), f"{word!r} names nothing"
 
 

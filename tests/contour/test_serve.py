@@ -1,0 +1,136 @@
+"""The page that wires the whole: events in, parts and statuses out, at the cost of what changed."""
+
+from collections.abc import Iterable
+
+import yaml
+
+from contour.files.store import Batch, Event
+from contour.serve import Controller
+from contour.xds import resources
+from crds.decode import Decoded, decode
+from crds.meta import ObjectRef
+from dag import refusals
+from tests.dag import pairs
+
+SERVICE = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+"""
+
+
+class Published:
+    """What a fleet was told, publication by publication."""
+
+    def __init__(self) -> None:
+        self.parts: dict[tuple[resources.Name, str], resources.Part | None] = {}
+        self.last: list[resources.Change] = []
+
+    def __call__(self, fleet: str, changes: Iterable[resources.Change]) -> None:
+        self.last = list(changes)
+        self.parts.update({(name, part): value for name, part, value in self.last})
+
+    def names(self, type_url: str) -> set[str]:
+        return {name.name for (name, _), it in self.parts.items() if it and name[0] == type_url}
+
+
+def events(text: str, gone: bool = False) -> Batch:
+    found = [decode(it) for it in yaml.safe_load_all(text) if it]
+    assert all(isinstance(it, Decoded) for it in found)
+    return Batch(
+        tuple(
+            Event(it.kind, it.key, None if gone else it.object)
+            for it in found
+            if isinstance(it, Decoded)
+        ),
+        {},
+    )
+
+
+def proxy(name: str, fqdn: str, service: str = "web", tls: str = "") -> str:
+    return f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: {name}}}
+spec:
+  virtualhost: {{fqdn: {fqdn}{tls}}}
+  routes: [{{services: [{{name: {service}, port: 80}}]}}]
+"""
+
+
+def test_an_edit_publishes_the_parts_it_touches_and_nothing_else() -> None:
+    published = Published()
+    controller = Controller(published)
+    controller.take(events(SERVICE + proxy("a", "a.com") + proxy("b", "b.com")))
+    controller.take(events(proxy("a", "a.com", service="gone")))
+    assert {(it.name.type_url, it.part) for it in published.last} == {(resources.ROUTE, "a.com")}
+
+
+def test_what_nobody_uses_any_more_is_taken_out() -> None:
+    published = Published()
+    controller = Controller(published)
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    assert published.names(resources.CLUSTER)
+    controller.take(events(proxy("a", "a.com"), gone=True))
+    assert not published.names(resources.CLUSTER)
+    assert not published.names(resources.ENDPOINTS)
+
+
+def test_a_certificate_that_breaks_does_not_replace_the_one_that_serves() -> None:
+    published = Published()
+    controller = Controller(published)
+    tls = ", tls: {secretName: cert}"
+    controller.take(events(SERVICE + proxy("a", "a.com", tls=tls) + pairs.secret("cert")))
+    (before,) = published.names(resources.SECRET)
+    chain, _ = pairs.pair()
+    _, other_key = pairs.pair(1)
+    controller.take(events(pairs.with_pair("cert", chain, other_key)))
+    assert published.names(resources.SECRET) == {before}
+    (row,) = [it for it in controller.board.rows() if it.subject.kind == "Secret"]
+    assert row.state == "error"
+    assert "do not belong together" in row.reasons[0]
+    controller.take(events(pairs.secret("cert")))
+    assert not [it for it in controller.board.rows() if it.subject.kind == "Secret"]
+
+
+def test_an_invalid_configuration_does_not_replace_the_one_that_holds() -> None:
+    def configuration(timeout: str) -> Batch:
+        return events(f"""
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {{name: contour, namespace: projectcontour}}
+spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
+""")
+
+    published = Published()
+    controller = Controller(published)
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    controller.take(configuration("7s"))
+    (seven,) = published.names(resources.CLUSTER)
+    controller.take(configuration("48h"))
+    assert published.names(resources.CLUSTER) == {seven}
+    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
+    assert "spec.envoy.timeouts.connectTimeout" in row.reasons[0]
+
+
+def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
+    controller = Controller(Published())
+    settled: list[None] = []
+    witness = controller.hear("contour", lambda: settled.append(None))
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    subject = ObjectRef("HTTPProxy", "default", "a")
+    name = resources.Name(resources.ROUTE, "ingress_http/1")
+    witness.refused(name, "a.com", (subject,), "no such thing")
+    witness.refused(name, "a.com", (subject,), "still no such thing")
+    assert settled
+    controller.settle()
+    (row,) = controller.board.rows()
+    assert (row.subject, row.state) == (subject, "error")
+    assert row.reasons[-1].endswith(": still no such thing")
+    witness.recovered(name, "a.com")
+    controller.settle()
+    assert [it.state for it in controller.board.rows()] == ["ok"]
+    assert controller.engine.row(refusals.REFUSALS, subject) is None
