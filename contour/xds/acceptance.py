@@ -7,7 +7,6 @@ for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
@@ -104,21 +103,11 @@ class Acceptance:
 
     def answer(self, name: Name, part: str) -> Answer:
         """What the connected Envoys say of the newest state of a part."""
-        refusal = self._quarantine.refusals.get((name, part))
+        refusal = self._quarantine.refusal(name, part)
         asked = list(self._fleet.interested(name))
         if refusal is not None:
             return Answer(State.REFUSED, len(asked), words=refusal.words)
         if not asked:
             return Answer(State.UNSEEN)
-        words = "; ".join(sorted(set(_refusals(asked, name, part))))
-        if words:
-            return Answer(State.REFUSED, len(asked), words=words)
         pending = sum(not it.is_current(name.name, part) for it in self._pending.get(name, ()))
         return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)
-
-
-def _refusals(asked: Iterable[Subscription], name: Name, part: str) -> Iterable[str]:
-    for it in asked:
-        override = it.overrides.get(name.name, {}).get(part)
-        if override is not None and override.refusal:
-            yield override.refusal

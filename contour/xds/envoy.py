@@ -142,6 +142,7 @@ class Envoy:
         self.subscriptions[by.type_url].remove(by)
         self.align()
         self.fleet.acceptance.closed(by)
+        self.fleet.excuse(by)
         self._departures.closed(by)
         self._depart(now)
 

@@ -50,16 +50,21 @@ class Fleet:
         """Serves the newest state to those who asked for what differs."""
         self.is_open = True
         self._spread(self.store.apply(self.quarantine.admitted(changes)))
+        # What is served as it was, or not at all, has nothing left to prove.
+        self._recover(
+            self.quarantine.released(),
+            lambda name, part: part not in self.store.unproven.get(name, ()),
+        )
 
     def prove(self, by: Subscription, before: dict[str, Before]) -> None:
         """An Envoy has accepted what a response brought."""
-        for name, had in before.items():
-            key = Name(by.type_url, name)
-            for part in list(self.store.unproven.get(key, ())):
-                if (had.is_unknown or had.tells(part)) and by.is_current(name, part):
-                    self.store.prove(key, part)
-                    if self.quarantine.has_recovered(key, part):
-                        self.witness.recovered(key, part)
+        names = [Name(by.type_url, it) for it in before]
+        for name in names:
+            had = before[name.name]
+            for part in list(self.store.unproven.get(name, ())):
+                if (had.is_unknown or had.tells(part)) and by.is_current(name.name, part):
+                    self.store.prove(name, part)
+        self._recover(names, lambda name, part: by.is_current(name.name, part))
         self._spread(self.store.settled())
 
     def refuse(self, by: Subscription, name: str, part: str, words: str) -> None:
@@ -68,13 +73,33 @@ class Fleet:
         resource = self.store.resource(key)
         refused = resource.parts.get(part) if resource else None
         log.warning("%s of %s refuses %s %r: %s", by.envoy.id, self.name, key, part, words)
+        is_whole = by.is_held_whole(name)
+        is_partial = is_whole or part not in self.store.unproven.get(key, ())
+        self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole))
         self.counts["refused", by.type_url] += 1
         self.witness.refused(key, part, refused.origins if refused else (), words)
         self.witness.changed(key)
-        is_unproven = part in self.store.unproven.get(key, ())
-        if refused is not None and is_unproven and not by.is_held_whole(name):
-            self.quarantine.add(key, part, Refusal(refused, words))
+        if refused is not None and not is_partial:
             self._spread(self.store.withdraw(key, part))
+
+    def excuse(self, by: Subscription) -> None:
+        """An Envoy that refused what others accept is gone."""
+        for name, parts in by.overrides.items():
+            key = Name(by.type_url, name)
+            for part in parts:
+                refusal = self.quarantine.refusal(key, part)
+                others = (it for it in self.interested(key) if it is not by)
+                if (
+                    refusal
+                    and refusal.is_partial
+                    and not any(it.refuses(name, part) for it in others)
+                ):
+                    self.quarantine.remove(key, part)
+                    self.witness.recovered(key, part)
+
+    def _recover(self, names: list[Name], is_good: Callable[[Name, str], bool]) -> None:
+        for name, part in self.quarantine.recovered(names, is_good):
+            self.witness.recovered(name, part)
 
     def envoy(self, id: str, *, is_aggregated: bool) -> Envoy:  # noqa: A002
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""

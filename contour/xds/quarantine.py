@@ -5,7 +5,8 @@ is served on to them; those that refuse it (an older build, say) keep what they 
 for the part to blame is in `narrowing`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from contour.xds.resources import Change, Name, Part, is_same
@@ -16,32 +17,66 @@ from contour.xds.store import User
 class Refusal:
     """What was refused, and the words it was refused with."""
 
-    part: Part
+    part: Part | None
     words: str
+    is_partial: bool = False  # others have accepted it and go on with it
+    is_whole: bool = False  # it stands for its resource, of which nothing more is known
 
 
 class Quarantine:
     """The refused parts of one fleet."""
 
     def __init__(self) -> None:
-        self.refusals: dict[User, Refusal] = {}
-        self._released: dict[User, Refusal] = {}  # replaced, but nothing was accepted since
+        self._refused: defaultdict[Name, dict[str, Refusal]] = defaultdict(dict)
+        self._released: defaultdict[Name, set[str]] = defaultdict(set)  # changed, not yet accepted
+
+    def __iter__(self) -> Iterator[tuple[Name, str, Refusal]]:
+        for name, parts in self._refused.items():
+            for part, refusal in parts.items():
+                yield name, part, refusal
+
+    def refusal(self, name: Name, part: str) -> Refusal | None:
+        return self._refused[name].get(part) if name in self._refused else None
 
     def admitted(self, changes: Iterable[Change]) -> Iterator[Change]:
         """The changes without those that would serve again what was refused."""
         for change in changes:
-            user = (change.name, change.part)
-            refusal = self.refusals.get(user)
-            if refusal is not None and is_same(refusal.part, change.value):
-                continue
-            if refusal is not None:
-                self._released[user] = self.refusals.pop(user)
+            refused = self._refused.get(change.name)
+            if refused:
+                refusal = refused.get(change.part)
+                if refusal is not None and is_same(refusal.part, change.value):
+                    continue
+                self._release(change, refused)
             yield change
 
     def add(self, name: Name, part: str, refusal: Refusal) -> None:
-        self.refusals[name, part] = refusal
-        self._released.pop((name, part), None)
+        self._refused[name][part] = refusal
+        self._released[name].discard(part)
 
-    def has_recovered(self, name: Name, part: str) -> bool:
-        """Whether what was just accepted replaces something that was refused."""
-        return self._released.pop((name, part), None) is not None
+    def remove(self, name: Name, part: str) -> None:
+        """Nobody refuses the part any more."""
+        refused = self._refused[name]
+        refused.pop(part, None)
+        if not refused:
+            del self._refused[name]
+
+    def recovered(self, names: Iterable[Name], is_good: Callable[[Name, str], bool]) -> list[User]:
+        """The parts whose change was accepted, which had been refused before it."""
+        if not self._released:
+            return []
+        found = [(it, part) for it in names for part in self._released.get(it, ())]
+        good = [it for it in found if is_good(*it)]
+        for name, part in good:
+            self._released[name].discard(part)
+        for name in [it for it, parts in self._released.items() if not parts]:
+            del self._released[name]
+        return good
+
+    def released(self) -> list[Name]:
+        return list(self._released)
+
+    def _release(self, change: Change, refused: dict[str, Refusal]) -> None:
+        wholes = [part for part, it in refused.items() if it.is_whole]
+        for part in {change.part, *wholes} & refused.keys():
+            self._released[change.name].add(part)
+            self.remove(change.name, part)

@@ -128,6 +128,10 @@ class Subscription:
         head = self.overrides.get(name, {}).get("")
         return head is not None and head.is_whole
 
+    def refuses(self, name: str, part: str) -> bool:
+        override = self.overrides.get(name, {}).get(part)
+        return override is not None and bool(override.refusal)
+
     def is_settled(self, name: str) -> bool:
         """Whether the other side has acknowledged all that it was to have of a resource."""
         return name not in self.dirty and not any(name in it.before for it in self.flights)

@@ -20,7 +20,7 @@ def fleet(of: Fleet) -> dict[str, Any]:
         "envoys": [_envoy(it) for it in sorted(of.envoys, key=lambda it: it.id)],
         "quarantine": [
             {"type": name.type_url, "name": name.name, "part": part, "refusal": refusal.words}
-            for (name, part), refusal in sorted(of.quarantine.refusals.items())
+            for name, part, refusal in of.quarantine
         ],
     }
 

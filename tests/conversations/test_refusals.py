@@ -244,6 +244,35 @@ def test_a_cluster_that_only_the_accepted_host_needs_stays_for_it() -> None:
     assert set(newcomer.client.has[CLUSTER]) == {"a", "new"}
 
 
+def test_a_bad_host_that_is_removed_is_forgotten() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0])
+    refusing(talk, brings("b.test>a"))
+    talk >> publish(world.gone(BAD[0])) << nothing
+    assert talk.witness.heard[-1] == ("recovered", "b.test", "")
+    assert not list(talk.fleet.quarantine)
+
+
+def test_a_bad_change_that_is_taken_back_is_forgotten() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(world.host("web", "a.test", "a", ["*bad*"]))
+    talk << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "bad")
+    settle(talk)
+    talk >> publish(A[2]) << nothing
+    assert talk.witness.heard == [("refused", "a.test", "bad"), ("recovered", "a.test", "")]
+
+
+def test_an_older_envoy_that_leaves_takes_its_refusal_along() -> None:
+    newer = opened(Conversation([*A, *WEB, *world.site("b.test", "b", 2)]))
+    older = opened(Conversation(fleet=newer.fleet))
+    newer >> publish(world.host("web", "a.test", "b"))
+    settle(newer)
+    refusing(older, brings("a.test>b"))
+    older.client.stream.close(0.0)
+    assert older.witness.heard[-1] == ("recovered", "a.test", "")
+    assert newer.fleet.acceptance.answer(ROUTES, "a.test").state is State.ACCEPTED
+
+
 def test_nothing_connected_means_nothing_seen() -> None:
     talk = Conversation([*A, *WEB])
     assert talk.fleet.acceptance.answer(ROUTES, "a.test").state is State.UNSEEN
