@@ -18,6 +18,7 @@ from contour import bootstrap, files, host, inspection
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.serve import Controller
+from contour.xds import view
 from contour.xds.server import Server
 from dag import listeners
 from dag.ports import HostPorts
@@ -54,7 +55,10 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     _hear(controller, server)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(server))
-        pages = {"status": lambda: [_row(it) for it in controller.board.rows()]}
+        pages: dict[str, inspection.Page] = {
+            "status": lambda: [_row(it) for it in controller.board.rows()],
+            "config": lambda: [view.fleet(it) for it in server.fleets.values()],
+        }
         await stack.enter_async_context(
             inspection.served(directory.socket(inspection.SOCKET), pages)
         )

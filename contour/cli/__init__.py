@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unre
 import click
 
 from contour.cli.bootstrap import bootstrap
+from contour.cli.config import config
 from contour.cli.run import run
 from contour.cli.status import status
 from contour.cli.translate import translate
@@ -18,5 +19,5 @@ def main() -> None:
     """Turns Ingress, HTTPProxy and the Gateway API into Envoy configuration."""
 
 
-for command in (run, translate, status, bootstrap, version):
+for command in (run, translate, status, config, bootstrap, version):
     main.add_command(command)

@@ -1,6 +1,5 @@
 """`contour status`: every object, how it fares and why; of a running instance or of manifests."""
 
-import asyncio
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from contour import files, inspection, offline
-from contour.cli import output
-from contour.host import state
+from contour import files, offline
+from contour.cli import output, running
 from contour.serve import Controller
 
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
@@ -30,28 +28,13 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 @click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
 def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict: bool) -> None:
     """Shows how every object fares, and why: of the running `contour run`, or of manifests."""
-    rows = _offline(paths) if paths else _running(state_dir or state.default_path())
+    rows = _offline(paths) if paths else running.page("status", state_dir)
     if format_ == "table":
         _print(rows)
     else:
         output.document(rows, format_)
     if strict and any(it["state"] == "error" for it in rows):
         sys.exit(1)
-
-
-def _running(directory: Path) -> list[dict[str, Any]]:
-    try:
-        rows: list[dict[str, Any]] = asyncio.run(
-            inspection.page(state.socket(directory, inspection.SOCKET), "status")
-        )
-    except OSError:
-        click.echo(
-            f"contour: no instance runs with the state directory {directory}; "
-            "name another with --state-dir, or manifests with -f",
-            err=True,
-        )
-        sys.exit(2)
-    return rows
 
 
 def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:

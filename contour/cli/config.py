@@ -1,0 +1,57 @@
+"""`contour config`: what every Envoy has been sent, has accepted, refuses and waits for."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from contour.cli import output, running
+
+
+@click.command()
+@click.option("--state-dir", type=click.Path(path_type=Path), help="That of the running instance.")
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table"
+)
+def config(state_dir: Path | None, format_: Any) -> None:
+    """Shows, for each Envoy of the running `contour run`, what it has of its configuration."""
+    fleets = running.page("config", state_dir)
+    if format_ == "table":
+        _print(fleets)
+    else:
+        output.document(fleets, format_)
+
+
+def _print(fleets: list[dict[str, Any]]) -> None:
+    table = Table("Fleet", "Envoy", "Type", "Accepted", "Pending", "Why", box=None, pad_edge=False)
+    for fleet in fleets:
+        for envoy in fleet["envoys"]:
+            for type_ in envoy["types"]:
+                table.add_row(*_row(fleet["fleet"], envoy["id"], type_))
+    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def _row(fleet: str, envoy: str, type_: dict[str, Any]) -> Iterator[Text]:
+    versions = type_["versions"]
+    pending = sorted({*type_["unsent"], *type_["unanswered"], *type_["waiting"]})
+    accepted = sum(version is not None for version in versions.values())
+    yield Text(fleet)
+    yield Text(envoy)
+    yield Text(type_["type"].rpartition(".")[2])
+    yield Text(f"{accepted} of {len(versions)}", style="green" if not pending else "yellow")
+    yield Text(str(len(pending)))
+    yield Text("\n".join(_reasons(type_)), style="red")
+
+
+def _reasons(type_: dict[str, Any]) -> Iterator[str]:
+    for name, parts in type_["refused"].items():
+        for part, words in parts.items():
+            yield f"refuses {part or 'all'} of {name}: {words}"
+    for name, parts in type_["waiting"].items():
+        for part, needs in parts.items():
+            yield f"{part or 'all'} of {name} waits for {', '.join(needs)}"
