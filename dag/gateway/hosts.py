@@ -26,7 +26,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
         return ()
     seniors = sorted(view.bucket(attachment.ATTACHED, Seat(key, found.section)))
     return tuple(
-        redirects.completed(route, found.door)
+        redirects.completed(route, found.door, key.host)
         for senior in seniors
         for route in view.ask(httproute.rules, senior.key).routes
     )

@@ -7,26 +7,32 @@ known.
 
 from dataclasses import replace
 
-from dag import nodes
+from dag import hostnames, nodes
 from dag.gateway.doors import Door
 
 _WELL_KNOWN = {"http": 80, "https": 443}
 
 
-def completed(route: nodes.Route, door: Door) -> nodes.Route:
-    """The route as one listener serves it."""
+def completed(route: nodes.Route, door: Door, host: str) -> nodes.Route:
+    """The route as one listener serves it for one host."""
     if not isinstance(route.action, nodes.Redirect):
         return route
-    return replace(route, action=_redirect(route.action, door))
+    return replace(route, action=_redirect(route.action, door, host))
 
 
-def _redirect(redirect: nodes.Redirect, door: Door) -> nodes.Redirect:
+def _redirect(redirect: nodes.Redirect, door: Door, host: str) -> nodes.Redirect:
     scheme = redirect.scheme or door.protocol.lower()
     usual = _WELL_KNOWN[scheme]
     port = redirect.port or (usual if redirect.scheme else door.port)
-    if port != usual:
+    if port != usual or _would_stay(redirect, door, host):
         return replace(redirect, port=port)
     if redirect.scheme or redirect.port:
         # A scheme without a port means its usual one, whatever port the client wrote.
         return replace(redirect, scheme=scheme, port=None)
     return redirect
+
+
+def _would_stay(redirect: nodes.Redirect, door: Door, host: str) -> bool:
+    """Envoy keeps the port that the client wrote, unless it is a usual one or the host is named."""
+    is_named = redirect.host is not None or not hostnames.is_wildcard(host)
+    return not is_named and door.port not in _WELL_KNOWN.values()

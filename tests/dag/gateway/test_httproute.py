@@ -14,8 +14,8 @@ WHOLLY_DROPPED = ["Accepted=False/UnsupportedValue", "ResolvedRefs"]
 PARTLY_DROPPED = [*FINE, "PartiallyInvalid=True/UnsupportedValue"]
 
 
-def first(it: Engine, listener: str = "ingress_http") -> nodes.Route:
-    found = it.answer(hosts.virtual_host, nodes.HostKey(FLEET, listener, "*"))
+def first(it: Engine, listener: str = "ingress_http", host: str = "*") -> nodes.Route:
+    found = it.answer(hosts.virtual_host, nodes.HostKey(FLEET, listener, host))
     assert found is not None
     return found.routes[0]
 
@@ -225,10 +225,28 @@ def test_a_redirect_goes_where_it_says_and_leaves_usual_ports_out(
         "{matches: [{path: {value: /a}}], "
         f"filters: [{{type: RequestRedirect, requestRedirect: {text}}}]}}"
     )
-    it = world(gateway_class() + gateway("gw", http(port=port)) + route("r", rule))
+    it = world(
+        gateway_class() + gateway("gw", http(port=port)) + route("r", rule, hosts=("a.com",))
+    )
     listener = "ingress_http" if port == 80 else f"http-{port}"
-    assert first(it, listener).action == expected
+    assert first(it, listener, "a.com").action == expected
     assert told.route(it, "r") == FINE
+
+
+@pytest.mark.parametrize(
+    ("text", "port", "expected"),
+    [
+        ("{scheme: https}", 80, nodes.Redirect(302, scheme="https")),
+        ("{scheme: https}", 8080, nodes.Redirect(302, scheme="https", port=443)),
+        ("{scheme: https, hostname: b.com}", 8080, nodes.Redirect(302, "https", "b.com")),
+    ],
+)
+def test_a_usual_port_is_written_where_the_port_of_an_unknown_host_would_stay(
+    text: str, port: int, expected: nodes.Redirect
+) -> None:
+    rule = f"{{filters: [{{type: RequestRedirect, requestRedirect: {text}}}]}}"
+    it = world(gateway_class() + gateway("gw", http(port=port)) + route("r", rule))
+    assert first(it, "ingress_http" if port == 80 else f"http-{port}").action == expected
 
 
 def test_one_redirect_is_completed_for_each_listener_by_itself() -> None:
