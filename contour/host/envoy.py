@@ -107,7 +107,7 @@ class Envoy:
         async with self._turn:
             await self._turn.wait_for(lambda: self._is_live or self._deaths.are_hopeless)
         if not self._is_live:
-            raise errors.KeepsDyingError(self._deaths.story)
+            raise errors.KeepsDyingError(self._deaths.verdict)
 
     def mark_ready(self) -> None:
         """The first complete configuration is served, from now on and after each restart."""

@@ -50,6 +50,11 @@ class Deaths:
         times = f" ({self.count} times in a row)" if self.count > 1 else ""
         return f"{self._last}\n  It starts again in {self.delay:.1f} s{times}."
 
+    @property
+    def verdict(self) -> str:
+        """What to tell the user who is not to wait any longer."""
+        return f"{self._last}\n  It ended {self.count} times in a row and never served."
+
 
 def _manner(status: int) -> str:
     if status >= 0:

@@ -1,0 +1,89 @@
+"""What `contour run` says when it cannot run: one clear line or two, and exit code 2."""
+
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e import standalone
+
+_MANIFEST = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: one}
+spec:
+  virtualhost: {fqdn: one.example.com}
+  routes:
+  - directResponsePolicy: {statusCode: 200}
+"""
+
+
+def test_a_folder_that_is_missing(tmp_path: Path) -> None:
+    assert "nowhere: No such file or directory" in _complaint(tmp_path, tmp_path / "nowhere")
+
+
+def test_a_port_in_use(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = _complaint(tmp_path, _manifests(tmp_path), "--map-port", f"80={port}")
+    assert f"port {port}" in told
+    assert f"process {os.getpid()}" in told
+    assert "--map-port 80=PORT" in told
+
+
+def test_a_missing_envoy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENVOY", str(tmp_path / "nothing"))
+    assert "there is no executable file" in _complaint(tmp_path, _manifests(tmp_path))
+
+
+def test_an_envoy_that_dies_in_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    envoy = tmp_path / "envoy"
+    envoy.write_text("#!/bin/sh\necho 'I have no legs' >&2\nexit 3\n")
+    envoy.chmod(0o755)
+    monkeypatch.setenv("ENVOY", str(envoy))
+    told = _complaint(tmp_path, _manifests(tmp_path))
+    assert "exited with status 3" in told
+    assert "I have no legs" in told
+    assert "never served" in told
+
+
+def test_a_state_directory_that_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "thesis.txt").touch()
+    told = _complaint(tmp_path, _manifests(tmp_path))
+    assert "--state-dir" in told
+    assert "thesis.txt" in told
+
+
+@pytest.mark.parametrize("option", ["80", "80=0", "x=80"])
+def test_a_port_mapping_without_sense(tmp_path: Path, option: str) -> None:
+    told = _complaint(tmp_path, _manifests(tmp_path), "--map-port", option)
+    assert "EXTERNAL=LOCAL" in told
+
+
+def _manifests(folder: Path) -> Path:
+    (folder / "manifests").mkdir()
+    (folder / "manifests" / "one.yaml").write_text(_MANIFEST)
+    return folder / "manifests"
+
+
+def _complaint(folder: Path, manifests: Path, *options: str) -> str:
+    """What is said on standard error; the exit code is 2 and there is no traceback."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        free = f"80={probe.getsockname()[1]}"
+    mapped = options or ("--map-port", free)
+    done = subprocess.run(
+        [
+            *(*standalone.CONTOUR, "run", str(manifests)),
+            *("--state-dir", str(folder / "state"), *mapped),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr
