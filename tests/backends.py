@@ -1,8 +1,8 @@
 """Small HTTP backends that say who they are: for the demo, the benchmark and end-to-end tests.
 
 Each answers `{"backend", "method", "host", "path", "headers"}` as JSON, `/stream?seconds=N` in ten
-pieces over that time, and echoes what it hears on a WebSocket. Run as a program, with NAME=PORT
-arguments, it serves until it is told to end.
+pieces over that time, `/wait?seconds=N` after that time, and echoes what it hears on a WebSocket.
+Run as a program, with NAME=PORT arguments, it serves until it is told to end.
 """
 
 import argparse
@@ -50,6 +50,8 @@ def _application(name: str) -> web.Application:
             return await _echo(request)
         if request.path.endswith("/stream"):
             return await _stream(request, name)
+        if request.path.endswith("/wait"):
+            await asyncio.sleep(float(request.query.get("seconds", "1")))
         return web.json_response(_told(request, name))
 
     application = web.Application(client_max_size=64 << 20)
