@@ -36,6 +36,7 @@ def _bootstrap(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
         overload_manager=limits.overload(given),
         layered_runtime=limits.runtime(),
         stats_config=limits.statistics(),
+        deferred_stat_options=limits.deferred_statistics(),
     )
 
 
