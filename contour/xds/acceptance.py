@@ -75,12 +75,12 @@ class Acceptance:
     def __init__(self, fleet: "Fleet", quarantine: Quarantine) -> None:
         self._fleet = fleet
         self._quarantine = quarantine
-        self._pending: defaultdict[Name, set[Subscription]] = defaultdict(set)
+        self.pending: defaultdict[Name, set[Subscription]] = defaultdict(set)
 
     def expect(self, by: Subscription, name: str) -> None:
         """Something of a resource is on its way to a stream."""
         key = Name(by.type_url, name)
-        pending = self._pending[key]
+        pending = self.pending[key]
         if not pending:
             self._fleet.witness.changed(key)
         pending.add(by)
@@ -88,17 +88,17 @@ class Acceptance:
     def settled(self, by: Subscription, name: str) -> None:
         """Nothing of a resource is pending on a stream."""
         key = Name(by.type_url, name)
-        pending = self._pending.get(key)
+        pending = self.pending.get(key)
         if pending is None:
             return
         pending.discard(by)
         if not pending:
-            del self._pending[key]
+            del self.pending[key]
             self._fleet.witness.changed(key)
 
     def closed(self, by: Subscription) -> None:
         """A stream has ended: nothing is expected of it any more."""
-        for key in [it for it, pending in self._pending.items() if by in pending]:
+        for key in [it for it, pending in self.pending.items() if by in pending]:
             self.settled(by, key.name)
 
     def answer(self, name: Name, part: str) -> Answer:
@@ -109,5 +109,5 @@ class Acceptance:
             return Answer(State.REFUSED, len(asked), words=refusal.words)
         if not asked:
             return Answer(State.UNSEEN)
-        pending = sum(not it.is_current(name.name, part) for it in self._pending.get(name, ()))
+        pending = sum(not it.is_current(name.name, part) for it in self.pending.get(name, ()))
         return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)

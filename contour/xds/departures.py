@@ -7,9 +7,11 @@ leaves. Requests that were routed before the acknowledgement get the grace perio
 
 from dataclasses import dataclass
 
+from contour.xds.resources import Resource
 from contour.xds.subscription import Flight, Subscription
 
-Leaver = tuple[Subscription, str]
+Leaver = tuple[Subscription, Resource]  # the very one: it may come back, and leave again
+_Place = tuple[Subscription, str]
 
 
 @dataclass(slots=True)
@@ -17,7 +19,7 @@ class Barrier:
     """What leaves, and what has to be acknowledged first: from which flight on."""
 
     leavers: list[Leaver]
-    awaits: dict[Leaver, int]
+    awaits: dict[_Place, int]
 
 
 class Departures:
@@ -61,11 +63,11 @@ class Departures:
         return passed
 
 
-def _uses(key: Leaver, barrier: Barrier) -> bool:
+def _uses(key: _Place, barrier: Barrier) -> bool:
     """Whether something is still served, in place of the newest, that may need what leaves."""
     subscription, name = key
     held = subscription.overrides.get(name)
     if not held:
         return False
-    leaving = {it for _, it in barrier.leavers}
-    return any(need.name in leaving for it in held.values() if it.value for need in it.value.needs)
+    leaving = {it.name for _, it in barrier.leavers}
+    return any(need in leaving for it in held.values() if it.value for need in it.value.needs)

@@ -111,7 +111,7 @@ class Envoy:
         for name in flight.before:
             by.settle(name)
             if by.type_url == CLUSTER and by.is_settled(name):
-                self.gates.open(Name(CLUSTER, name), now)
+                self._warming.acknowledged(Name(CLUSTER, name), now)
             elif by.type_url in {ENDPOINTS, SECRET} and by.is_settled(name):
                 self._warming.has(by, name, now)
         self._departures.landed(by, flight)
@@ -159,6 +159,7 @@ class Envoy:
             self.gates.close(resource.name)
         else:
             self.gates.open(resource.name, now)
+            self._warming.cools(resource.name, now)
         self.gates.offer(to, resource, subscription.absent(), now)
 
     def _regain(self, to: Subscription, left: Resource, resource: Resource, now: float) -> None:
@@ -177,8 +178,8 @@ class Envoy:
         type_url, name = resource.name
         was_unsent = to.is_unsent(name)
         to.overrides.pop(name, None)
-        self.gates.remove(resource.name)
         if was_unsent:
+            self.gates.remove(resource.name)
             to.dirty.pop(name, None)
             if name in to.names:  # whoever asked for it by name is still owed an answer
                 to.mark(name, subscription.absent())
@@ -186,7 +187,7 @@ class Envoy:
             to.mark(name, Before(dict(resource.parts), is_whole=True))
         else:
             to.leaving[name] = resource
-            leavers.append((to, name))
+            leavers.append((to, resource))
         to.settle(name)
 
     def _lose_vanished(self, now: float) -> None:
@@ -230,8 +231,10 @@ def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
 
 def _dismiss(barrier: Barrier, _: float) -> None:
     """The grace period is over: what did not come back in the meantime goes."""
-    for to, name in barrier.leavers:
-        left = to.leaving.pop(name, None)
-        if left is not None:
+    for to, left in barrier.leavers:
+        name = left.name.name
+        if to.leaving.get(name) is left:
+            del to.leaving[name]
+            to.envoy.gates.remove(left.name)
             is_known = bool(left.parts)
             to.mark(name, Before(dict(left.parts), is_whole=is_known, is_unknown=not is_known))

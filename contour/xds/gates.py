@@ -80,10 +80,11 @@ class Gates:
             self._reconsider(to, name, now)
             return
         known = to.overrides.get(name, {}).get(part)
-        value = known.value if known else before
+        value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
         if awaits and not resources.is_same(newest, value):
+            to.unmark(name, part)
             self._hold(to, name, part, Override(value, awaits))
         elif known is not None:
             self.release(to, name, part, now)

@@ -156,6 +156,17 @@ class Subscription:
         self.envoy.fleet.acceptance.expect(self, name)
         self.wake()
 
+    def sent(self, name: str, part: str, served: Part | None) -> Part | None:
+        """The part as it was sent last, when `served` is what was to be sent until now."""
+        unsent = self.dirty.get(name)
+        return unsent.parts.get(part) if unsent and unsent.tells(part) else served
+
+    def unmark(self, name: str, part: str) -> None:
+        """The part is not to be sent after all: it stays as it was sent last."""
+        unsent = self.dirty.get(name)
+        if unsent is not None and not unsent.is_whole:
+            unsent.parts.pop(part, None)
+
     def override(self, name: str, part: str, override: Override) -> None:
         """Serves something else than the newest of a part."""
         self.overrides.setdefault(name, {})[part] = override

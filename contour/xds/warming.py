@@ -39,6 +39,19 @@ class Warming:
         else:
             self._gates.open(cluster, now)
 
+    def acknowledged(self, cluster: Name, now: float) -> None:
+        """A cluster was acknowledged itself: proof, unless there is a better one to come."""
+        part = self._part(cluster)
+        if part is None or part.health_checked or not part.needs or self._is_warm(cluster):
+            self._gates.open(cluster, now)
+
+    def cools(self, need: Name, now: float) -> None:
+        """Something that clusters need is new: those that are in use without it are to get it."""
+        for user, _ in self._store.users.get(need, ()):
+            if user.type_url == CLUSTER and user not in self._gates.closed:
+                self._gates.close(user)
+                self._gates.start(user, now)
+
     def has(self, by: Subscription, name: str, now: float) -> None:
         """The other side has the newest of what its clusters may be waiting for."""
         for user, _ in list(self._store.users.get(Name(by.type_url, name), ())):

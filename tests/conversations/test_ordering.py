@@ -2,6 +2,7 @@
 
 import pytest
 
+from contour.xds import resources
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change
@@ -35,10 +36,16 @@ def test_a_route_waits_for_the_endpoints_of_its_cluster() -> None:
     talk >> ack(ENDPOINTS) << push(ROUTE, "web", routes="a.test>a b.test>b") << nothing
 
 
-def test_the_acknowledgement_of_the_cluster_itself_is_proof_enough() -> None:
+def test_the_acknowledgement_of_a_cluster_without_endpoints_is_proof() -> None:
+    bare = Change(world.cluster("b").name, "", resources.part(b"\n\x01b"))
     talk = opened(Conversation([*A, *WEB]))
-    talk >> publish(B) << push(CLUSTER, "b")
+    talk >> publish(bare, world.host("web", "b.test", "b")) << push(CLUSTER, "b") << nothing
     talk >> ack(CLUSTER) << push(ROUTE, "web", routes="a.test>a b.test>b")
+
+
+def test_the_acknowledgement_of_a_cluster_does_not_stand_for_its_endpoints() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(B) << push(CLUSTER, "b") >> ack(CLUSTER) << nothing
 
 
 def test_a_host_that_waits_holds_back_no_other() -> None:
@@ -188,7 +195,8 @@ def test_an_envoy_with_a_route_of_unknown_contents_keeps_it_whole_until_all_is_r
     talk >> subscribe(CLUSTER) << push(CLUSTER, "a", "b")
     talk.request(talk.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
     talk << nothing >> publish(world.host("web", "c.test", "a")) << nothing
-    talk >> ack(CLUSTER) << push(ROUTE, "web", routes="a.test>a b.test>b c.test>a")
+    talk >> subscribe(ENDPOINTS, "a", "b") << push(ENDPOINTS, "a", "b")
+    talk >> ack(ENDPOINTS) << push(ROUTE, "web", routes="a.test>a b.test>b c.test>a")
 
 
 def test_an_envoy_that_lacks_one_host_is_recognised_by_the_version_it_has() -> None:

@@ -223,7 +223,8 @@ def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
 
 def test_a_refused_route_of_unknown_contents_is_left_untouched() -> None:
     talk = Conversation([*A, *WEB, *BAD])
-    talk >> subscribe(CLUSTER) << push(CLUSTER, "a") >> ack(CLUSTER)
+    talk >> subscribe(CLUSTER) << push(CLUSTER, "a")
+    talk >> subscribe(ENDPOINTS, "a") << push(ENDPOINTS, "a") >> ack(ENDPOINTS)
     talk.request(talk.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
     said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
     assert len(said) == 1
