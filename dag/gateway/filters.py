@@ -28,22 +28,17 @@ def refusals(filters: Sequence[crd.HTTPRouteFilter], holder: Place) -> Iterator[
 
 def request_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:
     """The changes to the headers of requests."""
-    return next(
-        (_policy(it.request_header_modifier) for it in filters if it.request_header_modifier), None
-    )
+    return _policy(it.request_header_modifier for it in filters)
 
 
 def response_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:
     """The changes to the headers of answers."""
-    return next(
-        (_policy(it.response_header_modifier) for it in filters if it.response_header_modifier),
-        None,
-    )
+    return _policy(it.response_header_modifier for it in filters)
 
 
 def redirect(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Redirect | None:
     """The redirect, its port as it was given."""
-    found = next((it.request_redirect for it in filters if it.request_redirect), None)
+    found = next(filter(None, (it.request_redirect for it in filters)), None)
     if found is None:
         return None
     return nodes.Redirect(
@@ -58,7 +53,7 @@ def redirect(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Redirect | None:
 
 def rewrite(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Rewrite | None:
     """The changes to the request line."""
-    found = next((it.url_rewrite for it in filters if it.url_rewrite), None)
+    found = next(filter(None, (it.url_rewrite for it in filters)), None)
     if found is None:
         return None
     return nodes.Rewrite(found.hostname or "", _full_path(found.path), _prefix(found.path))
@@ -74,8 +69,11 @@ def _header_refusals(changes: crd.HTTPHeaderFilter) -> Iterator[str]:
             yield f"the value of header {header.name!r} {why}"
 
 
-def _policy(changes: crd.HTTPHeaderFilter) -> nodes.HeaderPolicy:
+def _policy(modifiers: Iterable[crd.HTTPHeaderFilter | None]) -> nodes.HeaderPolicy | None:
     """Names are compared without case, and of each the first counts."""
+    changes = next(filter(None, modifiers), None)
+    if changes is None:
+        return None
     return nodes.HeaderPolicy(
         set=_first(changes.set),
         add=_first(changes.add),
@@ -95,19 +93,13 @@ def _text(path: crd.HTTPPathModifier) -> str:
 
 
 def _full_path(path: crd.HTTPPathModifier | None) -> str | None:
-    return (
-        None if path is None or path.replace_full_path is None else _rooted(path.replace_full_path)
-    )
+    return _rooted(path.replace_full_path if path else None)
 
 
 def _prefix(path: crd.HTTPPathModifier | None) -> str | None:
-    return (
-        None
-        if path is None or path.replace_prefix_match is None
-        else _rooted(path.replace_prefix_match)
-    )
+    return _rooted(path.replace_prefix_match if path else None)
 
 
-def _rooted(path: str) -> str:
+def _rooted(path: str | None) -> str | None:
     """Without the slash, a redirect would glue the path to the host name."""
-    return path if path.startswith("/") else f"/{path}"
+    return path if path is None or path.startswith("/") else f"/{path}"

@@ -65,11 +65,6 @@ def listeners(view: View, key: NamespacedName) -> tuple[nodes.Listener, ...]:
     return tuple(_listener(view, it) for it in served.values())
 
 
-def place(gateway: NamespacedName, index: int) -> Place:
-    """A listener, as a field of its Gateway."""
-    return problems.gateway(gateway).at("listeners", index)
-
-
 def _verdict(door: Door, found: tuple[NamespacedName | Problem, ...], is_refused: bool) -> Verdict:
     told = tuple(it for it in found if isinstance(it, Problem))
     secret = next((it for it in found if isinstance(it, NamespacedName)), None)
@@ -81,11 +76,8 @@ def _verdict(door: Door, found: tuple[NamespacedName | Problem, ...], is_refused
 def _judgement(
     view: View, gateway: crd.Gateway, found: Sequence[Door], index: int
 ) -> Iterator[NamespacedName | Problem]:
-    listener, door, at = (
-        gateway.spec.listeners[index],
-        found[index],
-        place(gateway.metadata.key, index),
-    )
+    listener, door = gateway.spec.listeners[index], found[index]
+    at = problems.gateway(gateway.metadata.key).at("listeners", index)
     if listener.protocol not in doors.KINDS:
         yield problems.protocol_not_supported(at, listener.protocol)
         return

@@ -19,9 +19,6 @@ def refusals(match: crd.HTTPRouteMatch, at: Place) -> Iterator[Problem]:
     """What of a match cannot be served."""
     if match.path.type == "RegularExpression" and (why := regexes.refusal(match.path.value)):
         yield problems.rule_dropped(at.at("path").at("value"), f"{match.path.value!r} {why}")
-    for index, header in enumerate(match.headers):
-        if why := headers.name_refusal(header.name):
-            yield problems.rule_dropped(at.at("headers", index), f"{header.name!r} {why}")
     yield from _value_refusals(match.headers, at, "headers")
     yield from _value_refusals(match.query_params, at, "queryParams")
 

@@ -106,6 +106,18 @@ def test_every_bad_reference_is_listed_and_a_missing_grant_gives_the_reason() ->
     assert [f"backendRefs[{index}]" in message for index in range(3)] == [True] * 3
 
 
+def test_a_message_lists_sixteen_problems_and_counts_the_rest() -> None:
+    rules = [
+        to_all(*(f"name: missing{rule}x{each}, port: 80" for each in range(5))) for rule in range(4)
+    ]
+    it = world(GIVEN + route("r", *rules))
+    message = told.route_messages(it, "r")[1]
+    assert message.endswith("; and 4 more")
+    assert message.count("not found") == 16
+    apply(it, route("r", rules[0]))
+    assert "more" not in told.route_messages(it, "r")[1]
+
+
 def test_what_is_told_without_a_grant_does_not_tell_whether_the_service_is_there() -> None:
     it = world(GIVEN + route("r", to_all("name: s1, namespace: far, port: 80")))
     before = told.route_messages(it, "r")
@@ -150,12 +162,23 @@ def test_the_protocol_of_a_backend_is_that_of_its_service_port(
 
 def test_headers_may_be_changed_for_one_backend_alone() -> None:
     def changed(name: str) -> str:
-        modifier = f"requestHeaderModifier: {{set: [{{name: to, value: {name}}}]}}"
-        return f"name: {name}, port: 80, filters: [{{type: RequestHeaderModifier, {modifier}}}]"
+        set_ = f"{{set: [{{name: via, value: {name}}}]}}"
+        filters = (
+            f"{{type: RequestHeaderModifier, requestHeaderModifier: {set_}}}, "
+            f"{{type: ResponseHeaderModifier, responseHeaderModifier: {set_}}}"
+        )
+        return f"name: {name}, port: 80, filters: [{filters}]"
 
     it = world(GIVEN + route("r", to_all(changed("s1"), changed("s2"))))
-    policies = [each.request_headers for each in forward(it).backends]
-    assert [policy and policy.set for policy in policies] == [(("to", "s1"),), (("to", "s2"),)]
+    found = forward(it).backends
+    for policies in (
+        [each.request_headers for each in found],
+        [each.response_headers for each in found],
+    ):
+        assert [policy and policy.set for policy in policies] == [
+            (("via", "s1"),),
+            (("via", "s2"),),
+        ]
     assert told.route(it, "r") == FINE
     assert "not served" not in told.route_messages(it, "r")[0]
 

@@ -140,13 +140,17 @@ def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
 @pytest.mark.parametrize(
     "filter_",
     [
+        "{type: URLRewrite, "
+        'urlRewrite: {path: {type: ReplaceFullPath, replaceFullPath: "/a\\nb"}}}',
+        "{type: RequestHeaderModifier, requestHeaderModifier: {remove: [Upgrade]}}",
+        "{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [Upgrade]}}",
         "{type: CORS, cors: {allowOrigins: ['https://a.com']}}",
         "{type: ExtensionRef, extensionRef: {group: example.com, kind: Auth, name: x}}",
         "{type: ExternalAuth, externalAuth: "
         "{protocol: HTTP, http: {}, backendRef: {name: s1, port: 80}}}",
     ],
 )
-def test_what_guards_and_is_not_served_yet_closes_the_rule_it_stands_on(filter_: str) -> None:
+def test_a_filter_that_cannot_be_served_closes_the_rule_it_stands_on(filter_: str) -> None:
     on_rule = on("/rule", "s1", f"filters: [{filter_}]")
     on_backend = on("/backend", f"{{name: s1, port: 80, filters: [{filter_}]}}")
     it = world(GIVEN + route("r", on_rule, on_backend, to("s2")))
