@@ -112,8 +112,7 @@ class Envoy:
     def mark_ready(self) -> None:
         """The first complete configuration is served, from now on and after each restart."""
         self._is_wanted_ready = True
-        if self._is_live:
-            self._directory.mark_ready()
+        self._show_readiness()
 
     def _command(self, executable: Path) -> list[str]:
         configuration = self._directory.write("bootstrap.json", self._bootstrap)
@@ -174,9 +173,12 @@ class Envoy:
             delay = min(delay * 1.1, 0.25)
         self._is_live = True
         self._deaths.forgive()
-        if self._is_wanted_ready:
-            self._directory.mark_ready()
+        self._show_readiness()
         await self._tell()
+
+    def _show_readiness(self) -> None:
+        if self._is_live and self._is_wanted_ready and self._pid is not None:
+            self._directory.mark_ready(self._pid)
 
     async def _tell(self) -> None:
         async with self._turn:

@@ -56,9 +56,19 @@ class StateDirectory:
         fresh.replace(path)
         return path
 
-    def mark_ready(self) -> None:
-        """Envoy serves the first complete configuration: says so to those who wait for it."""
-        self.write(_READY, "")
+    def mark_ready(self, process: int) -> None:
+        """This Envoy serves the first complete configuration: says so to those who wait for it.
+
+        The mark is a link to what the process runs, so that it is gone with the process, even if
+        nobody is left to remove it.
+        """
+        program, fresh = Path(f"/proc/{process}/exe"), self.path / f".{_READY}.new"
+        if not program.exists():
+            self.write(_READY, "")
+            return
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(program)
+        fresh.replace(self.path / _READY)
 
     def unmark_ready(self) -> None:
         """Envoy does not serve any more."""

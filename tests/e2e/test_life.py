@@ -1,0 +1,100 @@
+"""The life of `contour run`: its beginning, its end, and the deaths on the way."""
+
+import contextlib
+import http.client
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from select import select
+from time import monotonic
+
+import pytest
+
+from tests.e2e import manifests
+from tests.e2e.standalone import Standalone, standalone
+
+pytestmark = pytest.mark.envoy
+
+_FILES = {"services.yaml": manifests.SERVICES, "live.yaml": manifests.LIVE}
+_URL = "http://live.example.com/"
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[Standalone]:
+    with standalone(tmp_path, _FILES) as running:
+        yield running
+
+
+def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standalone) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", instance.ports["http"], timeout=10)
+    with contextlib.closing(connection):
+        connection.request("GET", "/stream?seconds=0.5", headers={"Host": "live.example.com"})
+        response = connection.getresponse()
+        assert response.readline()
+        instance.process.send_signal(signal.SIGTERM)
+        _wait_until_refused(instance)
+        assert len(response.read().splitlines()) == 9
+    assert instance.process.wait(timeout=10) == 0
+    left = {path.name for path in instance.state.iterdir()}
+    assert "ready" not in left
+    assert not [name for name in left if name.endswith(".sock")]
+
+
+def test_a_run_that_is_killed_leaves_no_envoy_and_can_start_again(
+    instance: Standalone, tmp_path: Path
+) -> None:
+    [envoy] = _children(instance)
+    with open(os.pidfd_open(envoy)) as ended:
+        instance.process.kill()
+        assert select([ended], [], [], 5)[0]
+    instance.process.wait()
+    assert not (instance.state / "ready").exists()
+    (tmp_path / "again").mkdir()
+    (instance.state).rename(tmp_path / "again" / "state")
+    with standalone(tmp_path / "again", _FILES) as again:
+        assert again.ask(_URL).backend == "one"
+
+
+def test_an_envoy_that_is_killed_serves_again_at_once(instance: Standalone) -> None:
+    [envoy] = _children(instance)
+    os.kill(envoy, signal.SIGKILL)
+    deadline = monotonic() + 5
+    with contextlib.suppress(ConnectionError):
+        while _children(instance) == [envoy]:
+            assert monotonic() < deadline
+    while _answer(instance) != 200:
+        assert monotonic() < deadline
+    assert instance.process.poll() is None
+    assert "killed by SIGKILL" in instance.log.read_text()
+
+
+def test_no_request_is_lost_while_a_host_is_edited_again_and_again(instance: Standalone) -> None:
+    one, two = manifests.LIVE, manifests.LIVE.replace("name: one,", "name: two,")
+    for text, backend in [(two, "two"), (one, "one")] * 5:
+        (instance.manifests / "live.yaml").write_text(text)
+        deadline = monotonic() + 5
+        answer = instance.ask(_URL)
+        while answer.backend != backend:
+            assert answer.status == 200
+            assert monotonic() < deadline
+            answer = instance.ask(_URL)
+
+
+def _wait_until_refused(instance: Standalone) -> None:
+    deadline = monotonic() + 5
+    while _answer(instance) is not None:
+        assert monotonic() < deadline
+
+
+def _answer(instance: Standalone) -> int | None:
+    """The status, or None if there is nobody who answers."""
+    try:
+        return instance.ask(_URL).status
+    except (ConnectionError, http.client.HTTPException):
+        return None
+
+
+def _children(instance: Standalone) -> list[int]:
+    children = Path(f"/proc/{instance.process.pid}/task/{instance.process.pid}/children")
+    return [int(child) for child in children.read_text().split()]
