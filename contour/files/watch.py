@@ -6,6 +6,7 @@ intervals instead.
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 from collections.abc import Iterable
@@ -41,10 +42,9 @@ class Watch:
         """Until there are notices, or for so long."""
         if self._failure is not None:
             self._give_up(self._failure)
-        try:
-            await asyncio.wait_for(self._told.wait(), seconds)
-        except TimeoutError:
-            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._told.wait()
         self._told.clear()
 
     def watch(self, folders: Iterable[str]) -> None:

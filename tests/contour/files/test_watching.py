@@ -3,8 +3,10 @@
 import asyncio
 import os
 import shutil
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -91,6 +93,33 @@ async def rewrite_often(path: Path) -> None:
                 await asyncio.sleep(0.002)
                 file.write("---\n" + proxy(f"{path.stem}-{part}", f"round-{round_ // 10}.com"))
                 file.flush()
+
+
+async def test_a_file_that_a_writer_opens_while_it_is_read_is_not_taken_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, content = tmp_path / "a.yaml", reading.content
+    path.write_text(stream(proxy("a"), proxy("b")))
+    writers: list[IO[str]] = []
+
+    def interrupted(file: files.Place) -> reading.Content:
+        if file == str(path) and not writers:
+            writers.append(stack.enter_context(open(path, "w")))
+            writers[0].write(proxy("a", "half.example.com"))
+            writers[0].flush()
+        return content(file)
+
+    with ExitStack() as stack:
+        async with following(tmp_path) as follower:
+            await settled(follower, tmp_path)
+            monkeypatch.setattr(reading, "content", interrupted)
+            path.write_text(stream(proxy("a", "whole.example.com"), proxy("b")))
+            await settled(follower, tmp_path)
+            assert follower.fqdns == {"a": "example.com", "b": "example.com"}
+            writers[0].write("---\n" + proxy("b", "half.example.com"))
+            writers[0].close()
+            await follower.until(lambda: set(follower.fqdns.values()) == {"half.example.com"})
+            assert follower.gone == ["last", "last"]
 
 
 async def test_a_writer_that_closes_what_it_has_truncated_has_a_moment_to_go_on(
