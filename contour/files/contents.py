@@ -47,7 +47,7 @@ def items(file: Place, raw: bytes) -> Iterator[Item]:
         return
     if value is not None:
         for path, item in _listed(value):
-            yield _item(file, raw, path, decode.decode(item))
+            yield _item(file, raw, path, item)
 
 
 def _malformed(file: Place, raw: bytes, error: parse.MalformedError) -> Item:
@@ -63,24 +63,30 @@ def _listed(value: Any) -> Iterator[tuple[Path, object]]:
         yield (() if item is value else ("items", index)), item
 
 
-def _item(
-    file: Place,
-    raw: bytes,
-    path: Path,
-    decoded: decode.Decoded | decode.UnknownKind | decode.NotAnObject,
-) -> Item:
+def _item(file: Place, raw: bytes, path: Path, value: object) -> Item:
+    decoded = decode.decode(value)
     if isinstance(decoded, decode.NotAnObject):
         return Item(file, "no", problems=_problems(raw, [(path, decoded.message, "error")]))
     if isinstance(decoded, decode.UnknownKind):
-        unknown = Place(f"kind {decoded.kind} of {decoded.group_version}")
-        message = f"{decoded.group_version} {decoded.kind} is not read; such objects are ignored"
-        return Item(unknown, problems=_problems(raw, [((*path, "kind"), message, "warning")]))
+        return _unknown(raw, path, value, decoded)
     found = [((*path, *it.path), it.message, it.severity) for it in decoded.complaints]
     problems = _problems(raw, found)
     if not decoded.key.name:
         return Item(file, "no", problems=problems)
     subject = meta.ObjectRef(decoded.kind.kind, *decoded.key)
     return Item(subject, "yes", decoded.kind, decoded.object, problems, dotted(path))
+
+
+def _unknown(raw: bytes, path: Path, value: object, unknown: decode.UnknownKind) -> Item:
+    """A kind that is not read; if it is one that is, misspelt, the object may be meant to stay."""
+    if (meant := guess.misspelt(unknown, value)) is not None:
+        message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
+        return Item(
+            meant, "guessed", problems=_problems(raw, [((*path, "kind"), message, "error")])
+        )
+    place = Place(f"kind {unknown.kind} of {unknown.group_version}")
+    message = f"{unknown.group_version} {unknown.kind} is not read; such objects are ignored"
+    return Item(place, problems=_problems(raw, [((*path, "kind"), message, "warning")]))
 
 
 def _problems(raw: bytes, found: Sequence[tuple[Path, str, Severity]]) -> tuple[Problem, ...]:

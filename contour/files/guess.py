@@ -1,12 +1,14 @@
-"""Which object a document that cannot be parsed was probably meant to be.
+"""Which object a document was probably meant to be that does not say so itself.
 
 Good enough to say whose document is broken and to know that this object has not been deleted. The
 store trusts a guess only if it names an object that the file is known to have held.
 """
 
+import difflib
 import re
+from typing import Any
 
-from crds import kinds, meta
+from crds import decode, kinds, meta
 
 _TOP = rb"^%s:[ \t]*[\"']?([\w./-]+)"
 _KIND = re.compile(_TOP % b"kind", re.MULTILINE)
@@ -28,6 +30,19 @@ def subject(raw: bytes) -> meta.ObjectRef | None:
         return None
     namespace = (_field(metadata[1], b"namespace") or "default") if kind.namespaced else ""
     return meta.ObjectRef(kind.kind, namespace, name)
+
+
+def misspelt(unknown: decode.UnknownKind, value: Any) -> meta.ObjectRef | None:
+    """The object of a document whose kind is almost one that is read, of the same group."""
+    group = unknown.group_version.rpartition("/")[0]
+    known = {kind.lower(): kind for of, kind in kinds.KINDS if of == group}
+    near = difflib.get_close_matches(unknown.kind.lower()[:64], known, n=1, cutoff=0.88)
+    if not near:
+        return None
+    meant = decode.decode(value | {"kind": known[near[0]]})
+    if not isinstance(meant, decode.Decoded) or not meant.key.name:
+        return None
+    return meta.ObjectRef(meant.kind.kind, *meant.key)
 
 
 def _kind(raw: bytes) -> kinds.Kind | None:

@@ -102,10 +102,9 @@ def test_a_missing_path_is_unreadable_input(tmp_path: Path) -> None:
         files.Manifests([tmp_path, tmp_path / "nowhere"]).read()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_path_without_permission_is_unreadable_input(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").touch(mode=0)
-    with pytest.raises(files.UnreadableInput, match=r"a\.yaml: Permission denied"):
+def test_a_path_that_leads_nowhere_is_unreadable_input(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("a.yaml")
+    with pytest.raises(files.UnreadableInput, match=r"a\.yaml: Too many levels of symbolic links"):
         files.Manifests([tmp_path / "a.yaml"]).read()
 
 

@@ -176,6 +176,23 @@ def test_an_unknown_kind_is_said_once_as_long_as_it_is_there() -> None:
     assert not desk.told.complaints
 
 
+def test_a_misspelt_kind_is_an_error_and_takes_nothing_away() -> None:
+    desk = Desk()
+    desk.write(A, proxy("x"), proxy("v"))
+    batch = desk.write(A, proxy("x").replace("HTTPProxy", "HTTPProxi"), proxy("v"))
+    assert not batch.events
+    assert [str(it) for it in batch.fresh] == [
+        "a.yaml:2: HTTPProxy default/x: kind: there is no kind HTTPProxi; did you mean HTTPProxy?"
+    ]
+
+
+def test_a_kind_that_only_resembles_one_that_is_read_is_no_mistake() -> None:
+    desk = Desk()
+    route = "apiVersion: gateway.networking.k8s.io/v1\nkind: %s\nmetadata: {name: a}\n"
+    batch = desk.write(A, *(route % kind for kind in ("TCPRoute", "GRPCRoute", "ListenerSet")))
+    assert [it.severity for it in batch.fresh] == ["warning"] * 3
+
+
 def test_a_list_holds_objects_each_with_its_own_complaints() -> None:
     desk = Desk()
     item = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: %s}\n  data: {a: %s}\n"

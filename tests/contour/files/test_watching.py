@@ -3,10 +3,8 @@
 import asyncio
 import os
 import shutil
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -100,26 +98,38 @@ async def test_a_file_that_a_writer_opens_while_it_is_read_is_not_taken_half(
 ) -> None:
     path, content = tmp_path / "a.yaml", reading.content
     path.write_text(stream(proxy("a"), proxy("b")))
-    writers: list[IO[str]] = []
+    writers: list[int] = []
 
     def interrupted(file: files.Place) -> reading.Content:
         if file == str(path) and not writers:
-            writers.append(stack.enter_context(open(path, "w")))
-            writers[0].write(proxy("a", "half.example.com"))
-            writers[0].flush()
+            writers.append(os.open(path, os.O_WRONLY | os.O_TRUNC))
+            os.write(writers[0], proxy("a", "half.example.com").encode())
         return content(file)
 
-    with ExitStack() as stack:
-        async with following(tmp_path) as follower:
-            await settled(follower, tmp_path)
-            monkeypatch.setattr(reading, "content", interrupted)
-            path.write_text(stream(proxy("a", "whole.example.com"), proxy("b")))
-            await settled(follower, tmp_path)
-            assert follower.fqdns == {"a": "example.com", "b": "example.com"}
-            writers[0].write("---\n" + proxy("b", "half.example.com"))
-            writers[0].close()
-            await follower.until(lambda: set(follower.fqdns.values()) == {"half.example.com"})
-            assert follower.gone == ["last", "last"]
+    async with following(tmp_path) as follower:
+        await settled(follower, tmp_path)
+        monkeypatch.setattr(reading, "content", interrupted)
+        path.write_text(stream(proxy("a", "whole.example.com"), proxy("b")))
+        await settled(follower, tmp_path)
+        assert follower.fqdns == {"a": "example.com", "b": "example.com"}
+        os.write(writers[0], f"---\n{proxy('b', 'half.example.com')}".encode())
+        os.close(writers[0])
+        await follower.until(lambda: set(follower.fqdns.values()) == {"half.example.com"})
+        assert follower.gone == ["last", "last"]
+
+
+async def test_a_file_that_cannot_be_read_any_more_keeps_what_it_gave(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(proxy("a"))
+    async with following(tmp_path) as follower:
+        with open(path, "r+b") as file:
+            file.truncate(300 << 20)
+        await follower.until(lambda: bool(follower.complaints))
+        await settled(follower, tmp_path)
+        assert follower.fqdns == {"a": "example.com"}
+        path.write_text(proxy("a", "new.example.com"))
+        await follower.until(lambda: follower.fqdns == {"a": "new.example.com"})
+        assert not follower.complaints
 
 
 async def test_a_writer_that_closes_what_it_has_truncated_has_a_moment_to_go_on(
