@@ -7,7 +7,7 @@ held. Time comes in as a value.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -42,6 +42,7 @@ class Patience:
     """How long to wait, in seconds."""
 
     warming: float = 5.0  # for a cluster that was sent, until its routes follow all the same
+    absence: float = 5.0  # after a stream began, until anything may begin to leave
     grace: float = 1.0  # between the acknowledgement of the last route to it and its removal
 
 
@@ -57,6 +58,8 @@ class Envoy:
         self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming)
         self._warming = Warming(fleet.store, self.gates, self.subscriptions)
         self._departures = Departures()
+        # Until then it may use what it has not told of, for it comes back and asks bit by bit.
+        self._young_until = fleet.clock() + fleet.patience.absence
         self._vanished: list[Leaver] = []
         self._number = 0
 
@@ -70,12 +73,15 @@ class Envoy:
         leavers: list[Leaver] = []
         for to, edit in news:
             if edit.is_gone:
-                self._lose(to, edit.resource, leavers)
+                self._lose(to, edit.resource, leavers, now)
             elif edit.is_new:
                 self._gain(to, edit.resource, now)
             else:
                 self._change(to, edit, now)
-        if leavers:
+        if leavers and now < self._young_until:
+            for it in leavers:
+                self.lose_later(it)
+        elif leavers:
             self._await_users(leavers)
             self._depart(now)
 
@@ -91,13 +97,16 @@ class Envoy:
         if has_newest:
             self._warming.has(to, resource.name.name, now)
             self.fleet.prove(to, {resource.name.name: subscription.unknown()})
-        else:
-            self.gates.offer(to, resource, _had(resource, version), now)
+            return
+        before = _had(resource, version)
+        self.gates.offer(to, resource, before, now)
+        if not before.is_whole and not before.is_unknown:
+            self.fleet.prove(to, {resource.name.name: subscription.unknown()})
 
-    def lose_later(self, leaver: Leaver, now: float) -> None:
+    def lose_later(self, leaver: Leaver) -> None:
         """What vanished before this stream began leaves after everything else was asked for."""
         if not self._vanished:
-            self.alarms.set(now + self.fleet.patience.warming, self._lose_vanished)
+            self.alarms.set(self._young_until, self._lose_vanished)
         self._vanished.append(leaver)
 
     def sent(self, to: Subscription, flight: Flight, now: float) -> None:
@@ -137,6 +146,15 @@ class Envoy:
                 # Back to what was accepted, and said so, whatever Envoy made of the response.
                 by.mark(name, subscription.same())
 
+    def left(self, part: Part | None) -> Iterator[Resource]:
+        """What the part needs, directly or not, of that which was about to leave."""
+        for need in part.needs if part else ():
+            for it in self.subscriptions.get(need.type_url, ()):
+                resource = it.leaving.get(need.name)
+                if resource is not None and resource.parts:
+                    yield resource
+                    yield from self.left(resource.parts.get(""))
+
     def closed(self, by: Subscription, now: float) -> None:
         """A stream has ended."""
         self.subscriptions[by.type_url].remove(by)
@@ -171,15 +189,22 @@ class Envoy:
             self._change(to, Edit(resource, before), now)
 
     def _change(self, to: Subscription, edit: Edit, now: float) -> None:
+        name = edit.name.name
+        if to.is_held_whole(name):
+            # Something changed in what waits, or was refused, as a whole: it may do now.
+            self.gates.release(to, name, "", now)
+            return
         for part, before in edit.before.items():
             self.gates.replace(to, edit.resource, part, before, now)
 
-    def _lose(self, to: Subscription, resource: Resource, leavers: list[Leaver]) -> None:
+    def _lose(
+        self, to: Subscription, resource: Resource, leavers: list[Leaver], now: float
+    ) -> None:
         type_url, name = resource.name
         was_unsent = to.is_unsent(name)
         to.overrides.pop(name, None)
         if was_unsent:
-            self.gates.remove(resource.name)
+            self.gates.open(resource.name, now)
             to.dirty.pop(name, None)
             if name in to.names:  # whoever asked for it by name is still owed an answer
                 to.mark(name, subscription.absent())
@@ -218,8 +243,8 @@ def _had(resource: Resource, version: str | None) -> Before:
     """What a stream had that says it has this version, as far as a version can tell."""
     if version is None:
         return subscription.absent()
-    lacking = resource.lacking(version)
-    return subscription.unknown() if lacking is None else Before({lacking: None})
+    parts = resource.since(version)
+    return subscription.unknown() if parts is None else Before(parts)
 
 
 def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
@@ -229,12 +254,18 @@ def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
     return {it: value for it, value in had if not is_same(value, resource.parts.get(it))}
 
 
-def _dismiss(barrier: Barrier, _: float) -> None:
+def _dismiss(barrier: Barrier, now: float) -> None:
     """The grace period is over: what did not come back in the meantime goes."""
     for to, left in barrier.leavers:
         name = left.name.name
-        if to.leaving.get(name) is left:
+        if to.leaving.get(name) is not left:
+            continue
+        if left.name in to.envoy.store.users:
+            # Nothing is known of it but that it is there, and a refusal made it needed again.
+            later = now + to.envoy.fleet.patience.absence
+            to.envoy.alarms.set(later, partial(_dismiss, Barrier([(to, left)], {})))
+        else:
             del to.leaving[name]
-            to.envoy.gates.remove(left.name)
+            to.envoy.gates.open(left.name, now)
             is_known = bool(left.parts)
             to.mark(name, Before(dict(left.parts), is_whole=is_known, is_unknown=not is_known))

@@ -80,7 +80,10 @@ class Fleet:
         self.witness.refused(key, part, refused.origins if refused else (), words)
         self.witness.changed(key)
         if refused is not None and not is_partial:
-            self._spread(self.store.withdraw(key, part))
+            kept = by.overrides[name][part].value
+            for resource in by.envoy.left(kept):
+                self.store.bring_back(resource)
+            self._spread(self.store.withdraw(key, part, kept))
 
     def excuse(self, by: Subscription) -> None:
         """An Envoy that refused what others accept is gone."""

@@ -48,14 +48,9 @@ class Gates:
             self._end_at(now + self._patience, name)
 
     def open(self, name: Name, now: float) -> None:
-        """The resource is ready."""
+        """The resource is ready, or is no more: nothing has to wait for it."""
         self.closed.pop(name, None)
         self._let(self._waiting.pop(name, ()), now)
-
-    def remove(self, name: Name) -> None:
-        """The resource is no more. Nothing that is served needs it, or it would have stayed."""
-        self.closed.pop(name, None)
-        self._waiting.pop(name, None)
 
     def offer(self, to: Subscription, resource: Resource, before: Before, now: float) -> None:
         """A resource the stream does not have as it is now."""
@@ -67,7 +62,8 @@ class Gates:
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
             return
         for part, awaits in blocked.items():
-            self._hold(to, name, part, Override(before.parts.get(part), awaits))
+            if before.tells(part):
+                self._hold(to, name, part, Override(before.parts.get(part), awaits))
         if not to.is_held(name):
             to.mark(name, before)
 
@@ -76,9 +72,6 @@ class Gates:
     ) -> None:
         """A part that changed; `before` is what was served until now."""
         name = resource.name.name
-        if to.is_held_whole(name):
-            self._reconsider(to, name, now)
-            return
         known = to.overrides.get(name, {}).get(part)
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
@@ -99,11 +92,6 @@ class Gates:
             self.offer(to, resource, subscription.unknown(), now)
         else:
             to.serve_newest(name, part)
-
-    def _reconsider(self, to: Subscription, name: str, now: float) -> None:
-        """Something changed in what was refused whole: it may do now."""
-        if to.overrides[name][""].refusal:
-            self.release(to, name, "", now)
 
     def _blocked(self, resource: Resource, now: float) -> dict[str, frozenset[Name]]:
         """The parts of a resource that have to wait, and for what."""

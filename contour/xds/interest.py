@@ -61,6 +61,6 @@ def _introduce(by: Subscription, name: str, version: str | None, now: float) -> 
         by.mark(name, subscription.absent())
     elif by.type_url in {CLUSTER, ENDPOINTS, SECRET}:
         by.leaving[name] = Resource(Name(by.type_url, name))
-        by.envoy.lose_later((by, by.leaving[name]), now)
+        by.envoy.lose_later((by, by.leaving[name]))
     else:
         by.mark(name, subscription.unknown())

@@ -33,6 +33,8 @@ GATED = frozenset({LISTENER, ROUTE, SCOPE})
 
 _MODULUS = 1 << 128
 _FEW_RENDERINGS = 4
+_FEW_PARTS = 2  # a head and one host: whoever has another version has nothing to lose but itself
+_LONG_HISTORY = 64
 
 
 class Name(NamedTuple):
@@ -87,7 +89,7 @@ def is_same(one: Part | None, other: Part | None) -> bool:
 class Resource:
     """The newest parts of one resource, rendered on demand for all streams at once."""
 
-    __slots__ = ("_order", "_renderings", "_shares", "_sum", "name", "parts")
+    __slots__ = ("_history", "_order", "_renderings", "_shares", "_sum", "name", "parts")
 
     def __init__(self, name: Name) -> None:
         self.name = name
@@ -95,11 +97,14 @@ class Resource:
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
+        self._history: list[tuple[int, str, Part | None]] = []
         self._renderings: dict[tuple[Shape, int], bytes] = {}
 
     def put(self, part: str, value: Part | None) -> Part | None:
         """Replaces one part at a cost that does not depend on the others; returns what it was."""
         before = self.parts.get(part)
+        if len(self.parts) > _FEW_PARTS:
+            self._history = [*self._history[1 - _LONG_HISTORY :], (self._sum, part, before)]
         self._sum = self._sum_with({part: value})
         self._renderings = {}
         self._shares = None
@@ -121,17 +126,27 @@ class Resource:
         """The content hash, with some parts replaced by what one Envoy has instead."""
         return f"{self._sum_with(instead) if instead else self._sum:032x}"
 
-    def lacking(self, version: str) -> str | None:
-        """The one part without which this resource would have that version, if there is one.
+    def since(self, version: str) -> dict[str, Part | None] | None:
+        """What was different in a version: the parts as they were then; None if it is not known.
 
-        A version is a sum, so what was added while a client was away can be told from its version.
+        Known are the last versions, and (for a version is a sum) those that lack a single part.
         """
-        if self._shares is None:
-            self._shares = {_share(name, value): name for name, value in self.parts.items()}
         try:
-            return self._shares.get((self._sum - int(version, 16)) % _MODULUS)
+            total = int(version, 16)
         except ValueError:
             return None
+        undone: dict[str, Part | None] = {}
+        for before, part, value in reversed(self._history):
+            undone[part] = value
+            if before == total:
+                return undone
+        lacking = self._by_share().get((self._sum - total) % _MODULUS)
+        return None if lacking is None else {lacking: None}
+
+    def _by_share(self) -> dict[int, str]:
+        if self._shares is None:
+            self._shares = {_share(name, value): name for name, value in self.parts.items()}
+        return self._shares
 
     def rendered(self, shape: Shape, instead: Parts | None = None) -> bytes:
         """The encoded resource in its envelope. Only what is worth keeping is kept."""

@@ -75,15 +75,26 @@ class Store:
             del self.unproven[name]
         self._unpin(accepted)
 
-    def withdraw(self, name: Name, part: str) -> list[Edit]:
-        """Serves what was accepted last instead of a part that is refused, or nothing of it."""
-        accepted = self.unproven.get(name, {}).get(part)
+    def withdraw(self, name: Name, part: str, kept: Part | None) -> list[Edit]:
+        """Serves what was accepted last instead of a refused part, be it what the refuser kept."""
+        accepted = kept or self.unproven.get(name, {}).get(part)
         resource = self.types[name.type_url][name.name]
         if accepted is None and len(resource.parts) == 1:
             self._drop(name)
         else:
             self._replace(resource, part, accepted)
         return self.settled()
+
+    def bring_back(self, resource: Resource) -> None:
+        """Serves again what was let go of, for as long as it is needed."""
+        name = resource.name
+        if self.resource(name) is not None:
+            return
+        self.types[name.type_url][name.name] = resource
+        self.unwanted.add(name)
+        self._edits[name] = Edit(resource, is_new=True)
+        for part, value in resource.parts.items():
+            self._rewire((name, part), None, value)
 
     def settled(self) -> list[Edit]:
         """Lets go of what nobody needs any more, and returns the edits since the last call."""

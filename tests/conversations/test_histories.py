@@ -67,6 +67,7 @@ class History:
     def no_host(self) -> list[Change]:
         fqdn = self.random.choice(FQDNS)
         self.world.hosts.pop(fqdn, None)
+        self.world.removals[fqdn] += 1
         return [Change(Name(ROUTE, "web"), fqdn, None)]
 
     def cluster(self) -> list[Change]:
@@ -83,6 +84,14 @@ class History:
         for name in gone:
             del self.world.clusters[name]
         return [change for name in gone for change in _cluster(name)]
+
+    def repair(self) -> None:
+        """All that is bad becomes good."""
+        bad = [fqdn for fqdn in self.world.hosts if self.world.is_bad(fqdn)]
+        for fqdn in bad:
+            self.world.hosts[fqdn] = (self.world.hosts[fqdn][0], fqdn)
+        batch = [Change(Name(ROUTE, "web"), fqdn, None) for fqdn in bad]
+        self.fleet.publish(_last_of_each(batch, self.world))
 
     def reconnect(self) -> None:
         envoy = self.random.choice(self.envoys)
@@ -111,7 +120,7 @@ class History:
                     pass
 
     def _fleet(self) -> Fleet:
-        made = Fleet("web", Patience(warming=1e9, grace=1), clock=lambda: self.now)
+        made = Fleet("web", Patience(warming=1e9, absence=50, grace=1), clock=lambda: self.now)
         fixed = [messages.route_head("web"), messages.listener("http", 80, "web")]
         names = [*fixed, *(it for name in self.world.clusters for it in _cluster(name))]
         hosts = [Change(Name(ROUTE, "web"), fqdn, None) for fqdn in self.world.hosts]
@@ -145,8 +154,17 @@ def check(seed: int, steps: int) -> None:
     for _ in range(3):
         history.run(steps)
         history.settle()
+        if any(_is_stuck(it) for it in history.envoys):
+            history.repair()
+            history.settle()
         for envoy in history.envoys:
             check_settled(history, envoy)
+
+
+def _is_stuck(envoy: ModelEnvoy) -> bool:
+    """Whether it came back with routes nobody knows any more, and refuses the newest for one."""
+    to = envoy.client.stream.subscriptions.get(ROUTE)
+    return to is not None and to.is_held_whole("web")
 
 
 def check_settled(history: History, envoy: ModelEnvoy) -> None:
