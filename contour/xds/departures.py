@@ -64,10 +64,7 @@ class Departures:
 
 
 def _uses(key: _Place, barrier: Barrier) -> bool:
-    """Whether something is still served, in place of the newest, that may need what leaves."""
+    """Whether the other side may still have something that needs what leaves."""
     subscription, name = key
-    held = subscription.overrides.get(name)
-    if not held:
-        return False
     leaving = {it.name for _, it in barrier.leavers}
-    return any(need in leaving for it in held.values() if it.value for need in it.value.needs)
+    return any(not leaving.isdisjoint(it.needs) for it in subscription.held_there(name))

@@ -56,8 +56,11 @@ class Gates:
         """A resource the stream does not have as it is now."""
         name = resource.name.name
         blocked = self._blocked(resource, now)
+        if before.is_unknown:
+            to.overrides.pop(name, None)
         if before.is_unknown and blocked:
             # Which parts it has is not known, so none of them can be kept as it is: all wait.
+            to.dirty.pop(name, None)
             awaits = frozenset[Name]().union(*blocked.values())
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
             return
@@ -76,7 +79,9 @@ class Gates:
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if awaits and not resources.is_same(newest, value):
+        if awaits and to.is_unknown(name):
+            self.offer(to, resource, subscription.unknown(), now)
+        elif awaits and not resources.is_same(newest, value):
             to.unmark(name, part)
             self._hold(to, name, part, Override(value, awaits))
         elif known is not None:

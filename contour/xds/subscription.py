@@ -6,7 +6,7 @@ Which parts may go out is decided in `envoy` and `gates`; how names become messa
 and `sotw`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -127,6 +127,17 @@ class Subscription:
     def is_held_whole(self, name: str) -> bool:
         head = self.overrides.get(name, {}).get("")
         return head is not None and head.is_whole
+
+    def is_unknown(self, name: str) -> bool:
+        """Whether what the other side has of a resource is not known, and nothing was sent yet."""
+        return name in self.dirty and self.dirty[name].is_unknown
+
+    def held_there(self, name: str) -> Iterator[Part]:
+        """The parts the other side may have instead of the newest."""
+        noted = [it.before[name] for it in self.flights if name in it.before]
+        noted += [self.dirty[name]] if name in self.dirty else []
+        yield from (part for it in noted for part in it.parts.values() if part is not None)
+        yield from (part for part in self.instead(name).values() if part is not None)
 
     def refuses(self, name: str, part: str) -> bool:
         override = self.overrides.get(name, {}).get(part)
