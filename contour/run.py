@@ -84,9 +84,8 @@ async def _follow(controller: Controller, manifests: files.Manifests) -> None:
 
 
 def _take(controller: Controller, batch: files.Batch) -> None:
-    for complaints in batch.complaints.values():
-        for complaint in complaints:
-            log.log(_LEVELS[complaint.severity], "%s", complaint)
+    for complaint in batch.fresh:
+        log.log(_LEVELS[complaint.severity], "%s", complaint)
     controller.take(batch)
 
 

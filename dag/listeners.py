@@ -13,16 +13,17 @@ from dag.gateway import listeners as gateway
 from dag.gateway import selection
 from dag.view import Index, Kept, View, query
 
-DEFAULT_FLEET = "contour"
+DEFAULT_FLEET = selection.SHARED_FLEET
 """The fleet of Ingress and HTTPProxy."""
 
 
 @query
 def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
     """Every listener of a fleet, in order of their ports."""
-    in_charge = view.ask(selection.in_charge, ())
-    found = view.ask(gateway.listeners, in_charge) if in_charge is not None else ()
-    return ports.distinct((*found, *_static(view, found)))
+    served = view.ask(selection.gateway_of, fleet)
+    found = view.ask(gateway.listeners, served) if served is not None else ()
+    static = _static(view, found) if fleet == DEFAULT_FLEET else ()
+    return ports.distinct((*found, *static))
 
 
 @query
