@@ -49,6 +49,14 @@ class Departures:
                     continue
                 del barrier.awaits[key]
 
+    def settled(self, subscription: Subscription, name: str) -> bool:
+        """Nothing of a name is pending any more; returns whether that was awaited."""
+        key = (subscription, name)
+        done = [it for it in self._barriers if key in it.awaits and not _uses(key, it)]
+        for barrier in done:
+            del barrier.awaits[key]
+        return bool(done)
+
     def closed(self, subscription: Subscription) -> None:
         """A stream has ended: it acknowledges nothing any more."""
         for barrier in self._barriers:

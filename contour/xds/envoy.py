@@ -6,7 +6,7 @@ removals leave through `departures`, refusals are taken apart by `narrowing`. En
 held. Time comes in as a value.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -61,6 +61,7 @@ class Envoy:
         # Until then it may use what it has not told of, for it comes back and asks bit by bit.
         self._young_until = fleet.clock() + fleet.patience.absence
         self._vanished: list[Leaver] = []
+        self.kept: Counter[Name] = Counter()  # what is needed by that which is about to leave
         self._number = 0
 
     def next_number(self) -> int:
@@ -131,6 +132,12 @@ class Envoy:
         """The Envoy did not take all of what a response brought."""
         narrowing.refused(by, flight, words)
 
+    def settled(self, by: Subscription, name: str) -> None:
+        """Nothing of a resource is pending on a stream."""
+        self.fleet.acceptance.settled(by, name)
+        if self._departures.settled(by, name):
+            self._depart(self.fleet.clock())
+
     def judge(self, by: Subscription, search: Narrowing, now: float) -> None:
         """Puts the blame where the search has found it, if it is over."""
         for suspect, words in (narrowing.verdict(by, search) or {}).items():
@@ -169,7 +176,7 @@ class Envoy:
         self.gates.is_open = not any(it.is_wildcard for it in self.subscriptions[CLUSTER])
 
     def _gain(self, to: Subscription, resource: Resource, now: float) -> None:
-        left = to.leaving.pop(resource.name.name, None)
+        left = to.stay(resource.name.name)
         if left is not None:
             self._regain(to, left, resource, now)
             return
@@ -211,7 +218,7 @@ class Envoy:
         elif type_url in {LISTENER, SCOPE}:
             to.mark(name, Before(dict(resource.parts), is_whole=True))
         else:
-            to.leaving[name] = resource
+            to.leave(resource)
             leavers.append((to, resource))
         to.settle(name)
 
@@ -260,12 +267,12 @@ def _dismiss(barrier: Barrier, now: float) -> None:
         name = left.name.name
         if to.leaving.get(name) is not left:
             continue
-        if left.name in to.envoy.store.users:
-            # Nothing is known of it but that it is there, and a refusal made it needed again.
-            later = now + to.envoy.fleet.patience.absence
+        if left.name in to.envoy.store.users or to.envoy.kept[left.name] > 0:
+            # A refusal made it needed again, or what leaves before it has yet to go.
+            later = now + to.envoy.fleet.patience.grace
             to.envoy.alarms.set(later, partial(_dismiss, Barrier([(to, left)], {})))
         else:
-            del to.leaving[name]
+            to.stay(name)
             to.envoy.gates.open(left.name, now)
             is_known = bool(left.parts)
             to.mark(name, Before(dict(left.parts), is_whole=is_known, is_unknown=not is_known))

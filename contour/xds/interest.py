@@ -60,7 +60,7 @@ def _introduce(by: Subscription, name: str, version: str | None, now: float) -> 
     elif version is None:
         by.mark(name, subscription.absent())
     elif by.type_url in {CLUSTER, ENDPOINTS, SECRET}:
-        by.leaving[name] = Resource(Name(by.type_url, name))
+        by.leave(Resource(Name(by.type_url, name)))
         by.envoy.lose_later((by, by.leaving[name]))
     else:
         by.mark(name, subscription.unknown())

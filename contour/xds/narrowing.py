@@ -44,10 +44,11 @@ class Narrowing:
 def refused(by: Subscription, flight: Flight, words: str) -> None:
     """A response was refused: everything it changed is suspect."""
     search = by.narrowing = by.narrowing or Narrowing()
+    is_certain = _changed_one_part(by, flight)
     suspects = [
         it for name in flight.before for it in _suspects(by, search, name, flight.before[name])
     ]
-    if len(suspects) == 1:
+    if len(suspects) == 1 and is_certain:
         search.blamed[suspects[0]] = words or "refused without a reason"
         search.again.discard(suspects[0])
     else:
@@ -84,6 +85,19 @@ def verdict(by: Subscription, search: Narrowing) -> dict[Suspect, str] | None:
         return None
     by.narrowing = None
     return search.blamed
+
+
+def _changed_one_part(by: Subscription, flight: Flight) -> bool:
+    """Whether a response changed a single part, which is still as it was sent."""
+    if len(flight.before) > 1:
+        return False
+    for name, before in flight.before.items():
+        resource = by.resource(name)
+        if name in by.dirty or resource is None:
+            return False
+        told = resource.parts.keys() - by.instead(name) if before.is_whole else before.parts
+        return len(told) <= 1
+    return False
 
 
 def _retry(search: Narrowing) -> None:
@@ -143,6 +157,8 @@ def _groups(by: Subscription, suspects: list[Suspect], words: str) -> Iterator[l
     yield from filter(None, (heads, *([it] for it in named)))
     if heads or named:
         yield from filter(None, (rest,))
+    elif len(rest) == 1:
+        yield rest
     elif rest:
         middle = len(rest) // 2
         yield rest[:middle]

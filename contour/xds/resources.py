@@ -103,8 +103,9 @@ class Resource:
     def put(self, part: str, value: Part | None) -> Part | None:
         """Replaces one part at a cost that does not depend on the others; returns what it was."""
         before = self.parts.get(part)
-        if len(self.parts) > _FEW_PARTS:
-            self._history = [*self._history[1 - _LONG_HISTORY :], (self._sum, part, before)]
+        # One gap, and what is older tells nothing.
+        known = self._history[1 - _LONG_HISTORY :] if len(self.parts) > _FEW_PARTS else []
+        self._history = [*known, (self._sum, part, before)]
         self._sum = self._sum_with({part: value})
         self._renderings = {}
         self._shares = None

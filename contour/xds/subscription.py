@@ -217,7 +217,21 @@ class Subscription:
     def settle(self, name: str) -> None:
         """Tells whoever waits for it that nothing of a resource is pending, if that is so."""
         if not self.is_pending(name):
-            self.envoy.fleet.acceptance.settled(self, name)
+            self.envoy.settled(self, name)
+
+    def leave(self, resource: Resource) -> None:
+        """What is no longer served stays with the other side for a while, as it is."""
+        self.leaving[resource.name.name] = resource
+        for part in resource.parts.values():
+            self.envoy.kept.update(part.needs)
+
+    def stay(self, name: str) -> Resource | None:
+        """Ends the leaving of a resource, one way or the other."""
+        resource = self.leaving.pop(name, None)
+        if resource is not None:
+            for part in resource.parts.values():
+                self.envoy.kept.subtract(part.needs)
+        return resource
 
     def sendable(self) -> list[str]:
         """What may go out now. That a resource does not exist is an answer, too."""
@@ -237,7 +251,7 @@ class Subscription:
         """Drops all that is known of a resource the other side no longer asks for."""
         self.dirty.pop(name, None)
         self.overrides.pop(name, None)
-        self.leaving.pop(name, None)
+        self.stay(name)
         for flight in self.flights:
             flight.before.pop(name, None)
         self.settle(name)

@@ -42,7 +42,9 @@ class Warming:
     def acknowledged(self, cluster: Name, now: float) -> None:
         """A cluster was acknowledged itself: proof, unless there is a better one to come."""
         part = self._part(cluster)
-        if part is None or part.health_checked or not part.needs or self._is_warm(cluster):
+        if part is None:
+            return
+        if part.health_checked or not part.needs or self._is_warm(cluster):
             self._gates.open(cluster, now)
 
     def cools(self, need: Name, now: float) -> None:
