@@ -2,7 +2,8 @@
 
 A share of the traffic without a backend is answered 500 (Gateway API, HTTPBackendRef): it goes to a
 cluster that does not exist, and the route says what that means. All of it without one is a direct
-response, decided in `routes`.
+response, decided in `routes`. Header policies of a backend apply before those of the route, so the
+route's win (as in Contour).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

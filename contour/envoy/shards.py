@@ -67,8 +67,6 @@ def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.C
 def _head(name: str) -> bytes:
     result = route_pb2.RouteConfiguration(
         name=name,
-        # The policy of a backend wins over that of its route.
-        most_specific_header_mutations_wins=True,
         ignore_port_in_host_matching=True,
         request_headers_to_remove=[HEADER],
     )

@@ -87,6 +87,13 @@ async def ask(
     port: int, host: str, path: str = "/", sni: str | None = None, **headers: str
 ) -> Answer | None:
     """One request on a connection of its own; with a server name, over TLS; None if refused."""
+    async with asyncio.timeout(8):
+        return await _asked(port, host, path, sni, headers)
+
+
+async def _asked(
+    port: int, host: str, path: str, sni: str | None, headers: Mapping[str, str]
+) -> Answer | None:
     try:
         reader, writer = await _connection(port, sni)
     except (ConnectionError, ssl.SSLError):
@@ -96,8 +103,8 @@ async def ask(
         f"GET {path} HTTP/1.1\r\nhost: {host}\r\n{extra}connection: close\r\n\r\n".encode()
     )
     try:
-        return _answer(await reader.read())
-    except ConnectionError:
+        return await _answer(reader)
+    except (ConnectionError, asyncio.IncompleteReadError):
         return None
     finally:
         writer.close()
@@ -113,6 +120,14 @@ async def _connection(
     )
 
 
+async def certificate(port: int, sni: str) -> bytes:
+    """The certificate that a connection for this name is shown, PEM."""
+    _, writer = await _connection(port, sni)
+    shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    return ssl.DER_cert_to_PEM_cert(shown).encode()
+
+
 def _unverified() -> ssl.SSLContext:
     result = ssl.create_default_context()
     result.check_hostname = False
@@ -120,18 +135,21 @@ def _unverified() -> ssl.SSLContext:
     return result
 
 
-def _answer(raw: bytes) -> Answer | None:
-    head, _, body = raw.partition(b"\r\n\r\n")
-    if not head:
-        return None
-    first, *lines = head.decode().split("\r\n")
-    headers = dict(line.lower().split(": ", 1) for line in lines if ": " in line)
+async def _answer(reader: asyncio.StreamReader) -> Answer:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    first, *lines = head.rstrip().split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    # Envoy closes a second after an answer of its own, so its end is not waited for.
+    if "content-length" in headers:
+        body = await reader.readexactly(int(headers["content-length"]))
+    else:
+        body = await reader.readuntil(b"0\r\n\r\n") if "transfer-encoding" in headers else b""
     return Answer(int(first.split()[1]), headers, body.decode())
 
 
 async def until(port: int, host: str, status: int, **how: str) -> Answer:
     """Asks until the answer has a status: the configuration has arrived."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(10):
         while True:
             answer = await ask(port, host, **how)
             if answer is not None and answer.status == status:
