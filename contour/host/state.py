@@ -86,11 +86,11 @@ def claimed(path: Path) -> Iterator[StateDirectory]:
     _check(path)
     with _locked(path):
         _clear(path)
-        _place_sockets(path)
-        try:
-            yield StateDirectory(path)
-        finally:
-            _clear(path)
+        with _sockets_placed(path):
+            try:
+                yield StateDirectory(path)
+            finally:
+                _clear(path)
 
 
 def _make(path: Path) -> None:
@@ -143,6 +143,20 @@ def _clear(path: Path) -> None:
         link.unlink()
 
 
-def _place_sockets(path: Path) -> None:
-    if len(os.fsencode(path)) + 1 + _LONGEST_NAME > _LONGEST_ADDRESS:
-        (path / _SOCKETS).symlink_to(tempfile.mkdtemp(prefix="contour-"))
+@contextlib.contextmanager
+def _sockets_placed(path: Path) -> Iterator[None]:
+    if _is_short(path):
+        yield
+        return
+    # Where TMPDIR is long itself, /tmp is not.
+    places = (Path(tempfile.gettempdir()), Path("/tmp"))
+    place = next(it for it in places if _is_short(it / "contour-12345678"))
+    with tempfile.TemporaryDirectory(
+        prefix="contour-", dir=place, ignore_cleanup_errors=True
+    ) as made:
+        (path / _SOCKETS).symlink_to(made)
+        yield
+
+
+def _is_short(directory: Path) -> bool:
+    return len(os.fsencode(directory)) + 1 + _LONGEST_NAME <= _LONGEST_ADDRESS

@@ -3,7 +3,6 @@
 import base64
 import datetime
 import shutil
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from tests.free_ports import free_ports
 
 SOURCE = Path(__file__).parents[2] / "manifests" / "examples" / "quickstart"
 BACKENDS = {
@@ -48,34 +49,19 @@ def copied(folder: Path) -> Quickstart:
     """The manifests in a folder of their own, with a certificate made on the spot."""
     manifests = folder / "manifests"
     shutil.copytree(SOURCE, manifests, ignore=shutil.ignore_patterns("*.md"))
-    ports = _free_ports([*BACKENDS.values(), 8080, 8443])
+    http, https, *free = free_ports(2 + len(BACKENDS))
+    backends = dict(zip(BACKENDS, free, strict=True))
     text = (manifests / "00-services.yaml").read_text()
-    for port in BACKENDS.values():
-        text = text.replace(f"port: {port}}}", f"port: {ports[port]}}}")
+    for name, port in BACKENDS.items():
+        text = text.replace(f"port: {port}}}", f"port: {backends[name]}}}")
     (manifests / "00-services.yaml").write_text(text)
     return Quickstart(
         manifests=manifests,
         authority=_certify(folder, "account.example.com"),
-        backends={name: ports[port] for name, port in BACKENDS.items()},
-        http=ports[8080],
-        https=ports[8443],
+        backends=backends,
+        http=http,
+        https=https,
     )
-
-
-def _free_ports(wanted: list[int]) -> dict[int, int]:
-    """The wanted ports where they are free, others where they are not."""
-    probes = [_bound(port) for port in wanted]
-    found = dict(zip(wanted, (probe.getsockname()[1] for probe in probes), strict=True))
-    for probe in probes:
-        probe.close()
-    return found
-
-
-def _bound(port: int) -> socket.socket:
-    try:
-        return socket.create_server(("127.0.0.1", port))
-    except OSError:
-        return socket.create_server(("127.0.0.1", 0))
 
 
 def _certify(folder: Path, host: str) -> Path:

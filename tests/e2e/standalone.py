@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -15,6 +14,8 @@ from pathlib import Path
 from select import select
 from time import monotonic
 from typing import Any
+
+from tests.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
@@ -98,7 +99,8 @@ def standalone(
     folder: Path, manifests: Mapping[str, str], backends: Sequence[str] = ("one", "two")
 ) -> Iterator[Standalone]:
     """Runs an instance. The manifests are templates with `%(NAME)d` for a backend's port."""
-    ports = _free_ports("http", "https", *backends)
+    names = ("http", "https", *backends)
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(text % ports)
@@ -147,9 +149,3 @@ def _wait_for(ready: Path, instance: Standalone) -> None:
         while not ready.exists():
             is_over = select([ended], [], [], 0.02)[0] or monotonic() > deadline
             assert not is_over, f"contour run does not serve:\n{instance.log.read_text()}"
-
-
-def _free_ports(*names: str) -> dict[str, int]:
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in names]
-        return {name: it.getsockname()[1] for name, it in zip(names, probes, strict=True)}

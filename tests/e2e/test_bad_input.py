@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import standalone
+from tests.free_ports import free_ports
 
 _MANIFEST = """
 apiVersion: projectcontour.io/v1
@@ -71,13 +72,13 @@ def _manifests(folder: Path) -> Path:
 
 def _complaint(folder: Path, manifests: Path, *options: str) -> str:
     """What is said on standard error; the exit code is 2 and there is no traceback."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        free = f"80={probe.getsockname()[1]}"
-    mapped = options or ("--map-port", free)
+    free = [
+        f"--map-port={port}={local}" for port, local in zip((80, 443), free_ports(2), strict=True)
+    ]
     done = subprocess.run(
         [
             *(*standalone.CONTOUR, "run", str(manifests)),
-            *("--state-dir", str(folder / "state"), *mapped),
+            *("--state-dir", str(folder / "state"), *(options or free)),
         ],
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ from contour import bootstrap, host
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.xds import world
+from tests.free_ports import free_port
 
 
 @pytest.fixture
@@ -23,10 +24,10 @@ def directory(tmp_path: Path) -> Iterator[state.StateDirectory]:
 
 
 @contextlib.asynccontextmanager
-async def serving(server: Server, port: int) -> AsyncIterator[Server]:
+async def serving(server: Server, port: int | None = None) -> AsyncIterator[Server]:
     """A control plane that serves one host, on that port."""
     site = [*world.site("example.com", "one", 1), world.route_head("web")]
-    server.fleet("contour").publish([*site, world.listener("web", port, "web")])
+    server.fleet("contour").publish([*site, world.listener("web", port or free_port(), "web")])
     await server.start()
     try:
         yield server

@@ -13,14 +13,14 @@ _CONNECTED = "control_plane.connected_state"
 
 
 async def test_an_envoy_finds_a_control_plane_that_was_away(
-    directory: state.StateDirectory, unused_tcp_port: int
+    directory: state.StateDirectory,
 ) -> None:
     address = f"unix:{directory.socket('xds.sock')}"
     first = Server((address,))
     text = bootstrap.text(settings(directory))
-    async with serving(first, unused_tcp_port), live(directory, text) as session:
+    async with serving(first), live(directory, text) as session:
         assert await gauge(session, _CONNECTED) == 1
         await first.stop()
         await until(session, _CONNECTED, 0)
-        async with serving(Server((address,)), unused_tcp_port):
+        async with serving(Server((address,))):
             await until(session, _CONNECTED, 1)

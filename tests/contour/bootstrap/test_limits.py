@@ -10,17 +10,16 @@ from contour.bootstrap import limits
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.bootstrap.conftest import live, serving, settings
+from tests.free_ports import free_port
 
 pytestmark = pytest.mark.envoy
 
 
-async def test_statistics_are_bounded_per_service(
-    directory: state.StateDirectory, unused_tcp_port: int
-) -> None:
+async def test_statistics_are_bounded_per_service(directory: state.StateDirectory) -> None:
     server = Server((f"unix:{directory.socket('xds.sock')}",))
-    text = bootstrap.text(settings(directory))
-    async with serving(server, unused_tcp_port), live(directory, text) as session:
-        await _ask(unused_tcp_port)
+    text, port = bootstrap.text(settings(directory)), free_port()
+    async with serving(server, port), live(directory, text) as session:
+        await _ask(port)
         async with session.get("/stats", params={"format": "json"}) as answer:
             found = [it["name"] for it in json.loads(await answer.text())["stats"] if "name" in it]
     kept = {name.removeprefix("cluster.one.") for name in found if name.startswith("cluster.one.")}

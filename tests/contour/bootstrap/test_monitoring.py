@@ -1,7 +1,5 @@
 """The listener for probes and scrapes, and what it keeps to itself."""
 
-from collections.abc import Callable
-
 import aiohttp
 import pytest
 from yarl import URL
@@ -10,6 +8,7 @@ from contour import bootstrap
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.bootstrap.conftest import live, serving, settings
+from tests.free_ports import free_port
 
 pytestmark = pytest.mark.envoy
 
@@ -29,13 +28,13 @@ _ANSWERS = [
 
 
 async def test_exactly_two_paths_are_let_through_and_only_to_read(
-    directory: state.StateDirectory, unused_tcp_port_factory: Callable[[], int]
+    directory: state.StateDirectory,
 ) -> None:
-    port, other = unused_tcp_port_factory(), unused_tcp_port_factory()
+    port = free_port()
     address = bootstrap.SocketAddress("127.0.0.1", port)
     text = bootstrap.text(settings(directory, monitoring=address))
     server = Server((f"unix:{directory.socket('xds.sock')}",))
-    async with serving(server, other), live(directory, text), aiohttp.ClientSession() as client:
+    async with serving(server), live(directory, text), aiohttp.ClientSession() as client:
         found = []
         for method, path, _ in _ANSWERS:
             url = URL(f"http://127.0.0.1:{port}{path}", encoded=True)

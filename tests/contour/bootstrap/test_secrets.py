@@ -18,14 +18,14 @@ pytestmark = pytest.mark.envoy
 
 
 async def test_a_rotated_certificate_is_used_without_a_restart(
-    directory: state.StateDirectory, tmp_path: Path, unused_tcp_port: int
+    directory: state.StateDirectory, tmp_path: Path
 ) -> None:
     authority = certificates.authority()
     server = _server(certificates.issued(authority, "contour"), authority, tmp_path)
     first = certificates.issued(authority, "contour")
     own = certificates.write(first, authority, _folder(tmp_path / "client"))
     async with (
-        serving(server, unused_tcp_port),
+        serving(server),
         live(directory, _bootstrap(directory, server, own)) as session,
     ):
         assert await _serials(session) == {first.certificate.serial_number}
@@ -39,7 +39,7 @@ async def test_a_rotated_certificate_is_used_without_a_restart(
 
 
 async def test_a_control_plane_of_another_name_is_not_believed(
-    directory: state.StateDirectory, tmp_path: Path, unused_tcp_port: int
+    directory: state.StateDirectory, tmp_path: Path
 ) -> None:
     authority = certificates.authority()
     server = _server(certificates.issued(authority, "impostor"), authority, tmp_path)
@@ -47,7 +47,7 @@ async def test_a_control_plane_of_another_name_is_not_believed(
         certificates.issued(authority, "contour"), authority, _folder(tmp_path / "client")
     )
     log = directory.write("envoy.log", "")
-    async with serving(server, unused_tcp_port):
+    async with serving(server):
         async with host.Envoy(directory, _bootstrap(directory, server, own)), asyncio.timeout(5):
             while "CERTIFICATE_VERIFY_FAILED" not in log.read_text():
                 await asyncio.sleep(0.01)

@@ -10,6 +10,7 @@ import pytest
 from contour import bootstrap, host
 from contour.host import state
 from tests import backends
+from tests.free_ports import free_port
 
 
 @pytest.fixture
@@ -42,8 +43,8 @@ def configuration(directory: state.StateDirectory, backend: int, port: int) -> s
 
 
 @pytest.fixture
-def port(unused_tcp_port: int) -> int:
-    return unused_tcp_port
+def port() -> int:
+    return free_port()
 
 
 def _address(port: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The state directory: whose it is, who holds it, and what a killed run leaves in it."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -128,6 +129,17 @@ def test_without_a_runtime_directory_state_is_kept_in_a_temporary_one_of_this_us
     environment: dict[str, str], expected: str
 ) -> None:
     assert str(state.default_path(environment)).endswith(expected)
+
+
+def test_a_long_path_leaves_no_sockets_behind_even_if_it_is_removed_meanwhile(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / ("d" * 120)
+    with state.claimed(path) as directory:
+        place = directory.socket("x").parent
+        assert place.exists()
+        shutil.rmtree(path)
+    assert not place.exists()
 
 
 def test_state_is_kept_in_the_runtime_directory_if_there_is_one(tmp_path: Path) -> None:

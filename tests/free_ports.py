@@ -1,0 +1,33 @@
+"""Ports that nothing else will take between now and the moment they are listened on.
+
+A port that the kernel picks for a socket that is closed again is from the range of which it also
+picks those of outgoing connections: under load another process soon has it. These are below that
+range, drawn at random so that tests that run side by side do not draw the same.
+"""
+
+import random
+import socket
+from collections.abc import Iterator
+from itertools import islice
+
+_CHANCE = random.SystemRandom()
+
+
+def free_port() -> int:
+    """One port of 127.0.0.1."""
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """So many different ones."""
+    return list(islice(_free(), count))
+
+
+def _free() -> Iterator[int]:
+    for port in _CHANCE.sample(range(12_000, 32_000), 1000):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            yield port
