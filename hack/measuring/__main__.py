@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 import sys
+import traceback
 from pathlib import Path
 
 import click
@@ -64,7 +65,7 @@ def _measured(
         try:
             some = list(known.figures([name], options))
         except Exception:
-            console.print_exception()
+            console.print("".join(traceback.format_exc().splitlines(keepends=True)[-20:]))
             some = [figures.Figure(f"{name}: measurements that failed", 1, "", 0)]
         figures.show(some, console)
         found += some

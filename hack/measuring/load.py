@@ -9,9 +9,10 @@ that breaks within an answer is a failure. Long responses, HTTP/2 and a WebSocke
 import asyncio
 import contextlib
 import json
+import ssl
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -53,27 +54,24 @@ class Tally:
         return self.failures.total()
 
 
-Judge = Callable[[Request, Answer], str]
-"""Names what an answer is; raises `Wrong` for one that should not be."""
-
-
 class Wrong(Exception):  # noqa: N818
     """An answer that nobody should have got."""
 
 
-def ok(_: Request, answer: Answer) -> str:
-    """Only 200 will do; told apart by backend."""
-    if answer.status != 200:
-        words = answer.body[:80].decode(errors="replace")
-        raise Wrong(f"{answer.status} {words}")
-    return str(json.loads(answer.body)["backend"])
+def trusting(*protocols: str) -> ssl.SSLContext:
+    """Any certificate will do."""
+    made = ssl.create_default_context()
+    made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
+    if protocols:
+        made.set_alpn_protocols(list(protocols))
+    return made
 
 
 class Connection:
-    """A kept-alive connection to one address."""
+    """A kept-alive connection to a port of this machine; with TLS if a server is named."""
 
-    def __init__(self, port: int, address: str = "127.0.0.1") -> None:
-        self._address = (address, port)
+    def __init__(self, port: int, server_name: str = "") -> None:
+        self._port, self._server_name = port, server_name
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -82,11 +80,16 @@ class Connection:
         if self._reader is not None and self._reader.at_eof():
             self.close()  # while it was idle; nothing was sent on it
         if self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection(*self._address)
+            self._reader, self._writer = await asyncio.open_connection(
+                "127.0.0.1",
+                self._port,
+                ssl=trusting("http/1.1") if self._server_name else None,
+                server_hostname=self._server_name or None,
+            )
         try:
             self._writer.write(request.encoded())
             assert self._reader is not None
-            answer = await _answer(self._reader)
+            answer = await read_answer(self._reader)
         except BaseException:
             self.close()
             raise
@@ -101,7 +104,8 @@ class Connection:
         self._reader = self._writer = None
 
 
-async def _answer(reader: asyncio.StreamReader) -> Answer:
+async def read_answer(reader: asyncio.StreamReader) -> Answer:
+    """One answer. Raises EOFError if it is cut."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     status = int(head[0].split(" ", 2)[1])
     pairs = (line.partition(":") for line in head[1:] if line)
@@ -123,23 +127,26 @@ class Load:
     """Requests at a rate, in turn, until it is stopped."""
 
     def __init__(
-        self, port: int, requests: Sequence[Request], rate: float, judge: Judge = ok
+        self, port: int, requests: Sequence[Request], rate: float, server_name: str = ""
     ) -> None:
         self.tally = Tally()
+        self.seconds = 0.0
         self.requests = requests
-        self._port, self._rate, self._judge = port, rate, judge
+        self._port, self._rate, self._server_name = port, rate, server_name
         self._idle: list[Connection] = []
         self._going: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[Tally]:
         """Loads while the context lasts, then waits for the last answers."""
+        start = time.monotonic()
         async with asyncio.TaskGroup() as tasks:
             pacing = tasks.create_task(self._pace(tasks))
             try:
                 yield self.tally
             finally:
                 pacing.cancel()
+                self.seconds = time.monotonic() - start
                 if self._going:
                     await asyncio.wait(self._going)
         for it in self._idle:
@@ -158,12 +165,12 @@ class Load:
             await asyncio.sleep(0.002)
 
     async def _one(self, request: Request) -> None:
-        connection = self._idle.pop() if self._idle else Connection(self._port)
+        connection = self._idle.pop() if self._idle else self._fresh()
         start = time.monotonic()
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await connection.ask(request)
-            self.tally.answers[self._judge(request, answer)] += 1
+            self.tally.answers[_backend(answer)] += 1
         except Wrong as wrong:
             self.tally.failures[str(wrong)] += 1
         except TimeoutError:
@@ -172,3 +179,14 @@ class Load:
             self.tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
         self.tally.slowest = max(self.tally.slowest, time.monotonic() - start)
         self._idle.append(connection)
+
+    def _fresh(self) -> Connection:
+        return Connection(self._port, self._server_name)
+
+
+def _backend(answer: Answer) -> str:
+    """Which backend answered; only 200 will do."""
+    if answer.status != 200:
+        words = answer.body[:80].decode(errors="replace")
+        raise Wrong(f"{answer.status} {words}")
+    return str(json.loads(answer.body)["backend"])

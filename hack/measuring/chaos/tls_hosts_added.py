@@ -1,0 +1,88 @@
+"""TLS hosts added to a busy listener: nothing that lasts may be cut.
+
+A listener that is replaced drains: its connections end after the drain time, which is 3 seconds
+here, where responses take 8. So every response that is complete proves that nothing was drained.
+"""
+
+import asyncio
+from collections.abc import Iterator
+
+from hack.measuring import longlived, registry, rig, world
+from hack.measuring.figures import Figure, percentile
+from hack.measuring.load import Answer, Connection, Load, Request
+from hack.measuring.longlived import Lasting, Target
+from hack.measuring.probe import observed
+from hack.measuring.world import Document, World
+
+NAME = "tls-hosts-added"
+HOSTS, ADDED, CERTIFICATES = 20, 50, 10
+SECONDS = 20.0
+MAY_BE = frozenset({404, 421})
+
+
+@registry.CHAOS.measures(NAME)
+def tls_hosts_added(options: registry.Options) -> Iterator[Figure]:
+    """50 hosts, some with certificates that the listener does not have yet."""
+    cut = sent = lost = served = whole = 0
+    seconds: list[float] = []
+    runs = options.times(3, 1)
+    for run in range(runs):
+        load, lasting, took = asyncio.run(_run())
+        seconds += took
+        served += len(took)
+        sent, lost = sent + load.tally.sent, lost + load.tally.lost
+        whole, cut = whole + lasting.whole.total(), cut + lasting.cut.total()
+        options.note(
+            NAME, run=run, sent=load.tally.sent, failures=dict(load.tally.failures),
+            whole=dict(lasting.whole), cut=dict(lasting.cut), served=len(took),
+        )  # fmt: skip
+    yield Figure("runs", runs, "")
+    yield Figure("hosts added and served", served, "", ADDED * runs, at_least=True)
+    yield Figure("8 s streams, HTTP/2 streams and WebSockets that were whole", whole, "")
+    yield Figure("of these cut", cut, "", 0)
+    yield Figure("requests sent meanwhile", sent, "")
+    yield Figure("of these lost", lost, "", 0)
+    yield Figure("event to served over TLS, median", percentile(seconds, 0.5) * 1000, "ms")
+    yield Figure("event to served over TLS, p99", percentile(seconds, 0.99) * 1000, "ms")
+
+
+async def _run() -> tuple[Load, Lasting, list[float]]:
+    async with rig.backends(2) as ports:
+        of = World(HOSTS, 10, certificates=CERTIFICATES, backends=ports)
+        documents = [_with_websockets(it) for it in of.documents()]
+        async with rig.running(documents) as it:
+            target = Target(it.tls_port, world.fqdn(0), tls=True)
+            requests = [Request(world.fqdn(0))]
+            load = Load(it.tls_port, requests, 100, server_name=world.fqdn(0))
+            async with load.running(), longlived.running(target) as lasting:
+                await asyncio.sleep(1)  # everything is under way
+                seconds = []
+                for number in range(ADDED):
+                    seconds.append(await _added(it, of, number))
+                    await asyncio.sleep((SECONDS - 4) / ADDED)
+    return load, lasting, seconds
+
+
+async def _added(it: rig.Rig, of: World, number: int) -> float:
+    """A host more; each fifth with a certificate of its own."""
+    root, child = of.host(HOSTS + number)
+    put = [root, child]
+    if number % 5 == 0:
+        put.append(of.secret(HOSTS + number))
+        root["spec"]["virtualhost"]["tls"]["secretName"] = f"cert-{HOSTS + number}"
+    took = await it.control.change(put)
+    name = world.fqdn(HOSTS + number)
+    connection = Connection(it.tls_port, server_name=name)
+    seen = await observed(connection, Request(name), _is_ok, may_be=MAY_BE)
+    connection.close()
+    return seen - took.came
+
+
+def _is_ok(answer: Answer) -> bool:
+    return answer.status == 200
+
+
+def _with_websockets(document: Document) -> Document:
+    for route in document.get("spec", {}).get("routes", ()):
+        route["enableWebsockets"] = True
+    return document
