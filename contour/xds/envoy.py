@@ -194,6 +194,7 @@ class Envoy:
             self.gates.offer(to, resource, subscription.unknown(), now)
         elif before:
             self._change(to, Edit(resource, before), now)
+        self._warming.regained(resource.name, to, now)
 
     def _change(self, to: Subscription, edit: Edit, now: float) -> None:
         name = edit.name.name

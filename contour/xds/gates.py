@@ -79,7 +79,9 @@ class Gates:
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if awaits and to.is_unknown(name):
+        if newest is None and to.keep_instead(name, part, value):
+            to.unmark(name, part)
+        elif awaits and to.is_unknown(name):
             self.offer(to, resource, subscription.unknown(), now)
         elif awaits and not resources.is_same(newest, value):
             to.unmark(name, part)

@@ -101,6 +101,9 @@ class Subscription:
     leaving: dict[str, Resource] = field(default_factory=dict)  # to be removed when it is safe
     narrowing: "Narrowing | None" = None
     last_nonce: str = ""
+    # Everything was asked for and nothing was answered yet: that there is nothing is an answer,
+    # without which Envoy does not start.
+    is_owed: bool = False
 
     def wants(self, name: str) -> bool:
         return self.is_wildcard or name in self.names
@@ -184,6 +187,16 @@ class Subscription:
         if not override.refusal:
             self.envoy.fleet.acceptance.expect(self, name)
 
+    def keep_instead(self, name: str, part: str, value: Part | None) -> bool:
+        """Keeps what the other side has of a part of which, for its successor is refused, nothing
+        is served: nobody wanted it gone. Returns whether that is so."""
+        refusal = self.envoy.fleet.quarantine.refusal(Name(self.type_url, name), part)
+        if refusal is None or value is None or is_same(value, refusal.part):
+            return False
+        self.override(name, part, Override(value, refusal=refusal.words))
+        self.settle(name)
+        return True
+
     def lift(self, name: str, part: str) -> Override:
         """Ends an override; the caller says what is to be sent for it."""
         overrides = self.overrides[name]
@@ -242,6 +255,7 @@ class Subscription:
         flight = Flight(nonce, self.envoy.next_number(), {it: self.dirty.pop(it) for it in names})
         self.flights.append(flight)
         self.last_nonce = nonce
+        self.is_owed = False
         return flight
 
     def flight(self, nonce: str) -> Flight | None:

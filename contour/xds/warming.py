@@ -39,6 +39,13 @@ class Warming:
         else:
             self._gates.open(cluster, now)
 
+    def regained(self, name: Name, by: Subscription, now: float) -> None:
+        """What was about to leave stays: what it lacked may have come in the meantime."""
+        if name.type_url == CLUSTER and self._is_warm(name):
+            self._gates.open(name, now)
+        else:
+            self.has(by, name.name, now)
+
     def acknowledged(self, cluster: Name, now: float) -> None:
         """A cluster was acknowledged itself: proof, unless there is a better one to come."""
         part = self._part(cluster)
