@@ -1,25 +1,20 @@
 """One route: what it matches, what is done, and whose it is.
 
-The object that asked for a route is named in its metadata, under the keys that access logs of
-Contour use (`%METADATA(ROUTE:envoy.access_loggers.file:io.projectcontour.name)%`).
+A route is named after the object that asked for it, for access logs (`%ROUTE_NAME%`). Contour also
+puts that into metadata; they cost Envoy 3 KB per route, a third of its memory at 10,000 hosts.
 """
-
-from functools import lru_cache
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 
-from contour.envoy import encoding, forwarding, headers, matches, redirects
-from crds.meta import ObjectRef
+from contour.envoy import forwarding, headers, matches, redirects
 from dag import nodes
-
-_METADATA = "envoy.access_loggers.file"
 
 
 def write_route(
     target: pb.Route, node: nodes.Route, host: str, names: forwarding.ClusterNames
 ) -> None:
     """Fills in a route of the virtual host `host`."""
-    target.MergeFromString(_owner(node.origin))
+    target.name = "/".join(node.origin)
     matches.write_match(target.match, node.match)
     headers.write_policies(target, node.request_headers, node.response_headers)
     match node.action:
@@ -37,14 +32,3 @@ def _write_response(target: pb.DirectResponseAction, node: nodes.Respond) -> Non
     target.status = node.status
     if node.body:
         target.body.inline_string = node.body
-
-
-@lru_cache(maxsize=65536)
-def _owner(origin: ObjectRef) -> bytes:
-    """The metadata of a route, encoded: most objects own several."""
-    result = pb.Route()
-    owner = result.metadata.filter_metadata[_METADATA]
-    owner["io.projectcontour.kind"] = origin.kind
-    owner["io.projectcontour.namespace"] = origin.namespace
-    owner["io.projectcontour.name"] = origin.name
-    return encoding.encoded(result)

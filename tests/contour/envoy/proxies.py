@@ -5,6 +5,7 @@ import importlib.util
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,6 +129,7 @@ async def certificate(port: int, sni: str) -> bytes:
     return ssl.DER_cert_to_PEM_cert(shown).encode()
 
 
+@cache
 def _unverified() -> ssl.SSLContext:
     result = ssl.create_default_context()
     result.check_hostname = False
