@@ -33,6 +33,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         names = ["*"]
     # A map field makes an entry of what it is asked for, were it not copied.
     versions = dict(asked.initial_resource_versions)
+    by.is_owed |= is_first and "*" in names and not versions
     for name in names:
         if name == "*":
             interest.subscribe_to_all(by, versions.get, versions, now)

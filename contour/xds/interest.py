@@ -31,8 +31,6 @@ def subscribe_to_all(by: Subscription, had: Had, known: Iterable[str], now: floa
     if by.is_wildcard:
         return
     by.envoy.fleet.listen_to_all(by)
-    known = tuple(known)
-    by.is_owed = not known
     by.envoy.align()
     served = by.envoy.store.types[by.type_url]
     for name in (*served, *(it for it in known if it not in served)):

@@ -175,6 +175,13 @@ class Subscription:
         unsent = self.dirty.get(name)
         return unsent.parts.get(part) if unsent and unsent.tells(part) else served
 
+    def accepted(self, name: str, part: str, sent: Part | None) -> Part | None:
+        """The part as it was accepted last, when `sent` is what was sent last."""
+        for flight in self.flights:
+            if name in flight.before and flight.before[name].tells(part):
+                return flight.before[name].parts.get(part)
+        return sent
+
     def unmark(self, name: str, part: str) -> None:
         """The part is not to be sent after all: it stays as it was sent last."""
         unsent = self.dirty.get(name)
@@ -194,7 +201,6 @@ class Subscription:
         if refusal is None or value is None or is_same(value, refusal.part):
             return False
         self.override(name, part, Override(value, refusal=refusal.words))
-        self.settle(name)
         return True
 
     def lift(self, name: str, part: str) -> Override:

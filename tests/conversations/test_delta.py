@@ -52,6 +52,12 @@ def test_a_star_asks_for_everything() -> None:
     talk >> ack(CLUSTER) >> unsubscribe(CLUSTER, "*") >> publish(world.cluster("c")) << nothing
 
 
+def test_that_there_is_nothing_at_all_is_an_answer() -> None:
+    talk = Conversation([])
+    talk >> subscribe(CLUSTER) << push(CLUSTER) >> ack(CLUSTER) << nothing
+    talk >> publish(world.cluster("a")) << push(CLUSTER, "a")
+
+
 @pytest.mark.parametrize("type_url", [ENDPOINTS, SECRET, ROUTE, CLUSTER])
 def test_a_name_that_does_not_exist_is_answered(type_url: str) -> None:
     talk = Conversation([*A, *WEB])
