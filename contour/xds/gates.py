@@ -79,8 +79,8 @@ class Gates:
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if newest is None and to.keep_instead(name, part, value):
-            to.unmark(name, part)
+        if newest is None and to.keep_instead(name, part, to.accepted(name, part, value)):
+            to.mark(name, Before({part: value}))
         elif awaits and to.is_unknown(name):
             self.offer(to, resource, subscription.unknown(), now)
         elif awaits and not resources.is_same(newest, value):

@@ -39,6 +39,7 @@ class Narrowing:
     again: set[Suspect] = field(default_factory=set)  # blamed, but there was progress since
     retried: set[Suspect] = field(default_factory=set)
     was_trial: bool = False
+    alone: Suspect | None = None  # the only one on trial
 
 
 def refused(by: Subscription, flight: Flight, words: str) -> None:
@@ -48,7 +49,7 @@ def refused(by: Subscription, flight: Flight, words: str) -> None:
     suspects = [
         it for name in flight.before for it in _suspects(by, search, name, flight.before[name])
     ]
-    if len(suspects) == 1 and is_certain:
+    if len(suspects) == 1 and (is_certain or suspects[0] == search.alone):
         search.blamed[suspects[0]] = words or "refused without a reason"
         search.again.discard(suspects[0])
     else:
@@ -73,6 +74,7 @@ def next_trial(by: Subscription, search: Narrowing) -> list[str]:
         names = [it for it in by.sendable() if it in served]
         if names:
             search.was_trial = True
+            search.alone = group[0] if len(group) == 1 else None
             return names
         _retry(search)
     return []
@@ -89,6 +91,8 @@ def verdict(by: Subscription, search: Narrowing) -> dict[Suspect, str] | None:
 
 def _changed_one_part(by: Subscription, flight: Flight) -> bool:
     """Whether a response changed a single part, which is still as it was sent."""
+    if by.narrowing and any(it in by.dirty for it in flight.before):
+        by.narrowing.alone = None
     if len(flight.before) > 1:
         return False
     for name, before in flight.before.items():

@@ -31,9 +31,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         if by.type_url in WHOLE and not names:
             names = {"*"}
         by.lists_all = by.type_url in WHOLE
-        if by.lists_all:
-            # The first request is answered even if there is nothing to list.
-            by.mark("", subscription.same())
+        by.is_owed = by.lists_all
     elif asked.response_nonce != by.last_nonce:
         return
     else:

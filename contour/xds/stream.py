@@ -78,7 +78,7 @@ class Stream:
         for type_url in (*resources.ORDER, *self.subscriptions):
             to = self.subscriptions.get(type_url)
             names = self._names(to, now) if to else []
-            if to and (names or to.is_owed):
+            if to and (names or (to.is_owed and not to.dirty and not to.overrides)):
                 message, nonce = self._dialect.response(to, names)
                 self.envoy.sent(to, to.launch(names, nonce), now)
                 return message

@@ -40,7 +40,7 @@ class Site:
 async def site(folder: Path, api_type: str = "DELTA_GRPC") -> AsyncIterator[Site]:
     port = envoys.free_port()
     socket_path = f"{folder}/xds"
-    server = Server((f"unix:{socket_path}",), Patience(grace=0.05))
+    server = Server((f"unix:{socket_path}",), Patience(absence=0.1, grace=0.05))
     fleet = server.fleet("web")
     async with envoys.backend("one") as one, envoys.backend("two") as two:
         fleet.publish([world.route_head("web"), world.listener("http", port, "web")])
@@ -142,7 +142,7 @@ async def test_a_restarted_control_plane_takes_nothing_away(tmp_path: Path) -> N
         await it.browser.until("b.test", "two", {"404"})
         await it.server.stop()
         assert await it.browser.get("b.test") == "two"
-        again = Server((f"unix:{it.socket}",), Patience(grace=0.05))
+        again = Server((f"unix:{it.socket}",), Patience(absence=0.1, grace=0.05))
         fleet = again.fleet("web")
         fleet.publish([*web, *b, *world.site("a.test", "three", it.two)])
         await again.start()
