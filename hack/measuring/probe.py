@@ -1,11 +1,14 @@
 """Asking again and again until an answer shows a change: the proof that the change was served."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
 from hack.measuring.load import Answer, Connection, Request
 
 PATIENCE = 30.0
+NO_CONNECTION = 0
+"""In place of a status: nobody answered."""
 
 
 class NotObserved(Exception):  # noqa: N818
@@ -22,13 +25,27 @@ async def observed(
 
     Raises `NotObserved`.
     """
-    end = time.monotonic() + PATIENCE
-    while True:
-        answer = await connection.ask(request)
-        now = time.monotonic()
-        if sign(answer):
-            return now
-        if answer.status not in may_be:
-            raise NotObserved(f"{request} got {answer.status} {answer.body[:100]!r} on the way")
-        if now > end:
-            raise NotObserved(f"{request} still gets {answer.status} {answer.body[:100]!r}")
+    answer = None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                answer = await _answer(connection, request)
+                now = time.monotonic()
+                if sign(answer):
+                    return now
+                if answer.status not in may_be:
+                    raise NotObserved(f"{request} got {_told(answer)} on the way")
+    except TimeoutError:
+        raise NotObserved(f"{request} still gets {_told(answer)}") from None
+
+
+async def _answer(connection: Connection, request: Request) -> Answer:
+    try:
+        return await connection.ask(request)
+    except (OSError, EOFError) as error:
+        await asyncio.sleep(0.001)
+        return Answer(NO_CONNECTION, {}, str(error).encode())
+
+
+def _told(answer: Answer | None) -> str:
+    return f"{answer.status} {answer.body[:100]!r}" if answer else "no answer"

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from hack.measuring import probe, registry, rig, world
+from hack.measuring import longlived, probe, registry, rig, world
 from hack.measuring.figures import Figure, percentile
 from hack.measuring.load import Connection, Load, Request
+from hack.measuring.longlived import Lasting, Target
 from hack.measuring.world import Document, World
 
 NAME = "route-changes"
@@ -49,6 +50,7 @@ class Site:
         made = self.of.root(self.number)
         route = made["spec"]["routes"][0]
         pairs = zip(self.services, self.weights, strict=True)
+        route["enableWebsockets"] = True
         route["services"] = [{"name": f"service-{it}", "port": 80, "weight": w} for it, w in pairs]
         set_ = [{"name": "x-edit", "value": self.header}]
         route["responseHeadersPolicy"] = {"set": set_}
@@ -113,7 +115,7 @@ KINDS: dict[str, Callable[[Site, int], Change]] = {
 def route_changes(options: registry.Options) -> Iterator[Figure]:
     """As many changes as asked for, of random kinds on random hosts."""
     number = options.times(10_000, 1_000)
-    load, observed, seconds = asyncio.run(_run(number, options))
+    load, lasting, observed, seconds = asyncio.run(_run(number, options))
     yield Figure("changes made", number, "")
     yield Figure("changes observed in an answer", observed.total(), "", number, at_least=True)
     for kind, times in sorted(observed.items()):
@@ -122,21 +124,37 @@ def route_changes(options: registry.Options) -> Iterator[Figure]:
     yield Figure("requests per second", rate, "1/s", SLOWEST_RATE, at_least=True)
     yield Figure("requests sent", load.tally.sent, "")
     yield Figure("requests lost", load.tally.lost, "", 0)
+    yield Figure("8 s streams, HTTP/2 streams and WebSockets that were whole",
+                 lasting.whole.total(), "")  # fmt: skip
+    yield Figure("of these cut", lasting.cut.total(), "", 0)
     yield Figure("event to first answer, median", percentile(seconds, 0.5) * 1000, "ms")
     yield Figure("event to first answer, p99", percentile(seconds, 0.99) * 1000, "ms")
 
 
-async def _run(number: int, options: registry.Options) -> tuple[Load, Counter[str], list[float]]:
+class Run(NamedTuple):
+    """What came of it."""
+
+    load: Load
+    lasting: Lasting
+    observed: Counter[str]
+    seconds: list[float]
+
+
+async def _run(number: int, options: registry.Options) -> Run:
     chance = options.random(NAME)
     async with rig.backends(BACKENDS) as ports:
         of = World(HOSTS, HOSTS, backends=ports)
         sites = [Site(it, of, (2 * it, 2 * it + 1)) for it in range(HOSTS)]
         async with rig.running(it for site in sites for it in site.documents()) as it:
             load = Load(it.port, [Request(world.fqdn(host)) for host in range(HOSTS)], RATE)
-            async with load.running() as tally:
+            lasts = longlived.running(Target(it.port, world.fqdn(0)))
+            async with load.running() as tally, lasts as lasting:
                 observed, seconds = await _changed(it, sites, number, chance)
-    options.note(NAME, sent=tally.sent, failures=dict(tally.failures), observed=dict(observed))
-    return load, observed, seconds
+    options.note(
+        NAME, sent=tally.sent, failures=dict(tally.failures), observed=dict(observed),
+        whole=dict(lasting.whole), cut=dict(lasting.cut),
+    )  # fmt: skip
+    return Run(load, lasting, observed, seconds)
 
 
 async def _changed(

@@ -7,17 +7,16 @@ here, where responses take 8. So every response that is complete proves that not
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import longlived, registry, rig, world
+from hack.measuring import longlived, probe, registry, rig, world
 from hack.measuring.figures import Figure, percentile
 from hack.measuring.load import Answer, Connection, Load, Request
 from hack.measuring.longlived import Lasting, Target
-from hack.measuring.probe import observed
 from hack.measuring.world import Document, World
 
 NAME = "tls-hosts-added"
 HOSTS, ADDED, CERTIFICATES = 20, 50, 10
 SECONDS = 20.0
-MAY_BE = frozenset({404, 421})
+MAY_BE = frozenset({probe.NO_CONNECTION, 404, 421})
 
 
 @registry.CHAOS.measures(NAME)
@@ -73,7 +72,7 @@ async def _added(it: rig.Rig, of: World, number: int) -> float:
     took = await it.control.change(put)
     name = world.fqdn(HOSTS + number)
     connection = Connection(it.tls_port, server_name=name)
-    seen = await observed(connection, Request(name), _is_ok, may_be=MAY_BE)
+    seen = await probe.observed(connection, Request(name), _is_ok, may_be=MAY_BE)
     connection.close()
     return seen - took.came
 
