@@ -1,5 +1,5 @@
 """Makes the scripts of the fault table known to `hack/chaos`."""
 
-from hack.measuring.faults import restarts
+from hack.measuring.faults import changes, restarts
 
-__all__ = ["restarts"]
+__all__ = ["changes", "restarts"]

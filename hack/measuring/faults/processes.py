@@ -82,8 +82,8 @@ class Proxy(rig.Envoy):
     async def updates(self) -> dict[str, int]:
         """How many responses of each type it has taken."""
         found: dict[str, int] = {}
-        for name, value in (await self.stats(r"update_success$")).items():
-            kind = next(it for it in _KINDS if f"{it}." in name or name.endswith(it))
+        for name, value in (await self.stats(_UPDATES)).items():
+            kind = _kind(name)
             found[kind] = found.get(kind, 0) + value
         return found
 
@@ -112,7 +112,17 @@ class Proxy(rig.Envoy):
 
 
 _CONNECTED = "control_plane.connected_state"
-_KINDS = ("cds", "lds", "eds", "srds", "scoped_rds", "rds", "sds", "update_success")
+
+_ENDPOINTS = "cluster_manager.cluster_updated"  # endpoints that came by ADS have no other counter
+_UPDATES = r"(\.update_success|^cluster_manager\.cluster_updated)$"
+
+
+def _kind(statistic: str) -> str:
+    """The type that a counter of updates is about."""
+    if statistic == _ENDPOINTS:
+        return "eds"
+    words = statistic.split(".")
+    return next(it for it in ("cds", "lds", "rds", "scoped_rds", "sds") if it in words)
 
 
 def _state(pid: int) -> str:
