@@ -153,10 +153,18 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 def _stop_signals() -> asyncio.Event:
+    """Set by the first signal; the second one ends the waiting for requests, too."""
     stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    loop, main = asyncio.get_running_loop(), asyncio.current_task()
+    assert main is not None
+
+    def stop() -> None:
+        if stopped.is_set():
+            main.cancel()
+        stopped.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop)
     return stopped
 
 

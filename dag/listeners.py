@@ -7,6 +7,7 @@ shares.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from dag import nodes, ports, settings, tables
 from dag.gateway import listeners as gateway
@@ -23,7 +24,11 @@ def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
     served = view.ask(selection.gateway_of, fleet)
     found = view.ask(gateway.listeners, served) if served is not None else ()
     static = _static(view, found) if fleet == DEFAULT_FLEET else ()
-    return ports.distinct((*found, *static))
+    everything = ports.distinct((*found, *static))
+    if view.read(tables.HOST_PORTS, ()) is not None:
+        # Two instances on one machine would share a port in silence, and each get half.
+        return tuple(replace(it, is_exclusive=True) for it in everything)
+    return everything
 
 
 @query

@@ -44,6 +44,8 @@ class Listener:
     address: str
     bind_port: int
     """The port that Envoy binds."""
+    is_exclusive: bool = False
+    """No other process may listen on the port as well."""
 
 
 @dataclass(frozen=True, slots=True)

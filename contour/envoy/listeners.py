@@ -25,6 +25,8 @@ def head(node: nodes.Listener, policy: Downstream) -> bytes:
     """The listener, complete for plain HTTP, without filter chains for HTTPS."""
     result = pb.Listener(name=node.name, address=_address(node))
     result.per_connection_buffer_limit_bytes.value = BUFFER
+    if node.is_exclusive:
+        result.enable_reuse_port.value = False
     for level, option, value in _KEEPALIVE:
         result.socket_options.add(
             level=level,
