@@ -146,6 +146,8 @@ def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspec
         if override is not None:
             if override.awaits:
                 override.value = accepted
+                if is_same(accepted, resource.parts.get(part)):
+                    by.serve_newest(name, part)
         elif part not in resource.parts and by.keep_instead(name, part, accepted):
             continue
         elif not is_same(accepted, resource.parts.get(part)):

@@ -92,6 +92,7 @@ class Store:
             return
         self.types[name.type_url][name.name] = resource
         self.unwanted.add(name)
+        self._loose.add(name)
         self._edits[name] = Edit(resource, is_new=True)
         for part, value in resource.parts.items():
             self._rewire((name, part), None, value)
