@@ -1,0 +1,114 @@
+"""Generated configurations against a real Envoy: whatever we accept, it must accept.
+
+Random objects of every kind, in a world so small that they keep meeting one another; in some of
+them a random text is replaced by one that parsers stumble over. Each is published, and Envoy must
+have answered before the next one is. A refusal is a fault of ours: it is printed with its seed.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from contour.files.store import Batch, Event
+from contour.serve import Controller
+from contour.xds.fleet import Fleet
+from contour.xds.server import Server
+from crds.decode import Decoded, decode
+from dag.listeners import DEFAULT_FLEET
+from dag.ports import HostPorts
+from hack.measuring import registry, rig
+from hack.measuring.figures import Figure
+from tests.laws import documents
+
+NAME = "generated-configurations"
+HOSTILE_SHARE = 0.3
+HOSTILE = (
+    *("", " ", "%", "100%", "%REQ(x)%", "%%", '"', "'", "\\", "\\1", "]]", "]]--", "\n", "\r\n"),
+    *("\t", "\x7f", "\u2028", "é", "A", "*", "*.", ".", "..", "/", "//", "/./", "/../", "/%2F"),
+    *("/a?b", "/a#b", "(", "[", "(?=x)", "a{1001}", "(a|b)*", ".*", "^/", "x y", "x:y", ":path"),
+    *("host", "Host", "connection", "-1", "0", "1e9", "99999999999", "infinity", "1h", "1ms"),
+    *("http://x", "x" * 300, "/" + "p" * 5000, "v" * 5000, "\u0000", "x.com.", "X.COM", "10.0.0.1"),
+)
+
+
+@registry.CHAOS.measures(NAME)
+def generated(options: registry.Options) -> Iterator[Figure]:
+    """Random objects of every kind, one publication each."""
+    number = options.times(20_000, 1_000)
+    published, refused = asyncio.run(_run(number, options))
+    yield Figure("configurations generated", number, "")
+    yield Figure("of these accepted by us and published", published, "")
+    yield Figure("refused by Envoy", refused, "", 0)
+
+
+async def _run(number: int, options: registry.Options) -> tuple[int, int]:
+    chance, published = options.random(NAME), 0
+    async with _served() as (controller, fleet):
+        for configuration in range(number):
+            found = decode(_document(chance))
+            if not isinstance(found, Decoded) or found.object is None:
+                continue
+            gone = chance.random() < 0.2
+            event = Event(found.kind, found.key, None if gone else found.object)
+            before = _refusals(fleet)
+            controller.take(Batch((event,), {}))
+            await _answered(fleet)
+            published += 1
+            if _refusals(fleet) > before:
+                options.note(NAME, configuration=configuration, object=repr(found.object))
+    return published, _refusals(fleet)
+
+
+@asynccontextmanager
+async def _served() -> AsyncIterator[tuple[Controller, Fleet]]:
+    """The controller and the xDS server in this process, and an Envoy."""
+    with tempfile.TemporaryDirectory(prefix="measured-") as path:
+        socket = Path(path, "xds.sock")
+        server = Server((f"unix:{socket}",))
+        fleet = server.fleet(DEFAULT_FLEET)
+        controller = Controller(lambda name, changes: server.fleet(name).publish(changes))
+        controller.bind(HostPorts(overrides=((80, rig.free_port()), (443, rig.free_port()))))
+        controller.settle()
+        await server.start()
+        envoy = rig.Envoy(Path(path), socket)
+        try:
+            await envoy.start()
+            yield controller, fleet
+        finally:
+            await envoy.kill()
+            await server.stop()
+
+
+async def _answered(fleet: Fleet) -> None:
+    """Waits until Envoy has said yes or no to everything that it was sent."""
+    async with asyncio.timeout(30):
+        while fleet.acceptance.pending:
+            await asyncio.sleep(0.0005)
+
+
+def _refusals(fleet: Fleet) -> int:
+    return sum(count for (what, _), count in fleet.counts.items() if what == "refused")
+
+
+def _document(chance: Random) -> dict[str, Any]:
+    made = documents.document(chance)
+    if chance.random() < HOSTILE_SHARE:
+        places = list(_texts(made.get("spec", {})))
+        if places:
+            place, key = chance.choice(places)
+            place[key] = chance.choice(HOSTILE)
+    return made
+
+
+def _texts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place of a text in a document."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, it in list(pairs):
+        if isinstance(it, str):
+            yield value, key
+        elif isinstance(it, dict | list):
+            yield from _texts(it)
