@@ -3,8 +3,7 @@
 Both are fixed Lua texts: no string of a tenant is ever part of one. The first answers 421 to a
 request whose Host is not the name its connection was opened for; else a connection to one host,
 with its client certificates and TLS versions, would reach every other (Contour does the same). The
-second names the shard of the host, as `shards.shard` computes it, and lets Envoy choose the routes
-again.
+second names the table that holds the host, as `shards` places it, and lets Envoy choose again.
 """
 
 import re
@@ -35,17 +34,31 @@ function envoy_on_request(handle)
 end
 """
 
-_SHARD = """
+_TABLE = """
+local function hashed(name)
+  local result = 0
+  for i = 1, #name do
+    result = (result * {multiplier} + string.byte(name, i)) % {modulus}
+  end
+  return result
+end
+
+local function choose(handle, kind, name, tables)
+  local table = string.format("{listener}/%s%d", kind, hashed(name) % tables)
+  handle:headers():replace("{header}", table)
+  handle:clearRouteCache()
+end
+
 function envoy_on_request(handle)
   local host = host_of(handle)
-  local hash = 0
-  if #host <= {longest} then
-    for i = 1, #host do
-      hash = (hash * {multiplier} + string.byte(host, i)) % {modulus}
-    end
+  if #host > {longest} then
+    host = string.sub(host, -{longest})
   end
-  handle:headers():replace("{header}", string.format("{listener}/%d", hash % {shards}))
-  handle:clearRouteCache()
+  choose(handle, "", host, {exact})
+  handle:metadata() -- makes Envoy choose the route
+  if handle:streamInfo():routeName() == "{marker}" then
+    choose(handle, "wild/", string.match(host, "^.*%.([^.]+%.[^.]+)$") or host, {wild})
+  end
 end
 """
 
@@ -55,7 +68,7 @@ _OURS = re.compile(r"[a-z0-9_-]+")
 def plain(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
     """For plain HTTP."""
     if sharded:
-        yield _lua("contour.shard", _shard_text(listener))
+        yield _lua("contour.table", _table_text(listener))
     yield _router()
 
 
@@ -70,16 +83,18 @@ def default() -> Iterable[hcm_pb2.HttpFilter]:
     yield _router()
 
 
-def _shard_text(listener: str) -> str:
+def _table_text(listener: str) -> str:
     if not _OURS.fullmatch(listener):
         raise ValueError(f"{listener!r} is not the name of a listener")
-    fixed = _SHARD.format(
+    fixed = _TABLE.format(
         longest=shards.LONGEST_HOST,
         multiplier=shards.MULTIPLIER,
         modulus=shards.MODULUS,
         header=shards.HEADER,
         listener=listener,
-        shards=shards.SHARDS,
+        marker=shards.MARKER,
+        exact=shards.EXACT,
+        wild=shards.WILD,
     )
     return _HOST + fixed
 

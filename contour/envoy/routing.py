@@ -43,9 +43,9 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     }
     body = virtual_hosts.encoded(node, {it: name.name for it, name in used.items()})
     part = resources.part(body, used.values(), node.origins)
-    tables = list(shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ())))
+    tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
     if key.host == "*" and _is_secure(view, key):
-        tables.append(names.default_routes(key.listener))
+        tables = (*tables, names.default_routes(key.listener))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
 
 

@@ -1,9 +1,20 @@
 """Which of a listener's RouteConfigurations a host is in, and how Envoy finds the same one.
 
 Envoy reads a RouteConfiguration anew, all its hosts, whenever one of them changes. So the hosts of
-a listener are spread over many by a hash of their name, and a scope leads from each hash to its
-RouteConfiguration. Exact hosts are in one, hosts with a wildcard in all: Envoy's own rules of
-precedence then hold in each. The filter that hashes a request's host is in `filters`.
+a listener are spread over many tables, and a scope leads to each. Exact hosts spread by a hash of
+their name, and a marker answers for what a table does not hold: then a request belongs into the
+table of wildcards for the last two labels of its host, where Envoy prefers the longest. Wildcards
+of fewer labels are in all of those. The filter that finds the table of a request is in `filters`.
+
+10,000 hosts of two routes, two cores with other work, 60 MB of the memory Envoy's own:
+
+    tables      first load   memory   an edit is served after
+    1              1.2 s     178 MB      250 ms
+    128            0.6 s     134 MB      1.6 ms
+    256            0.5 s     137 MB      0.8 ms
+    1024           1.3 s     157 MB      0.7 ms
+
+With a copy of each wildcard in all of 256 tables, a hundred took 100 MB, and 150 ms to edit one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,54 +28,77 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 from contour.envoy import encoding, names
 from contour.xds import resources
 
-SHARDS = 256
+EXACT = 256
+"""Tables of exact hosts."""
+
+WILD = 64
+"""Tables of hosts with a wildcard."""
+
 HEADER = "x-contour-routes"
 """Names the RouteConfiguration of a request; what a client wrote there is overwritten."""
 
+MARKER = "no-such-host"
+"""The route that says: the host asked for is not in this table."""
+
 LONGEST_HOST = 255
-"""DNS names are shorter; a longer Host can only meet a wildcard, which is in every shard."""
+"""Bytes; DNS names are shorter."""
 
 MULTIPLIER = 131
 MODULUS = 16_777_213
 """Prime, and so small that all arithmetic stays exact in the floating point numbers of Lua."""
 
 
-def shard(host: str) -> int:
-    """Where an exact host lives; the filter computes the same."""
+def hashed(host: str) -> int:
+    """The hash of a name; the filter computes the same."""
     result = 0
     for byte in host.encode():
         result = (result * MULTIPLIER + byte) % MODULUS
-    return result % SHARDS
+    return result
+
+
+def tables_of(listener: str, host: str, *, sharded: bool) -> Sequence[str]:
+    """The RouteConfigurations in which requests for a host are looked up."""
+    if not sharded:
+        return (listener,)
+    if not host.startswith("*"):
+        return (exact_tables(listener)[hashed(host) % EXACT],)
+    last_two = host.split(".")[1:][-2:]
+    if len(last_two) < 2:
+        return wild_tables(listener)
+    return (wild_tables(listener)[hashed(".".join(last_two)) % WILD],)
 
 
 @cache
-def table_names(listener: str) -> Sequence[str]:
-    """The RouteConfigurations of a sharded listener, by shard."""
-    return tuple(f"{listener}/{number}" for number in range(SHARDS))
+def exact_tables(listener: str) -> Sequence[str]:
+    """The tables of exact hosts."""
+    return tuple(f"{listener}/{number}" for number in range(EXACT))
 
 
-def tables_of(listener: str, host: str, *, sharded: bool) -> Iterable[str]:
-    """The RouteConfigurations that a host is a piece of."""
-    if not sharded:
-        return [listener]
-    if host.startswith("*"):
-        return table_names(listener)
-    return [table_names(listener)[shard(host)]]
+@cache
+def wild_tables(listener: str) -> Sequence[str]:
+    """The tables of hosts with a wildcard."""
+    return tuple(f"{listener}/wild/{number}" for number in range(WILD))
 
 
 def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.Change]:
     """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
-    tables = table_names(listener) if sharded else (listener,)
-    for name in tables:
+    for name in exact_tables(listener) if sharded else ():
+        yield from _scoped(name, _head(name, marked=True))
+    for name in wild_tables(listener) if sharded else ():
+        yield from _scoped(name, _head(name))
+    for name in () if sharded else (listener,):
         yield resources.Change(names.routes(name), "", resources.part(_head(name)))
-        if sharded:
-            yield resources.Change(names.scope(name), "", resources.part(_scope(name)))
     if secure:
         name = names.default_routes(listener)
         yield resources.Change(names.routes(name), "", resources.part(_head(name)))
 
 
-def _head(name: str) -> bytes:
+def _scoped(name: str, head: bytes) -> Iterable[resources.Change]:
+    yield resources.Change(names.routes(name), "", resources.part(head))
+    yield resources.Change(names.scope(name), "", resources.part(_scope(name)))
+
+
+def _head(name: str, *, marked: bool = False) -> bytes:
     result = route_pb2.RouteConfiguration(
         name=name,
         ignore_port_in_host_matching=True,
@@ -73,6 +107,11 @@ def _head(name: str) -> bytes:
     # Contour's users measure queueing with this header.
     result.request_headers_to_add.add().header.key = "x-request-start"
     result.request_headers_to_add[0].header.value = "t=%START_TIME(%s.%3f)%"
+    if marked:
+        host = result.virtual_hosts.add(name=MARKER, domains=["*"])
+        route = host.routes.add(name=MARKER)
+        route.match.prefix = ""
+        route.direct_response.status = 404
     return encoding.encoded(result)
 
 

@@ -35,7 +35,8 @@ def _started() -> world.World:
 
 
 def _table(host: str, listener: str = world.PLAIN) -> resources.Name:
-    return names.routes(f"{listener}/{shards.shard(host)}")
+    (table,) = shards.tables_of(listener, host, sharded=True)
+    return names.routes(table)
 
 
 def test_a_host_brings_its_cluster_and_its_endpoints() -> None:
@@ -106,15 +107,15 @@ def test_a_secure_host_with_known_settings_is_one_entry() -> None:
     assert [(it.name, it.part) for it in changed] == [(names.listener(world.SECURE), "name/b.test")]
 
 
-def test_a_wildcard_is_in_every_table_and_an_exact_host_in_one() -> None:
+def test_a_host_is_in_every_table_where_it_is_looked_up() -> None:
     made = _started()
     made.host(world.PLAIN, "*.wild.test", world.route(nodes.Respond(200)))
     made.host(world.SECURE, "*", world.route(nodes.Respond(200)))
     made.settle()
     holding = [name for name, parts in made.parts.items() if "*.wild.test" in parts]
-    assert len(holding) == shards.SHARDS
+    assert holding == [_table("*.wild.test")]
     holding = [name for name, parts in made.parts.items() if "*" in parts]
-    assert len(holding) == shards.SHARDS + 1  # the one of connections that name no host
+    assert len(holding) == shards.WILD + 1  # the one of connections that name no host
 
 
 def test_the_secure_listener_exists_while_a_host_does() -> None:
@@ -131,7 +132,7 @@ def test_the_secure_listener_exists_while_a_host_does() -> None:
 
 def test_a_listener_leaves_with_its_tables_and_scopes() -> None:
     made = _started()
-    assert len(made.names(resources.SCOPE)) == 2 * shards.SHARDS
+    assert len(made.names(resources.SCOPE)) == 2 * (shards.EXACT + shards.WILD)
     made.listeners()
     made.settle()
     assert made.parts == {}
