@@ -65,7 +65,9 @@ def _measured(
         try:
             some = list(known.figures([name], options))
         except Exception:
-            console.print("".join(traceback.format_exc().splitlines(keepends=True)[-20:]))
+            console.print(
+                "".join(traceback.format_exc().splitlines(keepends=True)[-20:]), markup=False
+            )
             some = [figures.Figure(f"{name}: measurements that failed", 1, "", 0)]
         figures.show(some, console)
         found += some
