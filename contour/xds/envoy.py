@@ -162,6 +162,11 @@ class Envoy:
                     yield resource
                     yield from self.left(resource.parts.get(""))
 
+    def is_kept(self, name: Name) -> bool:
+        """Whether something that is about to leave, and has yet to go, may need it."""
+        may_be_used = name.type_url in {ENDPOINTS, SECRET} and self.kept[subscription.ANYTHING] > 0
+        return may_be_used or self.kept[name] > 0
+
     def closed(self, by: Subscription, now: float) -> None:
         """A stream has ended."""
         self.subscriptions[by.type_url].remove(by)
@@ -268,7 +273,7 @@ def _dismiss(barrier: Barrier, now: float) -> None:
         name = left.name.name
         if to.leaving.get(name) is not left:
             continue
-        if left.name in to.envoy.store.users or to.envoy.kept[left.name] > 0:
+        if left.name in to.envoy.store.users or to.envoy.is_kept(left.name):
             # A refusal made it needed again, or what leaves before it has yet to go.
             later = now + to.envoy.fleet.patience.grace
             to.envoy.alarms.set(later, partial(_dismiss, Barrier([(to, left)], {})))

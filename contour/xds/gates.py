@@ -58,6 +58,8 @@ class Gates:
         blocked = self._blocked(resource, now)
         if before.is_unknown:
             to.overrides.pop(name, None)
+            if self._is_lacking(to, name):
+                return
         if before.is_unknown and blocked:
             # Which parts it has is not known, so none of them can be kept as it is: all wait.
             to.dirty.pop(name, None)
@@ -70,6 +72,15 @@ class Gates:
         if not to.is_held(name):
             to.mark(name, before)
 
+    def _is_lacking(self, to: Subscription, name: str) -> bool:
+        """Whether a refused part is served to nobody: who may have it of old is left untouched."""
+        words = to.envoy.fleet.quarantine.lacking(Name(to.type_url, name), to.resource(name))
+        if words:
+            to.dirty.pop(name, None)
+            to.override(name, "", Override(None, refusal=words, is_whole=True))
+            to.settle(name)
+        return bool(words)
+
     def replace(
         self, to: Subscription, resource: Resource, part: str, before: Part | None, now: float
     ) -> None:
@@ -79,8 +90,8 @@ class Gates:
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if newest is None and to.keep_instead(name, part, to.accepted(name, part, value)):
-            to.mark(name, Before({part: value}))
+        if newest is None and to.keep_instead(name, part, value):
+            to.unmark(name, part)
         elif awaits and to.is_unknown(name):
             self.offer(to, resource, subscription.unknown(), now)
         elif awaits and not resources.is_same(newest, value):

@@ -144,10 +144,9 @@ def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspec
         accepted = before.parts.get(part)
         override = by.overrides.get(name, {}).get(part)
         if override is not None:
-            if override.awaits:
-                override.value = accepted
-                if is_same(accepted, resource.parts.get(part)):
-                    by.serve_newest(name, part)
+            override.value = accepted
+            if is_same(accepted, resource.parts.get(part)):
+                by.serve_newest(name, part)
         elif part not in resource.parts and by.keep_instead(name, part, accepted):
             continue
         elif not is_same(accepted, resource.parts.get(part)):

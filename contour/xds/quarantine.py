@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from contour.xds.resources import Change, Name, Part, is_same
+from contour.xds.resources import Change, Name, Part, Resource, is_same
 from contour.xds.store import User
 
 
@@ -37,6 +37,12 @@ class Quarantine:
 
     def refusal(self, name: Name, part: str) -> Refusal | None:
         return self._refused[name].get(part) if name in self._refused else None
+
+    def lacking(self, name: Name, resource: Resource | None) -> str:
+        """The words about a refused part of which nothing is served; empty if there is none."""
+        refused = self._refused.get(name, {})
+        parts = resource.parts if resource else {}
+        return next((it.words for part, it in refused.items() if part and part not in parts), "")
 
     def admitted(self, changes: Iterable[Change]) -> Iterator[Change]:
         """The changes without those that would serve again what was refused."""

@@ -61,6 +61,9 @@ def empty_endpoints(name: str) -> Resource:
     return resource
 
 
+ANYTHING = Name("", "")
+
+
 @dataclass(slots=True)
 class Flight:
     """A response that was sent and not yet answered."""
@@ -175,13 +178,6 @@ class Subscription:
         unsent = self.dirty.get(name)
         return unsent.parts.get(part) if unsent and unsent.tells(part) else served
 
-    def accepted(self, name: str, part: str, sent: Part | None) -> Part | None:
-        """The part as it was accepted last, when `sent` is what was sent last."""
-        for flight in self.flights:
-            if name in flight.before and flight.before[name].tells(part):
-                return flight.before[name].parts.get(part)
-        return sent
-
     def unmark(self, name: str, part: str) -> None:
         """The part is not to be sent after all: it stays as it was sent last."""
         unsent = self.dirty.get(name)
@@ -241,15 +237,13 @@ class Subscription:
     def leave(self, resource: Resource) -> None:
         """What is no longer served stays with the other side for a while, as it is."""
         self.leaving[resource.name.name] = resource
-        for part in resource.parts.values():
-            self.envoy.kept.update(part.needs)
+        self.envoy.kept.update(_needs(resource))
 
     def stay(self, name: str) -> Resource | None:
         """Ends the leaving of a resource, one way or the other."""
         resource = self.leaving.pop(name, None)
         if resource is not None:
-            for part in resource.parts.values():
-                self.envoy.kept.subtract(part.needs)
+            self.envoy.kept.subtract(_needs(resource))
         return resource
 
     def sendable(self) -> list[str]:
@@ -275,3 +269,10 @@ class Subscription:
         for flight in self.flights:
             flight.before.pop(name, None)
         self.settle(name)
+
+
+def _needs(resource: Resource) -> list[Name]:
+    """What a resource needs; of a cluster that is not known any more, it may be anything."""
+    if not resource.parts and resource.name.type_url == resources.CLUSTER:
+        return [ANYTHING]
+    return [need for part in resource.parts.values() for need in part.needs]
