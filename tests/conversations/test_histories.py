@@ -90,6 +90,7 @@ class History:
         bad = [fqdn for fqdn in self.world.hosts if self.world.is_bad(fqdn)]
         for fqdn in bad:
             self.world.hosts[fqdn] = (self.world.hosts[fqdn][0], fqdn)
+            self.world.once.setdefault(fqdn, set()).add(self.world.hosts[fqdn])
         batch = [Change(Name(ROUTE, "web"), fqdn, None) for fqdn in bad]
         self.fleet.publish(_last_of_each(batch, self.world))
 
@@ -176,9 +177,10 @@ def check_settled(history: History, envoy: ModelEnvoy) -> None:
     for fqdn, host in others.items():
         assert fqdn in world.hosts
         assert host in world.once.get(fqdn, ())
-    kept = {cluster for cluster, _ in others.values()}
-    assert store.types[CLUSTER].keys() <= envoy.has[CLUSTER].keys()
-    assert world.clusters.keys() <= envoy.has[CLUSTER].keys() <= world.clusters.keys() | kept
+    clusters = envoy.has[CLUSTER].keys()
+    assert world.clusters.keys() <= store.types[CLUSTER].keys() <= clusters
+    # What was published together leaves together: not as long as some of it is needed.
+    assert others or clusters == world.clusters.keys()
     for type_url in (CLUSTER, ENDPOINTS):
         for name in world.clusters:
             newest = _newest(Name(type_url, name), "", world).value
