@@ -6,6 +6,9 @@ message that occurs in several pieces is merged by whoever decodes them (Protoco
 Wins"), so the entries of all hosts make one map:
 
     exact names → their chains; else wildcards, the longest first → theirs; else → the default chain
+
+10,000 hosts over 100 certificates: 1.5 MB, Envoy serves a new host after 57 ms and takes 260 MB;
+with a chain per host it was 2.9 s and 700 MB.
 """
 
 from collections.abc import Iterable

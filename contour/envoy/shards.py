@@ -14,7 +14,8 @@ of fewer labels are in all of those. The filter that finds the table of a reques
     256            0.5 s     137 MB      0.8 ms
     1024           1.3 s     157 MB      0.7 ms
 
-With a copy of each wildcard in all of 256 tables, a hundred took 100 MB, and 150 ms to edit one.
+Finding the table costs 5 µs a request, 6 µs for a wildcard. With a copy of each wildcard in all of
+256 tables, a hundred took 100 MB, and 150 ms to edit one; now a thousand take 7 MB, and 1 ms.
 """
 
 from collections.abc import Iterable, Sequence

@@ -35,7 +35,6 @@ async def _world(folder: Path, ports: tuple[int, int]) -> AsyncIterator[Proxy]:
         for number, name in enumerate(("cert", "wild", "any")):
             pair = nodes.Secret(*pairs.pair(number))
             proxy.world.engine.write(world.SECRETS, NamespacedName("shop", name), pair)
-        proxy.world.host(world.PLAIN, "one.test", world.route(world.forward(ONE)))
         yield proxy
 
 
