@@ -66,6 +66,9 @@ class Gates:
             awaits = frozenset[Name]().union(*blocked.values())
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
             return
+        for part in [it for it in before.parts if it not in resource.parts]:
+            if to.keep_instead(name, part, before.parts[part]):
+                del before.parts[part]
         for part, awaits in blocked.items():
             if before.tells(part):
                 self._hold(to, name, part, Override(before.parts.get(part), awaits))

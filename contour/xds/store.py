@@ -83,6 +83,8 @@ class Store:
             self._drop(name)
         else:
             self._replace(resource, part, accepted)
+        if kept is not None and part in self.unproven.get(name, ()):
+            self.prove(name, part)
         return self.settled()
 
     def bring_back(self, resource: Resource) -> None:
