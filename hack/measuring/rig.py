@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
+
 from contour import bootstrap
 from contour.host import administration, installation
 from dag.listeners import DEFAULT_FLEET
@@ -125,6 +127,28 @@ class Envoy:
         """Its memory in MiB."""
         assert self._process is not None
         return instance.resident(self._process.pid)
+
+    @property
+    def most(self) -> float:
+        """The most memory it ever had, in MiB."""
+        assert self._process is not None
+        return instance.resident(self._process.pid, "VmHWM")
+
+    async def page(self, path: str) -> str:
+        """What its administration interface answers."""
+        connector = aiohttp.UnixConnector(path=str(self.admin))
+        async with (
+            aiohttp.ClientSession(connector=connector) as session,
+            session.get(f"http://admin{path}") as answer,
+        ):
+            answer.raise_for_status()
+            return await answer.text()
+
+    async def counts(self, expression: str) -> dict[str, int]:
+        """Its statistics whose names match."""
+        lines = (await self.page(f"/stats?filter={expression}")).splitlines()
+        pairs = (line.partition(": ") for line in lines)
+        return {name: int(value) for name, _, value in pairs if value.isdigit()}
 
     @property
     def log(self) -> str:
