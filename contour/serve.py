@@ -15,7 +15,7 @@ from contour.status.board import Board, Remark
 from contour.verdicts import Verdicts
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag import listeners, nodes, plan, ports, tables
+from dag import listeners, nodes, plan, ports, settings, tables
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
 from dag.view import Change
@@ -72,6 +72,12 @@ class Controller:
                 parts[fleet].append(part)
         for fleet, changed in parts.items():
             self._publish(fleet, changed)
+        if parts:
+            self._fix_routing()
+
+    def _fix_routing(self) -> None:
+        """From the first publication on: another way to cut hosts would drain every listener."""
+        self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
 
     def _tell(self, change: Change) -> None:
         kind = _STATUS_KINDS.get(change.query)

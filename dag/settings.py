@@ -5,7 +5,7 @@ of several is told. Rules ask for the projection they need, so that a change of 
 leaves them alone. Elsewhere: reading an object (`configuration`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -50,7 +50,12 @@ controller_name: Query[tuple[()], str] = _projection("controller_name")
 ports: Query[tuple[()], Ports] = _projection("ports")
 tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
 timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
-routing: Query[tuple[()], Literal["Shards", "Single"]] = _projection("routing")
+
+
+@query
+def routing(view: View, _: tuple[()]) -> str:
+    """How hosts are cut into resources. A change while Envoys are served would drain listeners."""
+    return view.read(tables.ROUTING, ()) or view.ask(settings, ()).routing
 
 
 @query
@@ -64,10 +69,7 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     if others:
         message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
         errors.insert(0, SubCondition("SpecError", "SeveralConfigurations", message))
-    warnings = tuple(
-        SubCondition("SpecError", "IgnoredField", f"{it.path}: not served yet")
-        for it in unserved(found)
-    )
+    warnings = tuple(SubCondition("SpecError", "IgnoredField", it) for it in _ignored(view, found))
     valid = (
         Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
         if errors
@@ -75,6 +77,12 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     )
     state: Literal["valid", "invalid"] = "invalid" if errors else "valid"
     return ContourStatus(valid, state, tuple(errors), warnings)
+
+
+def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
+    yield from (f"{it.path}: not served yet" for it in unserved(found))
+    if view.ask(settings, ()).routing != view.ask(routing, ()):
+        yield "spec.envoy.listener.routing: holds from the next start on"
 
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}

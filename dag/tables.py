@@ -67,6 +67,9 @@ FLEETS: Table[str, bool] = Table("fleets")
 HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 """How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""
 
+ROUTING: Table[tuple[()], str] = Table("routing")
+"""How the hosts of listeners were cut into resources when they were first served: it stays so."""
+
 CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
 """The controller name that was given to the process, overriding the configuration's."""
 

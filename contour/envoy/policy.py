@@ -6,7 +6,7 @@ Small values of their own: a setting that Envoy never sees changes none of them.
 from typing import Literal, NamedTuple
 
 from dag.configuration import Timeouts
-from dag.settings import settings
+from dag.settings import routing, settings
 from dag.view import View, query
 
 DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
@@ -42,7 +42,7 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
     """For listeners."""
     found = view.ask(settings, ())
     return Downstream(
-        sharded=found.routing == "Shards",
+        sharded=view.ask(routing, ()) == "Shards",
         timeouts=found.timeouts,
         http_versions=found.http_versions,
         merge_slashes=found.merge_slashes,

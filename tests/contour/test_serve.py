@@ -134,3 +134,29 @@ def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
     controller.settle()
     assert [it.state for it in controller.board.rows()] == ["ok"]
     assert controller.engine.row(refusals.REFUSALS, subject) is None
+
+
+def test_how_hosts_are_cut_into_resources_holds_until_the_next_start() -> None:
+    def configuration(routing: str) -> Batch:
+        return events(f"""
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {{name: contour, namespace: projectcontour}}
+spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
+""")
+
+    published = Published()
+    controller = Controller(published)
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    sharded = published.names(resources.ROUTE)
+    controller.take(configuration("Single"))
+    assert published.names(resources.ROUTE) == sharded
+    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
+    assert row.state == "warning"
+    assert "holds from the next start on" in row.reasons[0]
+    fresh = Published()
+    Controller(fresh).take(
+        Batch((*configuration("Single").events, *events(SERVICE + proxy("a", "a.com")).events), {})
+    )
+    assert fresh.names(resources.ROUTE) < {"ingress_http", "ingress_https"} | sharded
+    assert "ingress_http" in fresh.names(resources.ROUTE)
