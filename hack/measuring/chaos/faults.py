@@ -1,5 +1,5 @@
 """Makes the scripts of the fault table known to `hack/chaos`."""
 
-from hack.measuring.faults import changes, restarts
+from hack.measuring.faults import changes, refusals, restarts, rules
 
-__all__ = ["changes", "restarts"]
+__all__ = ["changes", "refusals", "restarts", "rules"]

@@ -114,7 +114,7 @@ class Proxy(rig.Envoy):
 _CONNECTED = "control_plane.connected_state"
 
 _ENDPOINTS = "cluster_manager.cluster_updated"  # endpoints that came by ADS have no other counter
-_UPDATES = r"(\.update_success|^cluster_manager\.cluster_updated)$"
+_UPDATES = r"(\.(cds|lds|rds|scoped_rds|sds)\..*update_success|^cluster_manager\.cluster_updated)$"
 
 
 def _kind(statistic: str) -> str:
