@@ -38,6 +38,7 @@ class Fleet:
         self.acceptance = Acceptance(self, self.quarantine)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.identities = frozenset({name})  # certificates of these names may see it
+        self._noted: list[tuple[Subscription, str, str]] = []
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
@@ -50,14 +51,22 @@ class Fleet:
         """Serves the newest state to those who asked for what differs."""
         self.is_open = True
         self._spread(self.store.apply(self.quarantine.admitted(changes)))
+        self._release()
         # What is served as it was, or not at all, has nothing left to prove.
         self._recover(
-            self.quarantine.released(),
+            [name for name, _ in self.quarantine.released()],
             lambda name, part: part not in self.store.unproven.get(name, ()),
         )
 
+    def note(self, by: Subscription, name: str, part: str) -> None:
+        """An Envoy turns out to have accepted a part already; settled with the next news."""
+        self._noted.append((by, name, part))
+
     def prove(self, by: Subscription, before: dict[str, Before]) -> None:
         """An Envoy has accepted what a response brought."""
+        noted, self._noted = self._noted, []
+        for it, noted_name, part in noted:
+            self.prove(it, {noted_name: Before({part: None})})
         names = [Name(by.type_url, it) for it in before]
         for name in names:
             had = before[name.name]
@@ -101,6 +110,16 @@ class Fleet:
                 ):
                     self.quarantine.remove(key, part)
                     self.witness.recovered(key, part)
+
+    def _release(self) -> None:
+        """What was kept in place of a refused part goes, if the part is published no more."""
+        for name, part in self.quarantine.released():
+            resource = self.store.resource(name)
+            if resource is None or part in resource.parts:
+                continue
+            for it in list(self.interested(name)):
+                if it.refuses(name.name, part):
+                    it.envoy.gates.release(it, name.name, part, self.clock())
 
     def _recover(self, names: list[Name], is_good: Callable[[Name, str], bool]) -> None:
         for name, part in self.quarantine.recovered(names, is_good):

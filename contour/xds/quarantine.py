@@ -78,8 +78,9 @@ class Quarantine:
             del self._released[name]
         return good
 
-    def released(self) -> list[Name]:
-        return list(self._released)
+    def released(self) -> list[User]:
+        """The parts that have changed since they were refused, and were not accepted since."""
+        return [(name, part) for name, parts in self._released.items() for part in parts]
 
     def _release(self, change: Change, refused: dict[str, Refusal]) -> None:
         wholes = [part for part, it in refused.items() if it.is_whole]
