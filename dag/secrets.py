@@ -39,6 +39,13 @@ def certificate(view: View, key: NamespacedName) -> nodes.Secret | Refused:
 
 
 @query
+def refusal(view: View, key: NamespacedName) -> str | None:
+    """Why a Secret cannot serve. Who refers to one asks this, so that a renewal wakes nobody."""
+    found = view.ask(certificate, key)
+    return found.message if isinstance(found, Refused) else None
+
+
+@query
 def secret(view: View, key: NamespacedName) -> nodes.Secret | None:
     """The pair, where there is one that can serve."""
     found = view.ask(certificate, key)

@@ -38,7 +38,6 @@ def _secret(view: View, reference: SecretObjectReference, at: Place) -> Namespac
     referrer, target = grants.Referrer(GROUP, "Gateway", own), grants.Target("", "Secret", *name)
     if not grants.is_granted(view, referrer, target):
         return problems.certificate_not_permitted(at, name)
-    found = view.ask(secrets.certificate, name)
-    if isinstance(found, secrets.Refused):
-        return problems.certificate_not_valid(at, f"Secret {name} {found.message}")
+    if refusal := view.ask(secrets.refusal, name):
+        return problems.certificate_not_valid(at, f"Secret {name} {refusal}")
     return name

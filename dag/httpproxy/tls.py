@@ -59,9 +59,8 @@ def _secret(view: View, place: Place, written: str) -> NamespacedName:
     name = _reference(place, written)
     if not delegation.is_permitted(view, delegation.Use(name, place.subject.namespace)):
         raise Refused(problems.delegation_not_permitted(place, name))
-    found = view.ask(secrets.certificate, name)
-    if isinstance(found, secrets.Refused):
-        raise Refused(problems.secret_not_valid(place, name, found.message))
+    if refusal := view.ask(secrets.refusal, name):
+        raise Refused(problems.secret_not_valid(place, name, refusal))
     return name
 
 

@@ -38,8 +38,7 @@ def _tls(view: View, place: Place, entry: IngressTLS) -> nodes.Tls:
     if not entry.secret_name:
         raise Refused(problems.secret_not_named(place))
     secret = NamespacedName(place.subject.namespace, entry.secret_name)
-    found = view.ask(secrets.certificate, secret)
-    if isinstance(found, secrets.Refused):
-        raise Refused(problems.secret_not_valid(place.at("secretName"), secret, found.message))
+    if refusal := view.ask(secrets.refusal, secret):
+        raise Refused(problems.secret_not_valid(place.at("secretName"), secret, refusal))
     versions = view.ask(settings.tls_versions, ())
     return nodes.Tls(secret, versions.minimum, versions.maximum)
