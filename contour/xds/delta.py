@@ -34,12 +34,12 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     # A map field makes an entry of what it is asked for, were it not copied.
     versions = dict(asked.initial_resource_versions)
     by.is_owed |= is_first and "*" in names and not versions
+    stream.limit(by, len(names))
     for name in names:
         if name == "*":
             interest.subscribe_to_all(by, versions.get, versions, now)
         else:
             interest.subscribe(by, name, versions.get, now)
-    stream.limit(by)
 
 
 def sendable(to: Subscription) -> list[str]:

@@ -39,8 +39,8 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         stream.answer_all(by, refusal, now)
         if by.is_wildcard and not names:
             return
+    stream.limit(by, len(names - by.names))
     _align(by, names, asked.version_info if is_first else "", now)
-    stream.limit(by)
 
 
 def sendable(to: Subscription) -> list[str]:

@@ -18,7 +18,7 @@ from contour.xds.resources import CLUSTER
 from contour.xds.subscription import Flight, Subscription
 
 MOST_TYPES = 16
-MOST_NAMES = 1 << 18
+MOST_NAMES = 1 << 17
 MOST_FLIGHTS = 100
 
 
@@ -157,8 +157,9 @@ class Stream:
         for flight in list(by.flights):
             self.answer(by, flight, refusal, now)
 
-    def limit(self, by: Subscription) -> None:
-        if len(by.names) > MOST_NAMES:
+    def limit(self, by: Subscription, more: int) -> None:
+        """Refuses to take on more names than anybody needs."""
+        if len(by.names) + more > MOST_NAMES:
             raise Violation(f"more than {MOST_NAMES} subscriptions")
 
 
