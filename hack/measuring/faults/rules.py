@@ -46,10 +46,10 @@ def _raises_for(host: str) -> Iterator[list[str]]:
     rule, raised = query.rule, []
 
     def buggy(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
-        if key.host == host:
+        found: nodes.VirtualHost | None = rule(view, key)
+        if key.host == host:  # after it has read, as a bug over what it reads would
             raised.append(host)
             raise ValueError("planted")
-        found: nodes.VirtualHost | None = rule(view, key)
         return found
 
     query.rule = buggy
