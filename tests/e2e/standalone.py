@@ -12,13 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from select import select
+from string import Template
 from time import monotonic
 from typing import Any
 
+from tests.contour.xds import certificates
 from tests.free_ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
+BACKENDS = ("one", "two")
+
+
+def manifest(name: str) -> str:
+    """One of the manifests beside this file: a template with `$NAME` for a backend's port."""
+    return Path(__file__).with_name("manifests").joinpath(name).read_text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,30 +58,37 @@ class Standalone:
     """Of `http` and `https`, and of the backends."""
     process: subprocess.Popen[bytes]
     log: Path
-    trusted: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+    authority: certificates.Pair = field(default_factory=certificates.authority)
+    """Who signs the certificates that clients trust."""
 
     def ask(
-        self, url: str, method: str = "GET", headers: Mapping[str, str] | None = None
+        self, url: str, method: str = "GET", headers: Mapping[str, str] | None = None, sni: str = ""
     ) -> Answer:
         """One request on a connection of its own."""
         scheme, _, rest = url.partition("://")
         host, _, path = rest.partition("/")
-        with contextlib.closing(self._connection(scheme, host)) as connection:
-            connection.putrequest(method, f"/{path}", skip_host=True)
-            for name, value in {"Host": host, **(headers or {})}.items():
-                connection.putheader(name, value)
-            connection.endheaders()
-            response = connection.getresponse()
-            found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
+        with contextlib.closing(self.connection(scheme, sni or host)) as connection:
+            return exchange(connection, host, f"/{path}", method, headers)
 
-    def _connection(self, scheme: str, host: str) -> http.client.HTTPConnection:
-        port = self.ports[scheme]
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    def connection(self, scheme: str, sni: str) -> http.client.HTTPConnection:
+        """A connection to Envoy; the name matters with `https` only."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[scheme], timeout=10)
+        connection.connect()
         if scheme == "https":
-            connection.connect()
-            connection.sock = self.trusted.wrap_socket(connection.sock, server_hostname=host)
+            connection.sock = self.trusting().wrap_socket(connection.sock, server_hostname=sni)
         return connection
+
+    def trusting(self) -> ssl.SSLContext:
+        """What a client that trusts the authority, and it alone, connects with."""
+        return ssl.create_default_context(cadata=self.authority.pem.decode())
+
+    def write(self, name: str, text: str) -> None:
+        """Saves a manifest, as an editor does."""
+        (self.manifests / name).write_text(Template(text).safe_substitute(self.ports))
+
+    def remove(self, name: str) -> None:
+        """Deletes a manifest."""
+        (self.manifests / name).unlink()
 
     def status(self) -> dict[str, dict[str, Any]]:
         """What `contour status` says of each object, by kind and name."""
@@ -87,25 +102,58 @@ class Standalone:
             for row in json.loads(done.stdout)
         }
 
+    def reasons(self, subject: str) -> str:
+        """Why an object is not fine; empty if it is, or is not there."""
+        return "\n".join(self.status().get(subject, {}).get("reasons", ()))
+
     def until(self, url: str, backend: str) -> None:
         """Waits until that backend answers."""
         deadline = monotonic() + 10
         while self.ask(url).backend != backend:
             assert monotonic() < deadline, f"{url} is never answered by {backend}"
 
+    def until_status(self, url: str, status: int) -> None:
+        """Waits until the answer has that status."""
+        deadline = monotonic() + 10
+        while self.ask(url).status != status:
+            assert monotonic() < deadline, f"{url} is never answered with {status}"
+
+    def until_logged(self, word: str) -> None:
+        """Waits until `contour run` says it."""
+        deadline = monotonic() + 10
+        while word not in self.log.read_text():
+            assert monotonic() < deadline, f"the log never says {word!r}"
+
+
+def exchange(
+    connection: http.client.HTTPConnection,
+    host: str,
+    path: str,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+) -> Answer:
+    """One request on a connection that is there already."""
+    connection.putrequest(method, path, skip_host=True)
+    for name, value in {"Host": host, **(headers or {})}.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    response = connection.getresponse()
+    found = {name.lower(): value for name, value in response.getheaders()}
+    return Answer(response.status, found, response.read())
+
 
 @contextlib.contextmanager
 def standalone(
-    folder: Path, manifests: Mapping[str, str], backends: Sequence[str] = ("one", "two")
+    folder: Path, manifests: Mapping[str, str], others: Mapping[str, int] | None = None
 ) -> Iterator[Standalone]:
-    """Runs an instance. The manifests are templates with `%(NAME)d` for a backend's port."""
-    names = ("http", "https", *backends)
-    ports = dict(zip(names, free_ports(len(names)), strict=True))
+    """Runs an instance and the backends; others are the ports of backends that run already."""
+    names = ("http", "https", *BACKENDS)
+    ports = dict(zip(names, free_ports(len(names)), strict=True)) | dict(others or {})
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
-        (folder / "manifests" / name).write_text(text % ports)
-    served = {name: ports[name] for name in backends}
-    with _backends(served), _contour(folder, ports) as instance:
+        (folder / "manifests" / name).write_text(Template(text).safe_substitute(ports))
+    with _backends({it: ports[it] for it in BACKENDS}), contour(folder, ports) as instance:
+        wait_until_ready(instance)
         yield instance
 
 
@@ -125,27 +173,32 @@ def _backends(ports: Mapping[str, int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _contour(folder: Path, ports: Mapping[str, int]) -> Iterator[Standalone]:
-    command = [
-        *(*CONTOUR, "run", str(folder / "manifests"), "--state-dir", str(folder / "state")),
-        *("--map-port", f"80={ports['http']}", "--map-port", f"443={ports['https']}"),
-        *("--concurrency", "1", "--drain-time", "1"),
-    ]
+def contour(folder: Path, ports: Mapping[str, int]) -> Iterator[Standalone]:
+    """`contour run` on the manifests in the folder, told to end when the caller is done."""
     log = folder / "contour.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output)
+        process = subprocess.Popen(command(folder, ports), stdout=output, stderr=output)
     instance = Standalone(folder / "manifests", folder / "state", ports, process, log)
     with process:
         try:
-            _wait_for(instance.state / "ready", instance)
             yield instance
         finally:
             process.send_signal(signal.SIGTERM)
 
 
-def _wait_for(ready: Path, instance: Standalone) -> None:
+def command(folder: Path, ports: Mapping[str, int]) -> Sequence[str]:
+    """The command line."""
+    return (
+        *(*CONTOUR, "run", str(folder / "manifests"), "--state-dir", str(folder / "state")),
+        *("--map-port", f"80={ports['http']}", "--map-port", f"443={ports['https']}"),
+        *("--concurrency", "1", "--drain-time", "1"),
+    )
+
+
+def wait_until_ready(instance: Standalone) -> None:
+    """Waits until Envoy serves."""
     with open(os.pidfd_open(instance.process.pid)) as ended:
         deadline = monotonic() + 20
-        while not ready.exists():
+        while not (instance.state / "ready").exists():
             is_over = select([ended], [], [], 0.02)[0] or monotonic() > deadline
             assert not is_over, f"contour run does not serve:\n{instance.log.read_text()}"

@@ -11,12 +11,11 @@ from time import monotonic
 
 import pytest
 
-from tests.e2e import manifests
-from tests.e2e.standalone import Standalone, standalone
+from tests.e2e.standalone import Standalone, manifest, standalone
 
 pytestmark = pytest.mark.envoy
 
-_FILES = {"services.yaml": manifests.SERVICES, "live.yaml": manifests.LIVE}
+_FILES = {name: manifest(name) for name in ("services.yaml", "live.yaml")}
 _URL = "http://live.example.com/"
 
 
@@ -70,7 +69,8 @@ def test_an_envoy_that_is_killed_serves_again_at_once(instance: Standalone) -> N
 
 
 def test_no_request_is_lost_while_a_host_is_edited_again_and_again(instance: Standalone) -> None:
-    one, two = manifests.LIVE, manifests.LIVE.replace("name: one,", "name: two,")
+    one = manifest("live.yaml")
+    two = one.replace("name: one,", "name: two,")
     for text, backend in [(two, "two"), (one, "one")] * 5:
         (instance.manifests / "live.yaml").write_text(text)
         deadline = monotonic() + 5

@@ -1,0 +1,26 @@
+"""One instance for all tests that need nothing but answers: every host belongs to one of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contour.xds import certificates
+from tests.e2e import moody, secrets
+from tests.e2e.standalone import Standalone, manifest, standalone
+
+_MANIFESTS = (
+    *("services.yaml", "ingress.yaml", "conditions.yaml", "httpproxy.yaml", "tls.yaml"),
+    *("gateway.yaml", "layers.yaml", "live.yaml"),
+)
+
+
+@pytest.fixture(scope="session")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    authority = certificates.authority()
+    pair = certificates.issued(authority, "*.example.com")
+    files = {name: manifest(name) for name in _MANIFESTS}
+    files["secret.yaml"] = secrets.secret("certificate", pair)
+    folder = tmp_path_factory.mktemp("standalone")
+    with moody.serving() as port, standalone(folder, files, {"moody": port}) as running:
+        running.authority = authority
+        yield running

@@ -1,0 +1,38 @@
+"""A backend that fails at first: each path is answered with 200 from the third request on."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from urllib.parse import parse_qs, urlsplit
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[int]:
+    """Runs one; yields its port. `?status=N` says how it fails."""
+    requests: Counter[str] = Counter()
+
+    class Moody(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            requests[self.path] += 1
+            status = parse_qs(urlsplit(self.path).query).get("status", ["503"])[0]
+            self.send_response(200 if requests[self.path] >= 3 else int(status))
+            self.send_header("content-length", "0")
+            self.send_header("x-mood", "bad")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Moody) as server:
+        server.daemon_threads = True
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
