@@ -85,7 +85,7 @@ class Fleet:
         is_whole = by.is_held_whole(name)
         is_partial = is_whole or part not in self.store.unproven.get(key, ())
         self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole))
-        self.counts["refused", by.type_url] += 1
+        self.counts["quarantined", by.type_url] += 1
         self.witness.refused(key, part, refused.origins if refused else (), words)
         self.witness.changed(key)
         if refused is not None and not is_partial:

@@ -90,7 +90,10 @@ class Server:
         await server.start()
         self._grpc = server
 
-    async def stop(self, grace: float | None = None) -> None:
+    async def stop(self, grace: float = 0.5) -> None:
+        """Ends all streams; Envoys keep what they have and look for us again."""
+        for reading in self._reading.values():
+            reading.cancel()
         if self._grpc is not None:
             await self._grpc.stop(grace)
 

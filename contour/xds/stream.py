@@ -80,6 +80,7 @@ class Stream:
             names = self._names(to, now) if to else []
             if to and (names or (to.is_owed and not to.dirty and not to.overrides)):
                 message, nonce = self._dialect.response(to, names)
+                self.envoy.fleet.counts["sent", type_url] += 1
                 self.envoy.sent(to, to.launch(names, nonce), now)
                 return message
         return None
@@ -144,6 +145,8 @@ class Stream:
     def answer(self, by: Subscription, flight: Flight, refusal: str | None, now: float) -> None:
         """A response was accepted, or refused with these words."""
         by.flights.remove(flight)
+        answer = "acknowledged" if refusal is None else "refused"
+        by.envoy.fleet.counts[answer, by.type_url] += 1
         if refusal is None:
             by.envoy.acknowledged(by, flight, now)
         else:

@@ -120,3 +120,9 @@ def without_warming(part: Part | None) -> Part:
 def with_health_checks(part: Part | None) -> Part:
     assert part is not None
     return replace(part, health_checked=True)
+
+
+def needing(change: Change, *needs: Name) -> Change:
+    """The same bytes, with other needs."""
+    assert change.value is not None
+    return change._replace(value=replace(change.value, needs=frozenset(needs)))

@@ -1,0 +1,51 @@
+"""What can be looked at of every Envoy, and what cannot."""
+
+import json
+
+from contour.xds import resources, view
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SCOPE, SECRET, Change, Name
+from tests.contour.xds import world
+from tests.conversations.playbook import (
+    Conversation,
+    ack,
+    nack,
+    opened,
+    publish,
+    push,
+    settle,
+    subscribe,
+)
+
+SITE = [world.route_head("web"), *world.site("a.test", "a", 1)]
+
+
+def types(talk: Conversation) -> dict[str, dict[str, object]]:
+    (envoy,) = view.fleet(talk.fleet)["envoys"]
+    return {it["type"]: it for it in envoy["types"]}
+
+
+def test_an_envoy_that_has_everything() -> None:
+    seen = types(opened(Conversation(SITE)))
+    assert list(seen) == [CLUSTER, ENDPOINTS, LISTENER, ROUTE, SCOPE]
+    assert seen[CLUSTER]["subscribed"] == "*"
+    assert seen[ENDPOINTS]["subscribed"] == ["a"]
+    assert all(not it["unsent"] and not it["unanswered"] for it in seen.values())
+
+
+def test_what_waits_says_for_what_and_what_is_refused_says_why() -> None:
+    talk = opened(Conversation(SITE))
+    talk >> publish(world.site("b.test", "b", 2)) << push(CLUSTER, "b")
+    assert types(talk)[ROUTE]["waiting"] == {"web": {"b.test": ["b"]}}
+    assert types(talk)[CLUSTER]["unanswered"] == ["b"]
+    talk >> subscribe(ENDPOINTS, "b") << push(ENDPOINTS, "b") >> ack(ENDPOINTS)
+    talk << push(ROUTE, "web", routes="a.test>a b.test>b") >> nack(ROUTE, "no such thing")
+    settle(talk)
+    (quarantined,) = view.fleet(talk.fleet)["quarantine"]
+    assert (quarantined["part"], quarantined["refusal"]) == ("b.test", "no such thing")
+    assert talk.fleet.counts["refused", ROUTE] == 1
+
+
+def test_no_key_shows() -> None:
+    secret = Change(Name(SECRET, "key"), "", resources.part(b"\n\x03key-----BEGIN PRIVATE KEY"))
+    talk = opened(Conversation([*SITE, secret]))
+    assert "PRIVATE" not in json.dumps(view.fleet(talk.fleet))
