@@ -1,11 +1,11 @@
 """Certificates for measuring: real pairs, made once per name.
 
-The same name and renewal give the same pair within a process, so that a world can be written twice.
+The same name and renewal give the same pair within a process, for as long as it is remembered.
 """
 
 import base64
 import datetime
-from functools import cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -21,7 +21,7 @@ class Pair(NamedTuple):
     key: str
 
 
-@cache
+@lru_cache(maxsize=1000)
 def pair(name: str, renewal: int = 0) -> Pair:
     """A certificate for every host of the worlds, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())

@@ -90,8 +90,11 @@ class ControlPlane:
 class Envoy:
     """A real Envoy without a supervisor, which outlives the control plane."""
 
-    def __init__(self, folder: Path, control_plane_socket: Path, name: str = "envoy") -> None:
+    def __init__(
+        self, folder: Path, control_plane_socket: Path, name: str = "envoy", resolver: str = ""
+    ) -> None:
         self.name = name
+        self._resolving = _resolving(folder, resolver) if resolver else ()
         self.admin = folder / f"{name}-admin.sock"
         self._log = folder / f"{name}.log"
         self._configuration = folder / f"{name}.json"
@@ -111,6 +114,7 @@ class Envoy:
         """Returns when it serves."""
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
+                *self._resolving,
                 *(str(installation.binary()), "--config-path", str(self._configuration)),
                 *("--disable-hot-restart", "--drain-strategy", "immediate"),
                 *("--drain-time-s", str(DRAIN_SECONDS), "--log-level", "warning"),
@@ -192,13 +196,13 @@ async def backends(number: int) -> AsyncIterator[tuple[int, ...]]:
 
 
 @contextlib.asynccontextmanager
-async def running(documents: Iterable[Document]) -> AsyncIterator[Rig]:
-    """The world, served."""
+async def running(documents: Iterable[Document], resolver: str = "") -> AsyncIterator[Rig]:
+    """The world, served; by an Envoy that resolves names there, if a DNS server is given."""
     with tempfile.TemporaryDirectory(prefix="measured-") as path:
         folder = Path(path)
         port, tls_port = free_port(), free_port()
         control = ControlPlane(folder, ((80, port), (443, tls_port)))
-        envoy = Envoy(folder, control.socket)
+        envoy = Envoy(folder, control.socket, resolver=resolver)
         control.keep(documents)
         try:
             await control.start()
@@ -207,6 +211,14 @@ async def running(documents: Iterable[Document]) -> AsyncIterator[Rig]:
         finally:
             await envoy.kill()
             await control.kill()
+
+
+def _resolving(folder: Path, resolver: str) -> tuple[str, ...]:
+    """Runs what follows with a view of the machine that knows this DNS server only."""
+    path = folder / "resolv.conf"
+    path.write_text(f"nameserver {resolver}\n")
+    program = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", program, str(path))
 
 
 def free_port() -> int:

@@ -45,6 +45,14 @@ def tls_hosts_added(options: registry.Options) -> Iterator[Figure]:
     yield Figure("event to served over TLS, p99", percentile(seconds, 0.99) * 1000, "ms")
 
 
+@registry.CHAOS.measures("drain-is-noticed")
+def drain_is_noticed(_: registry.Options) -> Iterator[Figure]:
+    """The opposite, to prove the proof: a change that does replace the chains has to cut."""
+    lasting = asyncio.run(_drained())
+    yield Figure("8 s streams and HTTP/2 streams cut by a drain", lasting.cut.total(), "", 1,
+                 at_least=True)  # fmt: skip
+
+
 async def _run() -> tuple[Load, Lasting, list[float]]:
     async with rig.backends(2) as ports:
         of = World(HOSTS, 10, certificates=CERTIFICATES, backends=ports)
@@ -75,6 +83,28 @@ async def _added(it: rig.Rig, of: World, number: int) -> float:
     seen = await probe.observed(connection, Request(name), _is_ok, may_be=MAY_BE)
     connection.close()
     return seen - took.came
+
+
+async def _drained() -> Lasting:
+    async with rig.backends(2) as ports:
+        of = World(HOSTS, 10, certificates=CERTIFICATES, backends=ports)
+        async with rig.running(map(_with_websockets, of.documents())) as it:
+            target = Target(it.tls_port, world.fqdn(0), tls=True)
+            async with longlived.running(target) as lasting:
+                await asyncio.sleep(1)
+                await it.control.change([_other_timeouts()])
+                await asyncio.sleep(rig.DRAIN_SECONDS + 1)
+    return lasting
+
+
+def _other_timeouts() -> Document:
+    """What no listener can take without being replaced."""
+    return {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": "contour", "namespace": "projectcontour"},
+        "spec": {"envoy": {"timeouts": {"connectionIdleTimeout": "100s"}}},
+    }
 
 
 def _is_ok(answer: Answer) -> bool:

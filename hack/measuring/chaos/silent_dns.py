@@ -1,0 +1,115 @@
+"""One tenant's Services name a DNS server that never answers; everybody else must not notice.
+
+Envoy withholds its acknowledgement of clusters while any of them resolves. Here it resolves with a
+server of ours that hears and says nothing, for as long as the run lasts. That takes a view of
+`/etc/resolv.conf` of its own, and so the rights of root.
+"""
+
+import asyncio
+import os
+import socket
+import statistics
+from collections.abc import Iterator
+from contextlib import closing
+
+from hack.measuring import probe, registry, rig, world
+from hack.measuring.figures import Figure, percentile
+from hack.measuring.load import Answer, Connection, Load, Request, Tally
+from hack.measuring.world import Document, World
+
+NAME = "silent-dns"
+HOSTS, TENANTS = 100, 20
+ADDRESS = "127.0.0.53"
+ADDED_DELAY = 5.0
+"""What counts as no added delay, in milliseconds of the median: less than one turn of Envoy's."""
+
+
+@registry.CHAOS.measures(NAME)
+def silent_dns(options: registry.Options) -> Iterator[Figure]:
+    """Hosts with new Services are added before, and while the names are resolved."""
+    if os.geteuid() != 0:
+        raise PermissionError("needs the rights of root, to give Envoy a DNS server of its own")
+    before, after, queries, tally = asyncio.run(_run(options.times(200, 50)))
+    yield Figure("queries that were left without an answer", queries, "", 1, at_least=True)
+    yield Figure("event to first 200 of a new host before, median", before[0], "ms")
+    yield Figure("event to first 200 of a new host before, p99", before[1], "ms")
+    yield Figure("event to first 200 of a new host meanwhile, median", after[0], "ms",
+                 before[0] + ADDED_DELAY)  # fmt: skip
+    yield Figure("event to first 200 of a new host meanwhile, p99", after[1], "ms")
+    yield Figure("requests sent", tally.sent, "")
+    yield Figure("requests lost", tally.lost, "", 0)
+
+
+Spread = tuple[float, float]
+
+
+async def _run(times: int) -> tuple[Spread, Spread, int, Tally]:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as silent:
+        silent.bind((ADDRESS, 53))
+        silent.setblocking(False)
+        async with rig.backends(1) as ports:
+            of = World(HOSTS, HOSTS, backends=ports)
+            documents = (_configuration(), *of.documents())
+            async with rig.running(documents, resolver=ADDRESS) as it:
+                requests = [Request(world.fqdn(host)) for host in range(HOSTS)]
+                async with Load(it.port, requests, 100).running() as tally:
+                    before = [await _added(it, of, HOSTS + each) for each in range(times)]
+                    await it.control.change([each for n in range(TENANTS) for each in _tenant(n)])
+                    after = [await _added(it, of, 2 * HOSTS + times + n) for n in range(times)]
+        return _spread(before), _spread(after), _heard(silent), tally
+
+
+async def _added(it: rig.Rig, of: World, number: int) -> float:
+    """A host with a Service of its own, and so with a cluster of its own."""
+    root, child = of.host(number)
+    for document in (root, child):
+        for route in document["spec"]["routes"]:
+            route["services"][0]["name"] = f"service-{number}"
+    connection, request = Connection(it.port), Request(world.fqdn(number))
+    seen, took = await asyncio.gather(
+        probe.observed(connection, request, _is_ok, frozenset({404})),
+        it.control.change([of.service(number), of.slice(number), root, child]),
+    )
+    connection.close()
+    return seen - took.came
+
+
+def _tenant(number: int) -> tuple[Document, Document]:
+    """A Service whose name nobody answers for, and a host that uses it."""
+    metadata = {"name": f"silent-{number}", "namespace": "tenant"}
+    name = f"silent-{number}.example.org"
+    service = {"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]}
+    route = {"services": [{"name": f"silent-{number}", "port": 80}]}
+    proxy = {"virtualhost": {"fqdn": name}, "routes": [route]}
+    return (
+        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service},
+        {"apiVersion": "projectcontour.io/v1", "kind": "HTTPProxy", "metadata": metadata}
+        | {"spec": proxy},
+    )
+
+
+def _configuration() -> Document:
+    return {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": "contour", "namespace": "projectcontour"},
+        "spec": {"enableExternalNameService": True},
+    }
+
+
+def _heard(silent: socket.socket) -> int:
+    number = 0
+    try:
+        while silent.recv(4096):
+            number += 1
+    except BlockingIOError:
+        return number
+    return number
+
+
+def _spread(seconds: list[float]) -> Spread:
+    return statistics.median(seconds) * 1000, percentile(seconds, 0.99) * 1000
+
+
+def _is_ok(answer: Answer) -> bool:
+    return answer.status == 200
