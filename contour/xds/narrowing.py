@@ -130,6 +130,7 @@ def _suspects(by: Subscription, search: Narrowing, name: str, before: Before) ->
         # To hold back what cannot be rendered would remove it. Envoy has taken what it could.
         return
     elif by.resource(name) is not None:
+        by.overrides.pop(name, None)  # what was held there is no more known to be there
         by.override(name, "", Override(None, is_whole=True))
     search.wholes[name] = before
     yield Suspect(name, "")
