@@ -5,10 +5,11 @@ import http.client
 import json
 import os
 import signal
+import socket
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from select import select
@@ -16,6 +17,8 @@ from string import Template
 from time import monotonic
 from typing import Any
 
+from contour import host
+from contour.host import state
 from tests.contour.xds import certificates
 from tests.free_ports import free_ports
 
@@ -108,21 +111,35 @@ class Standalone:
 
     def until(self, url: str, backend: str) -> None:
         """Waits until that backend answers."""
-        deadline = monotonic() + 10
-        while self.ask(url).backend != backend:
-            assert monotonic() < deadline, f"{url} is never answered by {backend}"
+        wait(lambda: self.ask(url).backend == backend, f"{url} answered by {backend}")
 
     def until_status(self, url: str, status: int) -> None:
         """Waits until the answer has that status."""
-        deadline = monotonic() + 10
-        while self.ask(url).status != status:
-            assert monotonic() < deadline, f"{url} is never answered with {status}"
+        wait(lambda: self.ask(url).status == status, f"{url} answered with {status}")
 
     def until_logged(self, word: str) -> None:
         """Waits until `contour run` says it."""
-        deadline = monotonic() + 10
-        while word not in self.log.read_text():
-            assert monotonic() < deadline, f"the log never says {word!r}"
+        wait(lambda: word in self.log.read_text(), f"{word!r} in the log")
+
+    def until_told(self, subject: str, word: str) -> None:
+        """Waits until the status of an object says it."""
+        wait(lambda: word in self.reasons(subject), f"{word!r} in the status of {subject}")
+
+    def statistic(self, name: str) -> int:
+        """A number that Envoy counts."""
+        with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
+            connection.connect(str(state.socket(self.state, host.ADMIN)))
+            client = http.client.HTTPConnection("envoy")
+            client.sock = connection
+            client.request("GET", f"/stats?filter=^{name}$")
+            return int(client.getresponse().read().decode().partition(": ")[2])
+
+
+def wait(condition: Callable[[], bool], wanted: str) -> None:
+    """Asks again and again until it is so."""
+    deadline = monotonic() + 10
+    while not condition():
+        assert monotonic() < deadline, f"never came: {wanted}"
 
 
 def exchange(
