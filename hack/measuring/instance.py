@@ -60,6 +60,7 @@ class Instance:
 
     def connect(self) -> None:
         """A client comes and takes all there is. What there is now, stays: no collection of it."""
+        self.controller.settle()  # what the first build left to be done
         self._subscriber = Subscriber(self.fleet)
         self._work.sent += self._subscriber.start()
         gc.collect()
