@@ -101,7 +101,7 @@ async def without_endpoints(turn: Turn, site: Served) -> None:
 )
 async def burst(turn: Turn, site: Served) -> None:
     """A thousand hosts are created within half a second (10,000 within five): all are served."""
-    before, start = await site.envoy.updates(), time.monotonic()
+    before, start = await site.envoy.tables(), time.monotonic()
     first = 10_000 + BURST * turn.number
     async with site.load(200).running() as tally:
         async for number in _paced(BURST // BATCH, 0.5 * BATCH / BURST):
@@ -112,8 +112,8 @@ async def burst(turn: Turn, site: Served) -> None:
         live = await site.seen(last, _is_200, {404})
         for number in turn.chance.sample(range(first, first + BURST), 50):
             await site.seen(Request(world.fqdn(number)), _is_200, set())
-    pushed = _grown(before, await site.envoy.updates())
-    turn.prove("RDS updates", pushed.get("rds", 0))
+    after = await site.envoy.tables()
+    turn.prove("tables changed", sum(before.get(it) != when for it, when in after.items()))
     turn.count(tally)
     turn.figures |= {
         "created_within": created - start,
@@ -130,7 +130,7 @@ async def churn(turn: Turn, site: Served) -> None:
     changes, worst = 1_000, 0.0
     connection, start = Connection(site.port), time.monotonic()
     await site.edit(0)
-    before = await site.envoy.updates()
+    before, tables = await site.envoy.updates(), await site.envoy.tables()
     async with site.load(100).running() as tally:
         async for number in _paced(changes, 1 / 500):
             service = turn.chance.randrange(site.of.services)
@@ -141,6 +141,7 @@ async def churn(turn: Turn, site: Served) -> None:
     rate = changes / (time.monotonic() - start)
     connection.close()
     pushed = _grown(before, await site.envoy.updates())
+    pushed["rds"] = len((await site.envoy.tables()).items() - tables.items())
     turn.prove("EDS updates", pushed.pop("eds", 0))
     turn.count(tally)
     turn.proofs["pushed"] = pushed
@@ -153,13 +154,14 @@ async def unrelated(turn: Turn, site: Served) -> None:
     secrets = [site.of.secret(UNRELATED + it % 10, renewal=1 + it // 10 % 3) for it in range(300)]
     await site.change(secrets[:10])
     await site.edit(0)
-    before = await site.envoy.updates()
+    before, tables = await site.envoy.updates(), await site.envoy.tables()
     floor, _ = await _used(site, [[] for _ in secrets])
     async with site.load(50).running() as tally:
         used, rate = await _used(site, [[it] for it in secrets])
     kept = site.documents["Secret", world.namespace(UNRELATED), secrets[0]["metadata"]["name"]]
     turn.prove("Secrets are others now", kept is not secrets[0])
     pushed = _grown(before, await site.envoy.updates())
+    pushed["rds"] = len((await site.envoy.tables()).items() - tables.items())
     turn.count(tally)
     turn.figures |= {"pushes": sum(pushed.values()), "processor": used - floor, "rate": rate}
 

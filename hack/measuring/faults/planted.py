@@ -22,13 +22,15 @@ from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from hack.measuring import instance, probe, rig, world
 from hack.measuring.faults.processes import Proxy
+from hack.measuring.faults.table import Turn
 from hack.measuring.load import Answer, Connection, Load, Request
 from hack.measuring.world import Document, World
 
 Plant = Callable[[bytes], bytes]
 """Makes the body of a part what an Envoy refuses."""
 
-REJECTED = r"update_rejected$"
+
+RATE, AFTER = 300, 0.5
 
 
 @dataclass(slots=True)
@@ -85,10 +87,14 @@ class Planted:
         finally:
             connection.close()
 
-    def load(self, rate: float, hosts: Iterable[int] | None = None) -> Load:
-        """Requests to the edited route of these hosts, in turn."""
-        numbers = range(self.of.hosts) if hosts is None else hosts
-        return Load(self.port, [Request(world.fqdn(it), "/api/v1") for it in numbers], rate)
+    @contextlib.asynccontextmanager
+    async def loaded(self, turn: Turn) -> AsyncIterator[None]:
+        """Requests to the edited route of every host, in turn, until a while after."""
+        requests = [Request(world.fqdn(it), "/api/v1") for it in range(self.of.hosts)]
+        async with Load(self.port, requests, RATE).running() as tally:
+            yield
+            await asyncio.sleep(AFTER)
+        turn.count(tally)
 
     def told(self, kind: str, name: str) -> str:
         """What the owner of an object is told is wrong with it."""

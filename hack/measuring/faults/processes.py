@@ -80,12 +80,23 @@ class Proxy(rig.Envoy):
         return sum((await self.stats(pattern)).values())
 
     async def updates(self) -> dict[str, int]:
-        """How many responses of each type it has taken."""
-        found: dict[str, int] = {}
-        for name, value in (await self.stats(_UPDATES)).items():
-            kind = _kind(name)
-            found[kind] = found.get(kind, 0) + value
-        return found
+        """How many responses of each type it has taken; RouteConfigurations are not counted."""
+        found = await self.stats(_UPDATES)
+        kinds = {name: _kind(name) for name in found}
+        return {
+            kind: sum(value for name, value in found.items() if kinds[name] == kind)
+            for kind in kinds.values()
+        }
+
+    async def tables(self) -> dict[str, str]:
+        """When each RouteConfiguration was last taken."""
+        dumped = json.loads(await self._asked("/config_dump", resource="dynamic_route_configs"))
+        return {it["route_config"]["name"]: it["last_updated"] for it in dumped.get("configs", ())}
+
+    @property
+    def refusals(self) -> int:
+        """How often it has logged that it refuses something."""
+        return self.log.count(" rejected: ")
 
     async def is_connected(self) -> bool:
         """Whether it takes itself to be connected to a control plane."""
@@ -114,7 +125,7 @@ class Proxy(rig.Envoy):
 _CONNECTED = "control_plane.connected_state"
 
 _ENDPOINTS = "cluster_manager.cluster_updated"  # endpoints that came by ADS have no other counter
-_UPDATES = r"(\.(cds|lds|rds|scoped_rds|sds)\..*update_success|^cluster_manager\.cluster_updated)$"
+_UPDATES = r"(\.(cds|lds|scoped_rds|sds)\..*update_success|^cluster_manager\.cluster_updated)$"
 
 
 def _kind(statistic: str) -> str:
@@ -122,7 +133,7 @@ def _kind(statistic: str) -> str:
     if statistic == _ENDPOINTS:
         return "eds"
     words = statistic.split(".")
-    return next(it for it in ("cds", "lds", "rds", "scoped_rds", "sds") if it in words)
+    return next(it for it in ("cds", "lds", "scoped_rds", "sds") if it in words)
 
 
 def _state(pid: int) -> str:

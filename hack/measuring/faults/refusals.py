@@ -9,7 +9,7 @@ from envoy.config.route.v3 import route_pb2
 from contour.xds import resources
 from hack.measuring import world
 from hack.measuring.faults import planted, scripted
-from hack.measuring.faults.planted import REJECTED, Planted
+from hack.measuring.faults.planted import Planted
 from hack.measuring.faults.table import Limit, Turn, fault
 
 sixty = planted.stage(60)
@@ -58,7 +58,7 @@ PLANTS = (_other_case, _bad_pattern, _bad_format)
 )
 async def bad_cluster(turn: Turn, site: Planted) -> None:
     """Envoy refuses one cluster: the others' changes take no longer, and the owner is told."""
-    rejected, refused = await site.envoy.total(REJECTED), _refusals(site, resources.CLUSTER)
+    rejected, refused = site.envoy.refusals, _refusals(site, resources.CLUSTER)
     number = 1_000 + turn.number * 10
     quiet = [await _edit(site, it) for it in turn.chance.sample(range(site.of.hosts), 5)]
     site.services[f"service-{number}"] = _without_balancing
@@ -66,16 +66,15 @@ async def bad_cluster(turn: Turn, site: Planted) -> None:
     root["spec"].pop("includes")
     root["spec"]["routes"][0]["services"] = [{"name": f"service-{number}", "port": 80}]
     documents = [site.of.service(number), site.of.slice(number), root]
-    async with site.load(100).running() as tally:
+    async with site.loaded(turn):
         site.change(*documents)
         busy = [await _edit(site, it) for it in turn.chance.sample(range(site.of.hosts), 5)]
         quarantined = await site.until(
             lambda: _refusals(site, resources.CLUSTER) > refused and list(site.fleet.quarantine)
         )
         busy += [await _edit(site, it) for it in turn.chance.sample(range(site.of.hosts), 5)]
-    turn.prove("refused by Envoy", await site.envoy.total(REJECTED) - rejected)
+    turn.prove("refused by Envoy", site.envoy.refusals - rejected)
     turn.prove("counted", _refusals(site, resources.CLUSTER) - refused)
-    turn.count(tally)
     turn.figures |= {
         "quarantined": quarantined + sum(busy[:5]),
         "others_before": max(quiet),
@@ -89,21 +88,20 @@ async def bad_cluster(turn: Turn, site: Planted) -> None:
 @fault("f27", sixty, told=Limit("s", 1), newcomer_ready=Limit("s", 3))
 async def bad_host(turn: Turn, site: Planted) -> None:
     """Envoy refuses one host: it keeps what it had, the others change, and so after a restart."""
-    rejected = await site.envoy.total(REJECTED)
+    rejected = site.envoy.refusals
     number = turn.chance.randrange(site.of.hosts)
     plant = turn.chance.choice(PLANTS)
     others = [it for it in range(site.of.hosts) if it != number]
-    async with site.load(200).running() as tally:
+    async with site.loaded(turn):
         site.hosts[world.fqdn(number)] = plant
         document, sign = site.edited(number)
         site.change(document)
         turn.figures["told"] = await site.until(lambda: _told(site, number))
-        for it in turn.chance.sample(others, 5):
+        for it in turn.chance.sample(others, 20):
             await _edit(site, it)
         turn.expect(not sign(await site.ask(number)), "the refused edit is served")
     turn.proofs["plant"] = plant.__name__
-    turn.prove("refused by Envoy", await site.envoy.total(REJECTED) - rejected)
-    turn.count(tally)
+    turn.prove("refused by Envoy", site.envoy.refusals - rejected)
     await _restarted(turn, site)
     site.hosts.clear()
     await _edit(site, number)
@@ -116,24 +114,23 @@ async def refused_for_ever(turn: Turn, site: Planted) -> None:
     number = turn.chance.randrange(site.of.hosts)
     others = [it for it in range(site.of.hosts) if it != number]
     site.hosts[world.fqdn(number)] = turn.chance.choice(PLANTS)
-    rejected = await site.envoy.total(REJECTED)
+    rejected = site.envoy.refusals
     document, _ = site.edited(number)
     site.change(document)
     await site.until(lambda: _told(site, number))
-    first = await site.envoy.total(REJECTED)
+    first = site.envoy.refusals
     turn.prove("refused by Envoy", first - rejected)
-    async with site.load(100).running() as tally:
+    async with site.loaded(turn):
         start = time.monotonic()
         for _ in range(20):
             site.change(document)
             await _edit(site, turn.chance.choice(others))
         seconds = time.monotonic() - start
-    again = await site.envoy.total(REJECTED) - first
-    turn.count(tally)
+    again = site.envoy.refusals - first
     turn.proofs["unchanged publications"] = 20
     turn.figures["pushes_per_minute"] = 60 * again / seconds
     turn.figures["sent_to_refuser"] = await _sent_to_refuser(turn, site)
-    turn.expect(not await site.envoy.total(REJECTED) - first - again, "sent again")
+    turn.expect(not site.envoy.refusals - first - again, "sent again")
     await _edit(site, turn.chance.choice(others))
     site.hosts.clear()
     await _edit(site, number)
@@ -166,7 +163,7 @@ async def refused_by_some(turn: Turn, site: Planted) -> None:
     async with scripted.client(f"unix:{site.folder}/xds", "older") as old:
         await old.say(resources.ROUTE, resource_names_subscribe=[shard])
         await old.accept(await old.hear())
-        async with site.load(100).running() as tally:
+        async with site.loaded(turn):
             start = time.monotonic()
             site.change(document)
             seen = await site.seen(number, sign)
@@ -182,22 +179,20 @@ async def refused_by_some(turn: Turn, site: Planted) -> None:
         await _edit(site, (number + 1) % site.of.hosts)
         turn.expect(sign(await site.ask(number)), "the others have lost what they accepted")
     await site.until(lambda: not _told(site, number))
-    turn.count(tally)
 
 
 @fault("f30", sixty, told=Limit("s", 2), newcomer_ready=Limit("s", 3))
 async def all_bad(turn: Turn, site: Planted) -> None:
     """A push spoils every host: all keep what they had, also on an Envoy that comes later."""
-    rejected = await site.envoy.total(REJECTED)
+    rejected = site.envoy.refusals
     site.hosts |= {world.fqdn(it): turn.chance.choice(PLANTS) for it in range(site.of.hosts)}
     edits = [site.edited(it) for it in range(site.of.hosts)]
-    async with site.load(200).running() as tally:
+    async with site.loaded(turn):
         site.change(*(document for document, _ in edits))
         told = await site.until(
             lambda: all(_told(site, it) for it in range(site.of.hosts)), seconds=20
         )
-    turn.prove("refused by Envoy", await site.envoy.total(REJECTED) - rejected)
-    turn.count(tally)
+    turn.prove("refused by Envoy", site.envoy.refusals - rejected)
     turn.figures["told"] = told
     await _restarted(turn, site)
     for number, (_, sign) in enumerate(edits):

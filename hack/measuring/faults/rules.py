@@ -22,7 +22,7 @@ async def raising(turn: Turn, site: Planted) -> None:
     harmed, sign = site.edited(number)
     edits = {it: site.edited(it) for it in range(site.of.hosts) if it != number}
     others = [document for document, _ in edits.values()]
-    async with site.load(200).running() as tally:
+    async with site.loaded(turn):
         with _raises_for(world.fqdn(number)) as raised:
             site.change(harmed, *others)
             turn.prove("raised", len(raised))
@@ -35,7 +35,6 @@ async def raising(turn: Turn, site: Planted) -> None:
         begin = time.monotonic()
         healed = await site.seen(number, sign) - begin
         turn.expect(not site.controller.engine.failures, "not healed by the next change")
-    turn.count(tally)
     turn.figures |= {"others": max(seen) - start, "healed": healed}
 
 

@@ -265,7 +265,8 @@ async def _severable(address: str) -> AsyncIterator[tuple[str, asyncio.Event]]:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner, outer = await asyncio.open_unix_connection(target)
-        await asyncio.gather(forward(reader, outer), forward(inner, writer), return_exceptions=True)
+        with contextlib.suppress(asyncio.CancelledError):  # at the end; asyncio would complain
+            await asyncio.gather(forward(reader, outer), forward(inner, writer))
 
     server = await asyncio.start_unix_server(connected, f"{target}-severable")
     async with server:

@@ -7,6 +7,7 @@ run's outcome is noted by itself; runs share a stage as long as they survive.
 
 import asyncio
 import itertools
+import logging
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -120,6 +121,7 @@ def fault(
 
 
 async def _tried(row: Fault, options: registry.Options) -> list[Turn]:
+    logging.getLogger("contour").addHandler(logging.NullHandler())  # refusals are what we are for
     number = options.times(USUAL, QUICK)
     turns = [
         Turn(it, options.random(f"{row.name} {it}"), options.quick) for it in range(1, number + 1)
