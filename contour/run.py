@@ -18,7 +18,7 @@ from contour import bootstrap, files, host, inspection
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.serve import Controller
-from contour.xds import view
+from contour.xds import resources, view
 from contour.xds.server import Server
 from dag import listeners
 from dag.ports import HostPorts
@@ -127,7 +127,12 @@ def _hear(controller: Controller, server: Server) -> None:
             is_due = True
             loop.call_soon(settle)
 
-    server.fleet(fleet).witness = controller.hear(fleet, settle_soon)
+    served = server.fleet(fleet)
+
+    def is_accepted(name: resources.Name) -> bool:
+        return name not in served.acceptance.pending
+
+    served.witness = controller.hear(fleet, settle_soon, is_accepted)
 
 
 @contextmanager

@@ -43,9 +43,14 @@ class Controller:
         """Serves the GatewayClasses of this controller, whatever the configuration says."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
-    def hear(self, fleet: str, settle_soon: Callable[[], None]) -> Verdicts:
+    def hear(
+        self,
+        fleet: str,
+        settle_soon: Callable[[], None],
+        is_accepted: Callable[[resources.Name], bool] = lambda _: True,
+    ) -> Verdicts:
         """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
-        return Verdicts(fleet, self.engine, settle_soon)
+        return Verdicts(fleet, self.engine, settle_soon, is_accepted)
 
     def take(self, batch: Batch) -> None:
         """One step: everything in the batch is written before anything is published."""

@@ -8,7 +8,7 @@ and goes when the last of them has recovered.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from contour.xds.resources import Name
+from contour.xds.resources import LISTENER, Name
 from crds.meta import ObjectRef
 from dag import refusals
 from dag.incremental import Engine
@@ -23,8 +23,13 @@ class Verdicts:
     fleet: str
     engine: Engine
     settle_soon: Callable[[], None]
+    is_accepted: Callable[[Name], bool]
     _refused: dict[Place, tuple[tuple[ObjectRef, ...], str]] = field(default_factory=dict)
     _of: dict[ObjectRef, set[Place]] = field(default_factory=dict)
+    _pending: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.engine.write(refusals.ENVOYS, self.fleet, 0)
 
     def refused(self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str) -> None:
         """An Envoy refuses a part; what was accepted last keeps serving."""
@@ -41,7 +46,13 @@ class Verdicts:
         self.settle_soon()
 
     def changed(self, name: Name) -> None:
-        """Which Envoys have what is answered when it is asked for."""
+        """A listener is on its way, or has been accepted; nobody's status tells of the others."""
+        if name.type_url != LISTENER:
+            return
+        (self._pending.discard if self.is_accepted(name) else self._pending.add)(name.name)
+        pending = tuple(sorted(self._pending)) or None
+        self.engine.write(refusals.PENDING, self.fleet, pending)
+        self.settle_soon()
 
     def connected(self, envoys: int) -> None:
         """So many Envoys are connected."""

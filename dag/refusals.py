@@ -20,6 +20,9 @@ REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 ENVOYS: Table[str, int] = Table("Envoys")
 """How many Envoys of a fleet are connected; no row where none is expected (offline)."""
 
+PENDING: Table[str, tuple[str, ...]] = Table("pending listeners")
+"""The listeners of a fleet, sorted, that some Envoy is yet to accept; no row if there is none."""
+
 
 def told(
     kind: str, status: Query[NamespacedName, statuses.Status | None]
@@ -29,15 +32,23 @@ def told(
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found = view.ask(status, key)
         words = view.read(REFUSALS, ObjectRef(kind, *key))
-        if isinstance(found, statuses.GatewayStatus) and view.read(ENVOYS, DEFAULT_FLEET) == 0:
-            found = replace(found, conditions=_with(found.conditions, _NOBODY))
+        if isinstance(found, statuses.GatewayStatus) and (missing := _missing(view)):
+            found = replace(found, conditions=_with(found.conditions, missing))
         return found if found is None or not words else _refused(found, "; ".join(words))
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
 
 
-_NOBODY = Condition("Programmed", "False", "NoResources", "no Envoy is connected")
+def _missing(view: View) -> Condition | None:
+    """What there must be before a Gateway is programmed."""
+    if view.read(ENVOYS, DEFAULT_FLEET) == 0:
+        return Condition("Programmed", "False", "NoResources", "no Envoy is connected")
+    pending = view.read(PENDING, DEFAULT_FLEET)
+    if pending:
+        names = ", ".join(pending)
+        return Condition("Programmed", "False", "Pending", f"Envoy is yet to accept {names}")
+    return None
 
 
 def _refused(found: statuses.Status, words: str) -> statuses.Status:

@@ -18,6 +18,7 @@ def fleet(of: Fleet) -> dict[str, Any]:
     return {
         "fleet": of.name,
         "envoys": [_envoy(it) for it in sorted(of.envoys, key=lambda it: it.id)],
+        "counts": {f"{what} {type_url}": count for (what, type_url), count in of.counts.items()},
         "quarantine": [
             {"type": name.type_url, "name": name.name, "part": part, "refusal": refusal.words}
             for name, part, refusal in of.quarantine

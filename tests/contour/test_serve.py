@@ -10,7 +10,9 @@ from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
 from dag import refusals
+from dag.statuses import GatewayStatus
 from tests.dag import pairs
+from tests.dag.test_hosts import GATEWAY
 
 SERVICE = """
 ---
@@ -160,3 +162,28 @@ spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
     )
     assert fresh.names(resources.ROUTE) < {"ingress_http", "ingress_https"} | sharded
     assert "ingress_http" in fresh.names(resources.ROUTE)
+
+
+def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
+    controller = Controller(Published())
+    accepted: set[resources.Name] = set()
+    witness = controller.hear("contour", lambda: None, accepted.__contains__)
+    controller.take(events(GATEWAY))
+
+    def programmed() -> tuple[str, str]:
+        controller.settle()
+        (found,) = [
+            it for subject, it in controller.board.told.items() if subject.kind == "Gateway"
+        ]
+        assert isinstance(found, GatewayStatus)
+        (it,) = [it for it in found.conditions if it.type == "Programmed"]
+        return it.status, it.reason
+
+    assert programmed() == ("False", "NoResources")
+    listener = resources.Name(resources.LISTENER, "ingress_http")
+    witness.connected(1)
+    witness.changed(listener)
+    assert programmed() == ("False", "Pending")
+    accepted.add(listener)
+    witness.changed(listener)
+    assert programmed() == ("True", "Programmed")

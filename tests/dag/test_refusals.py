@@ -50,3 +50,7 @@ def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:
     assert programmed() == ("False", "NoResources")
     engine.write(refusals.ENVOYS, "contour", 1)
     assert programmed() == ("True", "Programmed")
+    engine.write(refusals.PENDING, "contour", ("ingress_http",))
+    assert programmed() == ("False", "Pending")
+    engine.write(refusals.PENDING, "contour", None)
+    assert programmed() == ("True", "Programmed")
