@@ -40,6 +40,9 @@ _OPTIONS = (
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # gRPC pings on its own account, too; while such a ping is unanswered, for a minute by default,
+    # no keepalive goes out, and who has vanished is held for connected.
+    ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.so_reuseport", 0),
 )
 
