@@ -14,7 +14,7 @@ from itertools import count
 from contour.xds.acceptance import Acceptance, Nobody, Witness
 from contour.xds.envoy import Envoy, Patience
 from contour.xds.quarantine import Quarantine, Refusal
-from contour.xds.resources import Change, Name
+from contour.xds.resources import Change, Name, Part, is_same
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Before, Subscription
 
@@ -38,7 +38,7 @@ class Fleet:
         self.acceptance = Acceptance(self, self.quarantine)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.identities = frozenset({name})  # certificates of these names may see it
-        self._noted: list[tuple[Subscription, str, str]] = []
+        self._noted: list[tuple[Name, str, Part | None]] = []
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
@@ -58,15 +58,13 @@ class Fleet:
             lambda name, part: part not in self.store.unproven.get(name, ()),
         )
 
-    def note(self, by: Subscription, name: str, part: str) -> None:
-        """An Envoy turns out to have accepted a part already; settled with the next news."""
-        self._noted.append((by, name, part))
+    def note(self, name: Name, part: str, accepted: Part | None) -> None:
+        """An Envoy turns out to have accepted this already; settled with the next news."""
+        self._noted.append((name, part, accepted))
 
     def prove(self, by: Subscription, before: dict[str, Before]) -> None:
         """An Envoy has accepted what a response brought."""
-        noted, self._noted = self._noted, []
-        for it, noted_name, part in noted:
-            self.prove(it, {noted_name: Before({part: None})})
+        self._prove_noted()
         names = [Name(by.type_url, it) for it in before]
         for name in names:
             had = before[name.name]
@@ -75,6 +73,14 @@ class Fleet:
                     self.store.prove(name, part)
         self._recover(names, lambda name, part: by.is_current(name.name, part))
         self._spread(self.store.settled())
+
+    def _prove_noted(self) -> None:
+        noted, self._noted = self._noted, []
+        for name, part, accepted in noted:
+            resource = self.store.resource(name)
+            newest = resource.parts.get(part) if resource else None
+            if part in self.store.unproven.get(name, ()) and is_same(newest, accepted):
+                self.store.prove(name, part)
 
     def refuse(self, by: Subscription, name: str, part: str, words: str) -> None:
         """An Envoy refuses a part. What others have accepted, they keep."""

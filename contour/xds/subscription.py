@@ -215,7 +215,7 @@ class Subscription:
         if whole is not None:
             self.mark(name, whole)
         elif is_same(newest, override.value):
-            self.envoy.fleet.note(self, name, part)
+            self.envoy.fleet.note(Name(self.type_url, name), part, newest)
             self.settle(name)
         elif part == "" and override.value is None:
             self.mark(name, absent())
