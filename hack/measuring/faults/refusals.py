@@ -231,7 +231,7 @@ def _told(site: Planted, number: int) -> bool:
 
 
 def _refusals(site: Planted, type_url: str) -> int:
-    return site.fleet.counts["refused", type_url]
+    return site.fleet.counts["quarantined", type_url]
 
 
 def _table_of(site: Planted, number: int) -> str:
