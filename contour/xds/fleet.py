@@ -98,7 +98,7 @@ class Fleet:
             kept = by.overrides[name][part].value
             for resource in by.envoy.left(kept):
                 self.store.bring_back(resource)
-            if kept and any(self.store.resource(need) is None for need in kept.needs):
+            if not self.store.has_all(kept):
                 kept = None  # only the refuser has what it needs, so it keeps it alone
             self._spread(self.store.withdraw(key, part, kept))
 

@@ -182,8 +182,10 @@ def _serve(by: Subscription, search: Narrowing, suspect: Suspect) -> bool:
     name, part = suspect
     before = search.wholes.pop(name, None)
     override = by.overrides.get(name, {}).get(part)
-    if override is not None and override.is_suspect:
-        by.serve_newest(name, part, before)
+    if override is not None and override.is_suspect and override.is_whole:
+        by.envoy.gates.release(by, name, part, by.envoy.fleet.clock())
+    elif override is not None and override.is_suspect:
+        by.serve_newest(name, part)
     elif before is not None:
         by.mark(name, before)
     else:

@@ -87,6 +87,11 @@ class Store:
             self.prove(name, part)
         return self.settled()
 
+    def has_all(self, part: Part | None) -> bool:
+        """Whether everything that a part needs is served, and what that needs."""
+        found = [self.resource(need) for need in part.needs] if part else []
+        return all(it and all(self.has_all(own) for own in it.parts.values()) for it in found)
+
     def bring_back(self, resource: Resource) -> None:
         """Serves again what was let go of, for as long as it is needed."""
         name = resource.name

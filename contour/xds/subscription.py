@@ -207,14 +207,12 @@ class Subscription:
             del self.overrides[name]
         return override
 
-    def serve_newest(self, name: str, part: str, whole: Before | None = None) -> None:
-        """Ends an override and sends the newest; `whole` tells what there was of a whole one."""
+    def serve_newest(self, name: str, part: str) -> None:
+        """Ends an override and sends the newest."""
         override = self.lift(name, part)
         resource = self.resource(name)
         newest = resource.parts.get(part) if resource else None
-        if whole is not None:
-            self.mark(name, whole)
-        elif is_same(newest, override.value):
+        if is_same(newest, override.value):
             self.envoy.fleet.note(Name(self.type_url, name), part, newest)
             self.settle(name)
         elif part == "" and override.value is None:

@@ -73,7 +73,7 @@ class Warming:
             if need.type_url != ENDPOINTS:
                 continue
             for it in self._subscriptions.get(ENDPOINTS, ()):
-                if it.wants(need.name):
+                if it.wants(need.name) and it.served(need.name) is not None:
                     it.mark(need.name, subscription.same())
 
     def _is_warm(self, cluster: Name) -> bool:
