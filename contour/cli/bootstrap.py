@@ -1,7 +1,6 @@
 """`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
 
 from pathlib import Path, PurePath
-from typing import TextIO
 
 import click
 
@@ -10,7 +9,7 @@ from dag.listeners import DEFAULT_FLEET
 
 
 @click.command()
-@click.argument("path", type=click.File("w"), default="-")
+@click.argument("path", default="-")
 @click.option("--xds-address", default="127.0.0.1", show_default=True)
 @click.option("--xds-port", type=click.IntRange(1, 65535), default=8001, show_default=True)
 @click.option("--xds-socket", help="A Unix socket instead of an address and a port.")
@@ -23,7 +22,7 @@ from dag.listeners import DEFAULT_FLEET
 @click.option("--resources-dir", help="Where the files of the certificates' SDS are kept.")
 @click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
 def bootstrap(
-    path: TextIO,
+    path: str,
     xds_address: str,
     xds_port: int,
     xds_socket: str | None,
@@ -54,10 +53,21 @@ def bootstrap(
         admin=PurePath(admin_address),
         heap_bytes=overload_max_heap or None,
     )
-    path.write(bootstraps.text(settings) + "\n")
+    try:
+        _write(path, settings)
+    except OSError as error:
+        raise click.UsageError(f"cannot write {error.filename}: {error.strerror}") from error
+
+
+def _write(path: str, settings: bootstraps.Settings) -> None:
+    text = bootstraps.text(settings)
+    if path == "-":
+        click.echo(text)
+    else:
+        Path(path).write_text(f"{text}\n")
     if settings.credentials is not None:
-        for name, text in bootstraps.secret_documents(settings.credentials).items():
-            Path(settings.credentials.secrets, name).write_text(text)
+        for name, document in bootstraps.secret_documents(settings.credentials).items():
+            Path(settings.credentials.secrets, name).write_text(document)
 
 
 def _credentials(

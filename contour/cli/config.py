@@ -1,12 +1,10 @@
 """`contour config`: what every Envoy has been sent, has accepted, refuses and waits for."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -33,7 +31,7 @@ def _print(fleets: list[dict[str, Any]]) -> None:
         for envoy in fleet["envoys"]:
             for type_ in envoy["types"]:
                 table.add_row(*_row(fleet["fleet"], envoy["id"], type_))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    output.table(table)
 
 
 def _row(fleet: str, envoy: str, type_: dict[str, Any]) -> Iterator[Text]:

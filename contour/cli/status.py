@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -54,4 +53,4 @@ def _print(rows: list[dict[str, Any]]) -> None:
         name = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
         judged = Text(row["summary"] or row["state"], style=_STYLES[row["state"]])
         table.add_row(Text(subject["kind"]), Text(name), judged, Text("\n".join(row["reasons"])))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    output.table(table)

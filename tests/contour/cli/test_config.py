@@ -1,0 +1,76 @@
+"""`contour config`: what a running instance says of its Envoys, as a table and for machines."""
+
+import asyncio
+import json
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from contour import inspection
+from contour.cli import main
+from contour.host import state
+
+TYPE = "envoy.config.listener.v3.Listener"
+FLEETS = [
+    {
+        "fleet": "contour",
+        "envoys": [
+            {
+                "id": "one",
+                "types": [
+                    {
+                        "type": TYPE,
+                        "versions": {"ingress_http": "abc", "ingress_https": None},
+                        "unsent": [],
+                        "unanswered": ["ingress_https"],
+                        "waiting": {"ingress_https": {"a.test": ["secret/cert"]}},
+                        "refused": {"ingress_http": {"b.test": "no such thing [red]"}},
+                    }
+                ],
+            }
+        ],
+    }
+]
+
+
+def _config(directory: Path, *arguments: str) -> str:
+    """Asks an inspection socket that tells of `FLEETS`."""
+    found: list[Any] = []
+
+    def ask() -> None:
+        command = ["config", "--state-dir", str(directory), *arguments]
+        # What runs the tests may have set the width of its own output.
+        found.append(CliRunner(env={"COLUMNS": None}).invoke(main, command))
+
+    async def serve() -> None:
+        socket = state.socket(directory, inspection.SOCKET)
+        async with inspection.served(socket, {"config": lambda: FLEETS}):
+            await asyncio.to_thread(ask)
+
+    thread = Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    thread.join()
+    assert found[0].exit_code == 0, found[0].output
+    return str(found[0].stdout)
+
+
+def test_the_table_counts_what_is_accepted_and_says_what_is_not(tmp_path: Path) -> None:
+    shown = _config(tmp_path)
+    assert "1 of 2" in shown
+    assert "Listener" in shown
+    assert "refuses b.test of ingress_http: no such thing [red]" in shown
+    assert "a.test of ingress_https waits for secret/cert" in shown
+
+
+def test_machines_get_all_of_it(tmp_path: Path) -> None:
+    assert json.loads(_config(tmp_path, "-o", "json")) == FLEETS
+
+
+@pytest.mark.parametrize("command", ["config", "status"])
+def test_where_nothing_runs_that_is_told(tmp_path: Path, command: str) -> None:
+    result = CliRunner().invoke(main, [command, "--state-dir", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "no instance runs with the state directory" in result.stderr

@@ -1,0 +1,43 @@
+"""`contour run`: what it refuses before anything starts. The rest is in the end-to-end tests."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contour.cli import main
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["run", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "PATH"),
+        (["x", "--concurrency", "0"], "--concurrency"),
+        (["x", "--drain-time", "-1"], "--drain-time"),
+        (["x", "--map-port", "80=8080", "--map-port", "443=8080"], "same local port"),
+        (["x", "--map-port", "80"], "EXTERNAL=LOCAL"),
+        (["x", "--frobnicate"], "--frobnicate"),
+    ],
+)
+def test_usage(arguments: list[str], told: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_a_state_directory_of_another_kind_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("chapter 1")
+    result = run("x", "--state-dir", str(tmp_path))
+    assert result.exit_code == 2
+    assert "thesis.txt" in result.stderr
+    assert [it.name for it in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_help_says_what_the_ready_file_means() -> None:
+    result = run("--help")
+    assert result.exit_code == 0
+    assert "ready" in result.stdout
