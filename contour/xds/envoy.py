@@ -133,7 +133,16 @@ class Envoy:
         narrowing.refused(by, flight, words)
 
     def settled(self, by: Subscription, name: str) -> None:
-        """Nothing of a resource is pending on a stream."""
+        """All of a resource that was pending on a stream was accepted, or is refused for good."""
+        key = Name(by.type_url, name)
+        if not by.is_held_whole(name):
+            for part in self.store.unproven.get(key, ()):
+                if part not in by.overrides.get(name, ()):
+                    self.fleet.note(key, part)
+        self.dropped(by, name)
+
+    def dropped(self, by: Subscription, name: str) -> None:
+        """Nothing of a resource is pending on a stream, for whatever reason."""
         self.fleet.acceptance.settled(by, name)
         if self._departures.settled(by, name):
             self._depart(self.fleet.clock())

@@ -58,9 +58,10 @@ class Fleet:
             lambda name, part: part not in self.store.unproven.get(name, ()),
         )
 
-    def note(self, name: Name, part: str, accepted: Part | None) -> None:
-        """An Envoy turns out to have accepted this already; settled with the next news."""
-        self._noted.append((name, part, accepted))
+    def note(self, name: Name, part: str) -> None:
+        """An Envoy has accepted the part as it is now; proven with the next news."""
+        resource = self.store.resource(name)
+        self._noted.append((name, part, resource.parts.get(part) if resource else None))
 
     def prove(self, by: Subscription, before: dict[str, Before]) -> None:
         """An Envoy has accepted what a response brought."""
@@ -124,8 +125,9 @@ class Fleet:
             if resource is None or part in resource.parts:
                 continue
             for it in list(self.interested(name)):
-                if it.refuses(name.name, part):
-                    it.envoy.gates.release(it, name.name, part, self.clock())
+                for refused in {part, ""}:
+                    if it.refuses(name.name, refused):
+                        it.envoy.gates.release(it, name.name, refused, self.clock())
 
     def _recover(self, names: list[Name], is_good: Callable[[Name, str], bool]) -> None:
         for name, part in self.quarantine.recovered(names, is_good):

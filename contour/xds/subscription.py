@@ -213,7 +213,7 @@ class Subscription:
         resource = self.resource(name)
         newest = resource.parts.get(part) if resource else None
         if is_same(newest, override.value):
-            self.envoy.fleet.note(Name(self.type_url, name), part, newest)
+            self.envoy.fleet.note(Name(self.type_url, name), part)
             self.settle(name)
         elif part == "" and override.value is None:
             self.mark(name, absent())
@@ -267,7 +267,7 @@ class Subscription:
         self.stay(name)
         for flight in self.flights:
             flight.before.pop(name, None)
-        self.settle(name)
+        self.envoy.dropped(self, name)
 
 
 def _needs(resource: Resource) -> list[Name]:
