@@ -98,10 +98,6 @@ class Proxy(rig.Envoy):
         """How often it has logged that it refuses something."""
         return self.log.count(" rejected: ")
 
-    async def is_connected(self) -> bool:
-        """Whether it takes itself to be connected to a control plane."""
-        return bool((await self.stats(r"^control_plane\.connected_state$")).get(_CONNECTED))
-
     async def ready(self) -> int | None:
         """The status of its readiness; None if there is nobody to ask."""
         try:
@@ -121,8 +117,6 @@ class Proxy(rig.Envoy):
         timeout = aiohttp.ClientTimeout(total=5)
         return aiohttp.ClientSession("http://admin", connector=connector, timeout=timeout)
 
-
-_CONNECTED = "control_plane.connected_state"
 
 _ENDPOINTS = "cluster_manager.cluster_updated"  # endpoints that came by ADS have no other counter
 _UPDATES = r"(\.(cds|lds|scoped_rds|sds)\..*update_success|^cluster_manager\.cluster_updated)$"
