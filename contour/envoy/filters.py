@@ -4,6 +4,9 @@ Both are fixed Lua texts: no string of a tenant is ever part of one. The first a
 request whose Host is not the name its connection was opened for; else a connection to one host,
 with its client certificates and TLS versions, would reach every other (Contour does the same). The
 second names the table that holds the host, as `shards` places it, and lets Envoy choose again.
+
+Envoy judges upgrades by the route that it chose first, and without a table it chose none. So the
+second filter judges them, by what the route says in its metadata, and refuses them as Envoy does.
 """
 
 import re
@@ -49,15 +52,29 @@ local function choose(handle, kind, name, tables)
   handle:clearRouteCache()
 end
 
+local function is_found(handle)
+  local metadata = handle:metadata() -- makes Envoy choose the route
+  return handle:streamInfo():routeName() ~= "{marker}", metadata
+end
+
+local function is_allowed(handle, metadata)
+  local upgrade = handle:headers():get("upgrade")
+  return upgrade == nil or string.lower(upgrade) == metadata:get("{upgrade}")
+end
+
 function envoy_on_request(handle)
   local host = host_of(handle)
   if #host > {longest} then
     host = string.sub(host, -{longest})
   end
   choose(handle, "", host, {exact})
-  handle:metadata() -- makes Envoy choose the route
-  if handle:streamInfo():routeName() == "{marker}" then
+  local found, metadata = is_found(handle)
+  if not found then
     choose(handle, "wild/", string.match(host, "^.*%.([^.]+%.[^.]+)$") or host, {wild})
+    found, metadata = is_found(handle)
+  end
+  if found and not is_allowed(handle, metadata) then
+    handle:respond({{[":status"] = "403"}}, "upgrade failed")
   end
 end
 """
@@ -68,7 +85,7 @@ _OURS = re.compile(r"[a-z0-9_-]+")
 def plain(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
     """For plain HTTP."""
     if sharded:
-        yield _lua("contour.table", _table_text(listener))
+        yield _lua(shards.FILTER, _table_text(listener))
     yield _router()
 
 
@@ -93,6 +110,7 @@ def _table_text(listener: str) -> str:
         header=shards.HEADER,
         listener=listener,
         marker=shards.MARKER,
+        upgrade=shards.UPGRADE,
         exact=shards.EXACT,
         wild=shards.WILD,
     )

@@ -38,6 +38,12 @@ WILD = 64
 HEADER = "x-contour-routes"
 """Names the RouteConfiguration of a request; what a client wrote there is overwritten."""
 
+FILTER = "contour.table"
+"""The filter; in a route's metadata, the part that it reads."""
+
+UPGRADE = "upgrade"
+"""In that part: the protocol that clients may switch to."""
+
 MARKER = "no-such-host"
 """The route that says: the host asked for is not in this table."""
 

@@ -114,6 +114,46 @@ async def test_a_websocket_is_opened_where_it_is_enabled(instance: Standalone) -
         assert await socket.receive_str(timeout=5) == "hello"
 
 
+@pytest.mark.parametrize(
+    ("url", "protocol", "status"),
+    [
+        ("http://changes.example.com/socket", "websocket", 101),
+        ("http://changes.example.com/socket", "WebSocket", 101),
+        ("http://changes.example.com/socket", "h2c", 200),  # not spoken, so not switched to
+        ("http://changes.example.com/socket", "telnet", 403),
+        ("http://changes.example.com/no-socket", "websocket", 403),
+        ("http://ingress.example.com/", "websocket", 403),
+        ("http://routes.example.com/", "websocket", 403),
+        ("http://nobody.example.com/", "websocket", 404),
+        ("https://secure.example.com/", "websocket", 403),
+    ],
+)
+def test_nothing_else_is_switched_to(
+    instance: Standalone, url: str, protocol: str, status: int
+) -> None:
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": protocol,
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
+    }
+    assert instance.ask(url, headers=headers).status == status
+
+
+def test_nothing_follows_a_switch_that_was_refused(instance: Standalone) -> None:
+    """Else a second request could hide behind the first from those who look at each."""
+    first = (
+        b"GET /no-socket HTTP/1.1\r\nHost: changes.example.com\r\n"
+        b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    )
+    second = b"GET /teapot HTTP/1.1\r\nHost: changes.example.com\r\n\r\n"
+    with closing(instance.connection("http", "")) as connection:
+        connection.sock.sendall(first + second)
+        answers = b"".join(iter(lambda: connection.sock.recv(65536), b""))
+    assert answers.count(b"HTTP/1.1 ") == 1
+    assert answers.startswith(b"HTTP/1.1 403 ")
+
+
 _TOLD = {
     "HTTPProxy default/broken": "nowhere",
     "HTTPProxy default/root": "gone",
