@@ -93,7 +93,7 @@ class Fleet:
         is_partial = is_whole or part not in self.store.unproven.get(key, ())
         self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole))
         self.counts["quarantined", by.type_url] += 1
-        self.witness.refused(key, part, refused.origins if refused else (), words)
+        self.witness.refused(key, part, self.store.origins(key, part), words)
         self.witness.changed(key)
         if refused is not None and not is_partial:
             kept = by.overrides[name][part].value

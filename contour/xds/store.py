@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from contour.xds import resources
 from contour.xds.resources import Change, Name, Part, Resource
+from crds.meta import ObjectRef
 
 User = tuple[Name, str]  # the part that needs something
 
@@ -176,6 +177,13 @@ class Store:
             if not self.users[name]:
                 del self.users[name]
                 self._loose.add(name)
+
+    def origins(self, name: Name, part: str) -> tuple[ObjectRef, ...]:
+        """Whose status tells of a part: those who asked for it, and for what needs it."""
+        concerned = {(name, part), *self.users.get(name, ())}
+        found = ((self.resource(it), of) for it, of in concerned)
+        parts = (resource.parts.get(of) for resource, of in found if resource)
+        return tuple(sorted({origin for it in parts if it for origin in it.origins}))
 
     def _is_needed(self, name: Name) -> bool:
         return name in self.users or name in self._pins

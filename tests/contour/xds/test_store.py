@@ -1,7 +1,9 @@
 """What a fleet is served: what is needed stays, and edits say exactly what changed."""
 
-from contour.xds.resources import CLUSTER, ENDPOINTS, ROUTE, Name
+from contour.xds import resources
+from contour.xds.resources import CLUSTER, ENDPOINTS, ROUTE, Change, Name
 from contour.xds.store import Edit, Store
+from crds.meta import ObjectRef
 from tests.contour.xds import world
 
 SITE = [world.route_head("web"), *world.site("a.test", "a", 1)]
@@ -78,3 +80,20 @@ def test_a_refused_part_gives_way_to_what_was_accepted() -> None:
     store.withdraw(Name(ROUTE, "web"), "a.test", None)
     assert store.types[ROUTE]["web"].parts["a.test"] == accepted
     assert told(store.withdraw(Name(CLUSTER, "bad"), "", None)) == ["gone bad"]
+
+
+def test_a_refused_part_is_told_to_those_who_need_it_too() -> None:
+    store = Store()
+    owner = ObjectRef("HTTPProxy", "default", "web")
+    cluster = Name(CLUSTER, "c")
+    route = Name(ROUTE, "r")
+    store.apply(
+        [
+            Change(cluster, "", resources.part(b"cluster")),
+            Change(route, "", resources.part(b"head")),
+            Change(route, "a.test", resources.part(b"host", [cluster], [owner])),
+        ]
+    )
+    assert store.origins(cluster, "") == (owner,)
+    assert store.origins(route, "a.test") == (owner,)
+    assert store.origins(route, "") == ()
