@@ -101,8 +101,15 @@ def _translated(folder: Path, content: bytes) -> Result:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     files = {name: manifest(name) for name in ("services.yaml", "live.yaml")}
+    files["half.yaml"] = f"kind: [\n---\n{manifest('live.yaml').replace('live', 'half')}"
     with standalone.standalone(tmp_path_factory.mktemp("bad"), files) as instance:
         yield instance
+
+
+@pytest.mark.envoy
+def test_an_instance_starts_with_what_it_can_read(running: Standalone) -> None:
+    assert running.ask("http://half.example.com/").backend == "one"
+    assert "half.yaml:2" in running.log.read_text()
 
 
 @pytest.mark.envoy

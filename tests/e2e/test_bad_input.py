@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import standalone
+from tests.e2e.standalone import Standalone
 from tests.free_ports import free_ports
 
 _MANIFEST = """
@@ -50,18 +51,11 @@ def test_an_envoy_that_dies_in_a_loop(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "never served" in told
 
 
-def test_a_state_directory_that_is_not_ours(tmp_path: Path) -> None:
-    (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "thesis.txt").touch()
-    told = _complaint(tmp_path, _manifests(tmp_path))
+def test_a_state_directory_that_another_run_has(tmp_path: Path, instance: Standalone) -> None:
+    told = _complaint(tmp_path, _manifests(tmp_path), "--state-dir", str(instance.state))
+    assert f"in use by process {instance.process.pid}" in told
     assert "--state-dir" in told
-    assert "thesis.txt" in told
-
-
-@pytest.mark.parametrize("option", ["80", "80=0", "x=80"])
-def test_a_port_mapping_without_sense(tmp_path: Path, option: str) -> None:
-    told = _complaint(tmp_path, _manifests(tmp_path), "--map-port", option)
-    assert "EXTERNAL=LOCAL" in told
+    assert instance.ask("http://layers.example.com/").backend == "one"
 
 
 def _manifests(folder: Path) -> Path:

@@ -26,6 +26,7 @@ def instance(tmp_path: Path) -> Iterator[Standalone]:
 
 
 def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standalone) -> None:
+    [envoy] = _children(instance)
     connection = http.client.HTTPConnection("127.0.0.1", instance.ports["http"], timeout=10)
     with contextlib.closing(connection):
         connection.request("GET", "/stream?seconds=0.5", headers={"Host": "live.example.com"})
@@ -35,6 +36,8 @@ def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standal
         _wait_until_refused(instance)
         assert len(response.read().splitlines()) == 9
     assert instance.process.wait(timeout=10) == 0
+    assert not Path(f"/proc/{envoy}").exists()
+    assert "Traceback" not in instance.log.read_text()
     left = {path.name for path in instance.state.iterdir()}
     assert "ready" not in left
     assert not [name for name in left if name.endswith(".sock")]

