@@ -29,6 +29,7 @@ class World:
     services: int
     certificates: int = 0  # no TLS, if none
     backends: tuple[int, ...] = (9,)
+    children: bool = True  # without, a host is one HTTPProxy with one route
 
     @staticmethod
     def of(hosts: int, **more: Any) -> "World":
@@ -45,8 +46,10 @@ class World:
         for number in range(self.hosts):
             yield from self.host(number)
 
-    def host(self, number: int) -> tuple[Document, Document]:
-        """The two HTTPProxies of a host."""
+    def host(self, number: int) -> tuple[Document, ...]:
+        """The HTTPProxies of a host."""
+        if not self.children:
+            return (self.root(number),)
         return self.root(number), self.child(number)
 
     def root(self, number: int, path: str = "/") -> Document:
@@ -54,7 +57,8 @@ class World:
         virtual_host: Document = {"fqdn": fqdn(number)}
         if self.certificates:
             virtual_host["tls"] = {"secretName": f"cert-{number % self.certificates}"}
-        includes = [{"name": f"child-{number}", "conditions": [{"prefix": "/api"}]}]
+        include = {"name": f"child-{number}", "conditions": [{"prefix": "/api"}]}
+        includes = [include] if self.children else []
         routes = [self._route(number, path)]
         spec = {"virtualhost": virtual_host, "includes": includes, "routes": routes}
         return _proxy(f"root-{number}", number, spec)

@@ -1,6 +1,7 @@
 """One change in a large world: from the event to the answer that shows it, through a real Envoy."""
 
 import asyncio
+import dataclasses
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from random import Random
@@ -15,6 +16,9 @@ from hack.measuring.world import World
 Measured = tuple[float, float]
 """Seconds from the event to the publication, and to the answer."""
 
+Memory = tuple[float, float]
+"""Envoy's, in MiB: before the changes, and after them."""
+
 
 @registry.CHAOS.measures("one-route-edit")
 def one_route_edit(options: registry.Options) -> Iterator[Figure]:
@@ -25,7 +29,7 @@ def one_route_edit(options: registry.Options) -> Iterator[Figure]:
     yield Figure("hosts", of.hosts, "")
     yield from spread("event to publication", [it for it, _ in found], 2)
     yield from spread("event to the answer that shows it", [it for _, it in found], 10)
-    yield Figure("Envoy's memory", memory, "MiB")
+    yield Figure("Envoy's memory", memory[1], "MiB")
 
 
 @registry.CHAOS.measures("endpoint-change")
@@ -36,19 +40,20 @@ def endpoint_change(options: registry.Options) -> Iterator[Figure]:
     found, memory = asyncio.run(_measured(of, _endpoints, times, options.random("endpoint-change")))
     yield Figure("clusters", number, "")
     yield from spread("event to the answer from it", [it for _, it in found], 5)
-    yield Figure("Envoy's memory", memory, "MiB")
+    yield Figure("Envoy's memory", memory[1], "MiB")
 
 
 @registry.CHAOS.measures("tls-host")
 def tls_host(options: registry.Options) -> Iterator[Figure]:
     """A TLS host joins 10,000 that share 100 certificates."""
     times = options.times(50, 20)
-    of = World.of(2_000 if options.quick else 10_000, certificates=100)
+    of = World.of(2_000 if options.quick else 10_000, certificates=100, children=False)
     found, memory = asyncio.run(_measured(of, _tls_hosts, times, options.random("tls-host")))
     yield Figure("TLS hosts", of.hosts, "")
     yield from spread("event to publication", [it for it, _ in found])
     yield from spread("event to served over TLS", [it for _, it in found], 100)
-    yield Figure("Envoy's memory", memory, "MiB", 300)
+    yield Figure("Envoy's memory before", memory[0], "MiB", 300)
+    yield Figure("Envoy's memory after", memory[1], "MiB", 300)
 
 
 Changes = Callable[[rig.Rig, World, Random], AsyncIterator[Measured]]
@@ -56,16 +61,17 @@ Changes = Callable[[rig.Rig, World, Random], AsyncIterator[Measured]]
 
 async def _measured(
     of: World, changes: Changes, times: int, chance: Random
-) -> tuple[list[Measured], float]:
+) -> tuple[list[Measured], Memory]:
     found: list[Measured] = []
     async with rig.backends(2) as ports:
-        of = World(of.hosts, of.services, of.certificates, ports)
+        of = dataclasses.replace(of, backends=ports)
         async with rig.running(of.documents()) as it:
+            before = it.envoy.resident
             async for measured in changes(it, of, chance):
                 found.append(measured)
                 if len(found) == times:
                     break
-            return found, it.envoy.resident
+            return found, (before, it.envoy.resident)
 
 
 async def _edits(it: rig.Rig, of: World, chance: Random) -> AsyncIterator[Measured]:
