@@ -94,7 +94,9 @@ class RateLimitServiceSettings:
     """Tell clients of their limits by `X-RateLimit-` headers."""
     enable_resource_exhausted_code: Flag | None = None
     """Tell gRPC clients RESOURCE_EXHAUSTED instead of UNAVAILABLE."""
-    default_global_rate_limit_policy: GlobalRateLimitPolicy | None = None
+    default_global_rate_limit_policy: Annotated[
+        GlobalRateLimitPolicy | None, Unserved(guards=True)
+    ] = None
     """What is counted on virtual hosts that do not say."""
 
 
@@ -155,7 +157,7 @@ class ContourConfigurationSpec:
     whatever the Envoys can reach."""
     global_ext_auth: Annotated[AuthorizationServer | None, Unserved(guards=True)] = None
     """A service that is asked whether requests may pass, on every host that does not say."""
-    rate_limit_service: Annotated[RateLimitServiceSettings | None, Unserved(guards=True)] = None
+    rate_limit_service: Annotated[RateLimitServiceSettings | None, Unserved()] = None
     """The service that counts requests."""
     policy: Annotated[PolicySettings | None, Unserved()] = None
     """What holds for every route that does not say otherwise."""

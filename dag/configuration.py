@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
+from crds.unserved import unserved
 from dag import durations
 from dag.statuses import SubCondition
 
@@ -74,6 +75,8 @@ class Settings:
     strip_trailing_host_dot: bool = False
     num_trusted_hops: int = 0
     dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
+    is_closed: bool = False
+    """Something that is to guard every host is not served yet."""
 
 
 def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
@@ -97,6 +100,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         strip_trailing_host_dot=bool(envoy.network and envoy.network.strip_trailing_host_dot),
         num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
         dns_lookup_family=_dns_lookup_family(envoy, errors),
+        is_closed=any(it.guards for it in unserved(spec)),
     )
     return settings, tuple(errors)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from crds.meta import ObjectRef
-from dag import hostnames, listeners, nodes, ordering, regexes
+from dag import hostnames, listeners, nodes, ordering, regexes, settings
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
@@ -80,6 +80,8 @@ def _closed(route: nodes.Route) -> nodes.Route:
 
 
 def _is_closed(view: View, key: nodes.HostKey) -> bool:
+    if view.ask(settings.is_closed, ()):
+        return True
     claim = view.ask(httpproxy_claims.claim, key.host) if _is_classic(view, key) else None
     return claim is not None and claim.is_closed
 

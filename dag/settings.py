@@ -46,6 +46,7 @@ class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
 root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
 disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_insecure")
 external_names: Query[tuple[()], bool] = _projection("external_names")
+is_closed: Query[tuple[()], bool] = _projection("is_closed")
 controller_name: Query[tuple[()], str] = _projection("controller_name")
 ports: Query[tuple[()], Ports] = _projection("ports")
 tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
@@ -69,6 +70,11 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     if others:
         message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
         errors.insert(0, SubCondition("SpecError", "SeveralConfigurations", message))
+    errors += (
+        SubCondition("SpecError", "UnsupportedField", f"{it.path}: {_CLOSED}")
+        for it in unserved(found)
+        if it.guards
+    )
     warnings = tuple(SubCondition("SpecError", "IgnoredField", it) for it in _ignored(view, found))
     valid = (
         Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
@@ -79,8 +85,11 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     return ContourStatus(valid, state, tuple(errors), warnings)
 
 
+_CLOSED = "is not served yet; until then every host is answered with 503"
+
+
 def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
-    yield from (f"{it.path}: not served yet" for it in unserved(found))
+    yield from (f"{it.path}: not served yet" for it in unserved(found) if not it.guards)
     if view.ask(settings, ()).routing != view.ask(routing, ()):
         yield "spec.envoy.listener.routing: holds from the next start on"
 

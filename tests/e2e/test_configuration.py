@@ -100,6 +100,19 @@ def test_no_host_may_go_below_the_version_of_tls_that_the_configuration_names(
     wait(lambda: _speaks_1_2(configured), "TLS 1.2")
 
 
+def test_every_host_is_closed_while_what_is_to_guard_it_is_not_served(
+    configured: Standalone,
+) -> None:
+    _configure(configured, "{}")
+    configured.until("http://live.example.com/", "one")
+    _configure(configured, "{globalExtAuth: {extensionRef: {name: doorman}}}")
+    configured.until_status("http://live.example.com/", 503)
+    assert configured.ask("https://secure.example.com/").status == 503
+    assert "spec.globalExtAuth" in configured.reasons("ContourConfiguration default/contour")
+    _configure(configured, "{}")
+    configured.until("http://live.example.com/", "one")
+
+
 def _speaks_1_2(instance: Standalone) -> bool:
     client = instance.trusting()
     client.maximum_version = ssl.TLSVersion.TLSv1_2
