@@ -1,5 +1,6 @@
 """`contour run` as its users run it: a process of its own, manifests in a folder, a real Envoy."""
 
+import asyncio
 import contextlib
 import http.client
 import json
@@ -17,7 +18,7 @@ from string import Template
 from time import monotonic
 from typing import Any
 
-from contour import host
+from contour import host, inspection
 from contour.host import state
 from tests.contour.xds import certificates
 from tests.free_ports import free_ports
@@ -95,15 +96,9 @@ class Standalone:
 
     def status(self) -> dict[str, dict[str, Any]]:
         """What `contour status` says of each object, by kind and name."""
-        done = subprocess.run(
-            [*CONTOUR, "status", "--state-dir", str(self.state), "-o", "json"],
-            capture_output=True,
-            check=True,
-        )
-        return {
-            "{kind} {namespace}/{name}".format_map(row["subject"]): row
-            for row in json.loads(done.stdout)
-        }
+        socket = state.socket(self.state, inspection.SOCKET)
+        rows = asyncio.run(inspection.page(socket, "status"))
+        return {"{kind} {namespace}/{name}".format_map(row["subject"]): row for row in rows}
 
     def reasons(self, subject: str) -> str:
         """Why an object is not fine; empty if it is, or is not there."""

@@ -1,11 +1,14 @@
 """Requests to hosts of HTTPProxies: what is done with them once a route has matched."""
 
+import json
 from collections import Counter
 from contextlib import closing
 
 import aiohttp
 import pytest
+from click.testing import CliRunner
 
+from contour.cli import main
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, exchange
 
@@ -169,3 +172,13 @@ def test_the_status_names_what_is_wrong_and_nothing_else(instance: Standalone) -
     assert wrong == set(_TOLD)
     for name, word in _TOLD.items():
         assert word in str(rows[name]["reasons"])
+
+
+def test_the_commands_tell_what_the_instance_knows(instance: Standalone) -> None:
+    where = ["--state-dir", str(instance.state)]
+    status = CliRunner().invoke(main, ["status", *where, "-o", "json"])
+    told = {row["subject"]["name"]: row for row in json.loads(status.stdout)}
+    assert "nowhere" in str(told["broken"]["reasons"])
+    (fleet,) = json.loads(CliRunner().invoke(main, ["config", *where, "-o", "json"]).stdout)
+    (envoy,) = fleet["envoys"]
+    assert all(type_["versions"] and not type_["refused"] for type_ in envoy["types"])
