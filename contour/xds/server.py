@@ -142,11 +142,12 @@ class Server:
         self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes], call: Call
     ) -> Exception | None:
         """Until either side ends the stream; returns what is wrong with the client, if anything."""
+        over = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as tasks:
-                writing = tasks.create_task(self._write(stream, stirred, call))
+                writing = tasks.create_task(self._write(stream, stirred, over, call))
                 reading = tasks.create_task(self._read(stream, stirred, requests))
-                reading.add_done_callback(lambda _: writing.cancel())
+                reading.add_done_callback(lambda _: _end(writing, stirred, over))
                 self._reading[stream] = reading
         finally:
             self._reading.pop(stream, None)
@@ -165,13 +166,16 @@ class Server:
             return error
         return None
 
-    async def _write(self, stream: Stream, stirred: asyncio.Event, call: Call) -> None:
+    async def _write(
+        self, stream: Stream, stirred: asyncio.Event, over: asyncio.Event, call: Call
+    ) -> None:
         """Sends what there is to send, one response at a time: a slow reader blocks only this."""
-        while True:
+        while not over.is_set():
             stirred.clear()
-            while (message := stream.response(self.clock())) is not None:
+            while not over.is_set() and (message := stream.response(self.clock())) is not None:
                 await call.write(message)
-            await self._stirring(stirred, stream.alarm)
+            if not over.is_set():
+                await self._stirring(stirred, stream.alarm)
 
     async def _stirring(self, stirred: asyncio.Event, alarm: float | None) -> None:
         if alarm is None:
@@ -182,3 +186,16 @@ class Server:
                 await stirred.wait()
         except TimeoutError:
             return
+
+
+_LAST_WRITE = 0.5  # seconds
+
+
+def _end(writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event) -> None:
+    """Lets a response that is on its way go out: gRPC cannot end a call in the middle of one.
+
+    A client that does not take it is not waited for.
+    """
+    over.set()
+    stirred.set()
+    asyncio.get_running_loop().call_later(_LAST_WRITE, writing.cancel)
