@@ -59,7 +59,8 @@ def _explain(instance: Instance, console: Console) -> None:
         f"  curl --cacert {ports.authority} --connect-to ::127.0.0.1:{ports.https} "
         "https://account.example.com/\n"
         f"  .venv/bin/contour status --state-dir {instance.state}\n"
-        f"Stop it with\n  kill {processes}; rm -r {instance.folder}"
+        f"Stop it with\n  kill {processes}; "
+        f"while kill -0 {processes} 2>/dev/null; do sleep 0.1; done; rm -r {instance.folder}"
     )
 
 
