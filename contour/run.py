@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from contour import bootstrap, files, host, inspection
+from contour.events import Batch
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.serve import Controller
@@ -83,7 +84,7 @@ async def _follow(controller: Controller, manifests: files.Manifests) -> None:
         _take(controller, batch)
 
 
-def _take(controller: Controller, batch: files.Batch) -> None:
+def _take(controller: Controller, batch: Batch) -> None:
     for complaint in batch.fresh:
         log.log(_LEVELS[complaint.severity], "%s", complaint)
     controller.take(batch)

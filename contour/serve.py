@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from contour import intake
 from contour.envoy import outputs
-from contour.files.store import Batch
+from contour.events import Batch
 from contour.status.board import Board, Remark
 from contour.verdicts import Verdicts
 from contour.xds import resources

@@ -5,8 +5,6 @@ objects and problems, `store` knows which document owns an object and what has c
 `inotify` and `schedule` know when to read which file again.
 """
 
-from contour.files.complaints import Complaint, Place, Subject
 from contour.files.manifests import Manifests, UnreadableInput
-from contour.files.store import Batch, Event
 
-__all__ = ["Batch", "Complaint", "Event", "Manifests", "Place", "Subject", "UnreadableInput"]
+__all__ = ["Manifests", "UnreadableInput"]

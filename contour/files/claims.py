@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from contour.complaints import Complaint, Place, Subject
 from contour.files import contents
-from contour.files.complaints import Complaint, Place, Subject
 from crds import kinds, meta
 
 

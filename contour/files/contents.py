@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from contour.complaints import Place, Severity, Subject
 from contour.files import guess, lines, parse
-from contour.files.complaints import Place, Severity, Subject
 from crds import decode, kinds, meta
 from crds.complaints import dotted
 

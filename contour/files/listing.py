@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contour.files.complaints import Place
+from contour.complaints import Place
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

@@ -12,8 +12,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from contour.complaints import Place
+from contour.events import Batch
 from contour.files import documents, reading, store, tracking
-from contour.files.complaints import Place
 from contour.files.watch import Watch
 
 
@@ -31,7 +32,7 @@ class Manifests:
         self._faults: set[Place] = set()
         self._kept: set[Place] = set()  # missing together with a folder above them
 
-    def read(self) -> store.Batch:
+    def read(self) -> Batch:
         """Everything there is. Raises UnreadableInput for a path that cannot be read."""
         self._tracker = tracking.Tracker([it for it in self._roots if it != reading.STDIN])
         for root in self._roots:
@@ -41,7 +42,7 @@ class Manifests:
         self._tell_faults()
         return self._store.batch()
 
-    async def changes(self) -> AsyncGenerator[store.Batch, None]:
+    async def changes(self) -> AsyncGenerator[Batch, None]:
         """What changes after `read`. While a batch is being taken, the next one gathers."""
         watch = Watch()
         try:
@@ -63,7 +64,7 @@ class Manifests:
         except OSError as error:
             raise UnreadableInput(f"{root}: {error.strerror}") from None
 
-    def _pass(self, watch: Watch) -> store.Batch:
+    def _pass(self, watch: Watch) -> Batch:
         self._take(watch)
         due = self._tracker.due(time.monotonic())
         for file in due.read:

@@ -7,8 +7,8 @@ import sys
 import time
 from typing import NamedTuple
 
+from contour.complaints import Place
 from contour.files import listing
-from contour.files.complaints import Place
 
 STDIN = Place("<stdin>")
 MAX_BYTES = 256 << 20

@@ -11,7 +11,7 @@ otherwise: the first change goes at once. Pure: whoever asks brings the time.
 
 from typing import NamedTuple
 
-from contour.files.complaints import Place
+from contour.complaints import Place
 
 
 class Waits(NamedTuple):

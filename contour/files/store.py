@@ -5,33 +5,12 @@ A file with a document of which nobody can tell what it means releases nothing: 
 what is missing. Who owns an object is `claims`; when to write and to release is `schedule`.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
 
+from contour.complaints import Complaint, Place, Subject
+from contour.events import Batch, Event
 from contour.files import claims, contents, documents
-from contour.files.complaints import Complaint, Place, Subject
-from crds import kinds, meta
-
-
-class Event(NamedTuple):
-    """An object is there in this version; None: it is gone."""
-
-    kind: kinds.Kind
-    key: meta.NamespacedName
-    object: Any | None
-
-
-class Batch(NamedTuple):
-    """What changed at one moment: apply all of it before answering from any of it."""
-
-    events: tuple[Event, ...]
-    complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
-    fresh: tuple[Complaint, ...] = ()  # those of them that have not been said before
-
-    @property
-    def is_empty(self) -> bool:
-        """Nothing that a consumer knows has changed."""
-        return not self.events and not self.complaints
+from crds import meta
 
 
 class Store:

@@ -8,8 +8,8 @@ everything and compare signatures. How long to wait after each is `schedule`.
 import os
 from collections.abc import Iterable, Sequence
 
+from contour.complaints import Place
 from contour.files import inotify, listing, schedule
-from contour.files.complaints import Place
 from contour.files.inotify import Happening
 from contour.files.watch import Watch
 

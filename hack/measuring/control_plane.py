@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from contour.files.store import Batch
+from contour.events import Batch
 from contour.serve import Controller
 from contour.xds.server import Server
 from dag.listeners import DEFAULT_FLEET

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from contour.files.store import Batch
+from contour.events import Batch
 from hack.measuring import world
 from hack.measuring.instance import batch, removal
 from hack.measuring.world import World

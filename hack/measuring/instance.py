@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from contour.files.store import Batch, Event
+from contour.events import Batch, Event
 from contour.serve import Controller
 from contour.xds import resources
 from contour.xds.fleet import Fleet

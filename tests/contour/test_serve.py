@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import yaml
 
-from contour.files.store import Batch, Event
+from contour.events import Batch, Event
 from contour.serve import Controller
 from contour.xds import resources
 from crds.decode import Decoded, decode

@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from contour.files.store import Batch, Event
+from contour.events import Batch, Event
 from crds.decode import Decoded, decode
 from tests.laws.histories import Served
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from contour.envoy import outputs
-from contour.files.store import Batch, Event
+from contour.events import Batch, Event
 from contour.offline import Fleets
 from contour.serve import Controller
 from contour.xds import resources

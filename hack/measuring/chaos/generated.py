@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from contour.files.store import Batch, Event
+from contour.events import Batch, Event
 from contour.serve import Controller
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server

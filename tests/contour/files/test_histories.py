@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contour import files
+from contour.complaints import Place
 from contour.files import documents, store
-from contour.files.complaints import Place
 from tests.contour.files.written import BROKEN, Follower, broken, following, proxy, stream
 
 FILES = [Place(name) for name in ("a.yaml", "b.yaml", "c.yaml")]

@@ -1,7 +1,7 @@
 """When a file is read and released. Time is a number."""
 
+from contour.complaints import Place
 from contour.files import schedule
-from contour.files.complaints import Place
 
 A, B = Place("a.yaml"), Place("b.yaml")
 

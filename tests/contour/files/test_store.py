@@ -1,7 +1,8 @@
 """Which document owns an object, what breaks without harm, and what is said once."""
 
-from contour.files import complaints, documents, store
-from contour.files.complaints import Place
+from contour.complaints import Complaint, Place
+from contour.events import Batch
+from contour.files import documents, store
 from crds.meta import ObjectRef
 from tests.contour.files.written import BROKEN, Follower, broken, proxy, stream
 
@@ -15,20 +16,20 @@ class Desk:
         self.store = store.Store()
         self.told = Follower()
 
-    def save(self, file: Place, *documents_: str) -> store.Batch:
+    def save(self, file: Place, *documents_: str) -> Batch:
         self.store.write(file, documents.texts(stream(*documents_).encode()))
         return self._batch()
 
-    def release(self, file: Place) -> store.Batch:
+    def release(self, file: Place) -> Batch:
         self.store.release(file)
         return self._batch()
 
-    def write(self, file: Place, *documents_: str) -> store.Batch:
+    def write(self, file: Place, *documents_: str) -> Batch:
         self.store.write(file, documents.texts(stream(*documents_).encode()))
         self.store.release(file)
         return self._batch()
 
-    def _batch(self) -> store.Batch:
+    def _batch(self) -> Batch:
         batch = self.store.batch()
         if not batch.is_empty:
             self.told.take(batch)
@@ -241,4 +242,4 @@ def test_many_equal_documents_are_duplicates_of_the_first() -> None:
     desk.write(A, *[proxy("x")] * 40)
     said = desk.told.complaints[ObjectRef("HTTPProxy", "default", "x")]
     assert [it.line for it in said] == [1 + 13 * n for n in range(1, 40)]
-    assert all(isinstance(it, complaints.Complaint) for it in said)
+    assert all(isinstance(it, Complaint) for it in said)

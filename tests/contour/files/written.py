@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from contour import files
+from contour.complaints import Complaint, Subject
+from contour.events import Batch, Event
 from crds.meta import NamespacedName
 
 
@@ -43,12 +45,12 @@ class Follower:
 
     def __init__(self) -> None:
         self.fqdns: dict[str, str] = {}
-        self.events: list[files.Event] = []
-        self.complaints: dict[files.Subject, Sequence[files.Complaint]] = {}
+        self.events: list[Event] = []
+        self.complaints: dict[Subject, Sequence[Complaint]] = {}
         self.batches = 0
         self._changed = asyncio.Condition()
 
-    def take(self, batch: files.Batch) -> None:
+    def take(self, batch: Batch) -> None:
         assert not batch.is_empty
         self.batches += 1
         self.events += batch.events
@@ -59,7 +61,7 @@ class Follower:
             if complaints:
                 self.complaints[subject] = complaints
 
-    def _apply(self, key: NamespacedName, event: files.Event) -> None:
+    def _apply(self, key: NamespacedName, event: Event) -> None:
         if event.object is None:
             del self.fqdns[key.name]
         else:

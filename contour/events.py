@@ -1,0 +1,32 @@
+"""What a provider says: which objects are there now, which are gone, and what is wrong with them.
+
+Providers (`contour.files`, `contour.kubernetes`) yield batches; `contour.serve` takes them. Neither
+knows the other.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from contour.complaints import Complaint, Subject
+from crds import kinds, meta
+
+
+class Event(NamedTuple):
+    """An object is there in this version; None: it is gone."""
+
+    kind: kinds.Kind
+    key: meta.NamespacedName
+    object: Any | None
+
+
+class Batch(NamedTuple):
+    """What changed at one moment: apply all of it before answering from any of it."""
+
+    events: tuple[Event, ...]
+    complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
+    fresh: tuple[Complaint, ...] = ()  # those of them that have not been said before
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that a consumer knows has changed."""
+        return not self.events and not self.complaints

@@ -1,0 +1,1 @@
+"""The Kubernetes provider: what an API server holds becomes events for the graph."""
