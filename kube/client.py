@@ -1,0 +1,161 @@
+"""Requests to an API server, by path: objects as JSON in, objects as JSON out, or why not.
+
+On aiohttp directly, not through the kubernetes client: that one wants a method for every kind and
+operation, has no watch that survives long lines, and adds nothing to a PUT of JSON but 20 MB.
+Credentials are read again after a 401; a 429 that says when to come back is waited out as long as
+the request has time. Everything else, and when to try again, is for the caller to say.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import aiohttp
+import orjson
+
+from kube import errors, session, texts
+from kube.credentials import Access
+from kube.session import Request
+
+Raw = dict[str, Any]
+Params = Mapping[str, str]
+Patch = Literal["merge", "json", "strategic"]
+
+TIMEOUT = 30.0  # seconds a request may take, with the pauses it is told to make
+LIST_TIMEOUT = 65.0  # an API server gives up after 60
+SHORTEST_PAUSE = 0.5  # whatever a Retry-After says
+
+
+class Client:
+    """All that a process asks of one API server. Open between `async with`."""
+
+    def __init__(self, access: Access, user_agent: str = "contour") -> None:
+        self._access = access
+        self._user_agent = user_agent
+        self._session: session.Session | None = None
+
+    async def __aenter__(self) -> Self:
+        """Raises `credentials.AccessError` at once if there is no way to ask anything."""
+        await self._access.credentials()
+        self._session = session.Session(self._access, self._user_agent)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        await self._open.close()
+        self._session = None
+
+    async def namespace(self) -> str:
+        """Where this process belongs: its pod's, or that of the kubeconfig's context."""
+        return (await self._access.credentials()).namespace
+
+    async def get(self, path: str, params: Params | None = None, timeout: float = TIMEOUT) -> Raw:
+        """What is at a path."""
+        return await self._answer(Request("GET", path, params), timeout)
+
+    async def list_page(self, path: str, params: Params | None = None) -> Raw:
+        """A list, or one page of it if the parameters set a limit."""
+        return await self._answer(Request("GET", path, params), LIST_TIMEOUT)
+
+    async def create(
+        self, path: str, body: Raw, params: Params | None = None, timeout: float = TIMEOUT
+    ) -> Raw:
+        """Adds an object to the collection at a path."""
+        return await self._answer(Request("POST", path, params, orjson.dumps(body)), timeout)
+
+    async def replace(
+        self, path: str, body: Raw, params: Params | None = None, timeout: float = TIMEOUT
+    ) -> Raw:
+        """Refused with 409 if the body has a resourceVersion that is not the newest."""
+        return await self._answer(Request("PUT", path, params, orjson.dumps(body)), timeout)
+
+    async def patch(
+        self,
+        path: str,
+        body: Raw | list[Raw],
+        kind: Patch = "merge",
+        params: Params | None = None,
+        timeout: float = TIMEOUT,
+    ) -> Raw:
+        """Changes parts of an object."""
+        request = Request("PATCH", path, params, orjson.dumps(body), _PATCHES[kind])
+        return await self._answer(request, timeout)
+
+    async def apply(
+        self,
+        path: str,
+        body: Raw,
+        field_manager: str,
+        force: bool = False,
+        timeout: float = TIMEOUT,
+    ) -> Raw:
+        """Server-side apply: the object is there afterwards, with the fields of this manager."""
+        params = {"fieldManager": field_manager, "force": "true" if force else "false"}
+        request = Request("PATCH", path, params, orjson.dumps(body), "application/apply-patch+yaml")
+        return await self._answer(request, timeout)
+
+    async def delete(
+        self,
+        path: str,
+        body: Raw | None = None,
+        params: Params | None = None,
+        timeout: float = TIMEOUT,
+    ) -> Raw:
+        """Removes an object. The body has preconditions, and what becomes of its dependants."""
+        packed = None if body is None else orjson.dumps(body)
+        return await self._answer(Request("DELETE", path, params, packed), timeout)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, params: Params | None = None, idle: float = 60.0
+    ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
+        """The lines of an answer that goes on, those that arrive at once together.
+
+        Unreachable: silence for `idle` seconds, a lost connection, an end within a line.
+        """
+        limits = aiohttp.ClientTimeout(sock_connect=session.CONNECT_TIMEOUT, sock_read=idle)
+        with session.as_failures(path):
+            response = await self._open.response(Request("GET", path, params), limits)
+        async with response:
+            if response.status >= 400:
+                with session.as_failures(path):
+                    raise await session.refusal(response)
+            yield _lines(path, response)
+
+    async def _answer(self, request: Request, timeout: float) -> Raw:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout
+        while True:
+            try:
+                found: Raw = await self._open.answer(request, deadline - loop.time())
+            except errors.Refused as error:
+                if error.code != 429 or error.retry_after is None:
+                    raise
+                pause = max(SHORTEST_PAUSE, error.retry_after)
+                if loop.time() + pause >= deadline:
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                return found
+
+    @property
+    def _open(self) -> session.Session:
+        if self._session is None:
+            raise RuntimeError("the client is not open")
+        return self._session
+
+
+async def _lines(path: str, response: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
+    with session.as_failures(path):
+        async for found in texts.lines(response.content.iter_any()):
+            yield found
+
+
+_PATCHES: Mapping[Patch, str] = {
+    "merge": "application/merge-patch+json",
+    "json": "application/json-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}

@@ -1,0 +1,65 @@
+"""The two ways in which a request fails, and why: the API server says no, or says nothing.
+
+Reasons are those of Kubernetes' `Status` objects (API conventions, "Response Status Kind"), so
+callers compare codes and reasons and never texts.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class Cause(NamedTuple):
+    """One of the things that are wrong with an object that was sent."""
+
+    field: str
+    message: str
+
+
+class RequestError(Exception):
+    """A request was not answered as asked."""
+
+
+class Refused(RequestError):  # noqa: N818 - it reads as what it is
+    """The API server has answered with an error."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str = "",
+        message: str = "",
+        retry_after: float | None = None,
+        causes: tuple[Cause, ...] = (),
+    ) -> None:
+        super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
+        self.code = code
+        self.reason = reason  # `Conflict`, `NotFound`, `Expired` …; empty from what is in between
+        self.message = message
+        self.retry_after = retry_after  # seconds
+        self.causes = causes
+
+
+class Unreachable(RequestError):  # noqa: N818 - as above
+    """No answer, half an answer, or one that is not of an API server."""
+
+
+def refused(code: int, status: Any, retry_after: float | None = None) -> Refused:
+    """What a `Status` object says, or whatever came in its place."""
+    if not isinstance(status, dict):
+        return Refused(code, "", str(status)[:_LONGEST], retry_after)
+    details = status.get("details")
+    details = details if isinstance(details, dict) else {}
+    if retry_after is None and isinstance(seconds := details.get("retryAfterSeconds"), int):
+        retry_after = float(seconds)
+    message = str(status.get("message") or "")[:_LONGEST]
+    return Refused(code, str(status.get("reason") or ""), message, retry_after, _causes(details))
+
+
+_LONGEST = 2000  # characters of a message
+
+
+def _causes(details: Mapping[str, Any]) -> tuple[Cause, ...]:
+    return tuple(
+        Cause(str(it.get("field") or ""), str(it.get("message") or ""))
+        for it in details.get("causes") or ()
+        if isinstance(it, dict)
+    )

@@ -1,0 +1,126 @@
+"""One request on the wire, with credentials that are newest; a 401 makes it try once with newer.
+
+For `kube.client`, which knows what requests mean. Whatever goes wrong below HTTP is Unreachable.
+"""
+
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import aiohttp
+
+from kube import errors, texts
+from kube.credentials import Access, AccessError, Credentials
+
+CONNECT_TIMEOUT = 10.0  # seconds
+READ_AHEAD = 1 << 20  # bytes of an answer that wait in memory
+
+
+class Request(NamedTuple):
+    """What is asked."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] | None = None
+    body: bytes | None = None
+    content_type: str = "application/json"
+
+
+class Session:
+    """Connections to one API server."""
+
+    def __init__(self, access: Access, user_agent: str) -> None:
+        self._access = access
+        headers = {"User-Agent": user_agent, "Accept": "application/json"}
+        # What is not packed needs no unpacking, and this network is rarely a slow one.
+        headers["Accept-Encoding"] = "identity"
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0), headers=headers, read_bufsize=READ_AHEAD
+        )
+
+    async def close(self) -> None:
+        """Cuts whatever is under way."""
+        await self._session.close()
+
+    async def answer(self, request: Request, timeout: float) -> Any:
+        """The JSON of a whole answer; Refused if it says no."""
+        limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT)
+        with as_failures(request.path):
+            async with await self.response(request, limits) as response:
+                if response.status >= 400:
+                    raise await refusal(response)
+                body = await response.read()
+        try:
+            return texts.value(body)
+        except ValueError:
+            raise errors.Unreachable(f"{request.path}: the answer is not JSON") from None
+
+    async def response(
+        self, request: Request, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        """The head of an answer; to newer credentials if it would be a 401 otherwise."""
+        credentials = await self._credentials()
+        response = await self._sent(request, credentials, timeout)
+        if response.status != 401:
+            return response
+        newer = await self._credentials(refused=credentials)
+        if newer is credentials:
+            return response
+        response.close()
+        return await self._sent(request, newer, timeout)
+
+    async def _credentials(self, refused: Credentials | None = None) -> Credentials:
+        try:
+            return await self._access.credentials(refused)
+        except AccessError as error:  # a file that is being replaced, a plugin that is offline
+            raise errors.Unreachable(str(error)) from None
+
+    async def _sent(
+        self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        headers = {"Authorization": credentials.authorization} if credentials.authorization else {}
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        return await self._session.request(
+            request.method,
+            credentials.url + request.path,
+            params=request.params,
+            data=request.body,
+            headers=headers,
+            ssl=credentials.tls or True,
+            server_hostname=credentials.server_name,
+            proxy=credentials.proxy,
+            allow_redirects=False,  # credentials are for this server only
+            timeout=timeout,
+        )
+
+
+@contextmanager
+def as_failures(path: str) -> Iterator[None]:
+    """What can go wrong with a connection, in the words of this package."""
+    try:
+        yield
+    except TimeoutError:
+        raise errors.Unreachable(f"{path}: no answer in time") from None
+    except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+        said = str(error) or type(error).__name__
+        raise errors.Unreachable(f"{path}: {said}") from None
+
+
+async def refusal(response: aiohttp.ClientResponse) -> errors.Refused:
+    """What an answer with an error says."""
+    body = await response.read()
+    try:
+        status = texts.value(body)
+    except ValueError:
+        status = body.decode("utf-8", "replace").strip()
+    return errors.refused(response.status, status, _seconds(response.headers.get("Retry-After")))
+
+
+def _seconds(text: str | None) -> float | None:
+    """API servers send seconds; what is in between may send a date, which is of another clock."""
+    try:
+        return max(0.0, float(text)) if text else None
+    except ValueError:
+        return None

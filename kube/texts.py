@@ -1,0 +1,45 @@
+"""From the bytes of an answer to values and lines, whatever they hold.
+
+An API server sends sound UTF-8, so one fast parser is enough, until an object does not: then a
+lenient one reads it, and the broken text is a matter of that object alone. Lines may be longer
+than any buffer (an object has up to 1.5 MB), so they are cut here from what arrives.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from kube import errors
+
+LONGEST_LINE = 32 << 20  # bytes; an object of 1.5 MB may be written in six times as many
+
+
+def value(body: bytes) -> Any:
+    """The JSON value; broken text in it is kept as lone surrogates. ValueError if it is none."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(body.decode("utf-8", "surrogateescape"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
+    """Lines without their ends, those that arrived in one piece together."""
+    begun: list[bytes] = []
+    async for chunk in chunks:
+        first, *rest = chunk.split(b"\n")
+        begun.append(first)
+        if not rest:
+            if sum(map(len, begun)) > LONGEST_LINE:
+                raise errors.Unreachable("the answer has a line without an end")
+            continue
+        whole = [b"".join(begun), *rest[:-1]]
+        begun = [rest[-1]]
+        yield [line for line in whole if line.strip()]
+    if b"".join(begun).strip():
+        raise errors.Unreachable("the answer ended within a line")
