@@ -4,7 +4,7 @@ Redirects and answers that need no backend are in `answers.py`, what keeps reque
 `authorization.py`, `jwt.py` and `ratelimits.py`.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, Strict, StringConstraints
 
@@ -30,6 +30,8 @@ RetryOn = Literal[
     "resource-exhausted",
     "unavailable",
 ]
+RETRY_ON = frozenset(get_args(RetryOn))
+"""The failures that Envoy can try again after."""
 
 
 @model

@@ -44,6 +44,7 @@ class IngressStatus:
     """An Ingress has no conditions: its problems become Events, and rows of `contour status`."""
 
     problems: tuple[SubCondition, ...] = ()
+    warnings: tuple[SubCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

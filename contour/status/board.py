@@ -56,6 +56,11 @@ class Board:
             if not self.remarks[subject]:
                 del self.remarks[subject]
 
+    def faults(self, subject: ObjectRef) -> tuple[str, ...]:
+        """Why the newest version of an object was not taken; empty if it was."""
+        remarks = self.remarks.get(subject, {}).values()
+        return tuple(it.message for of in remarks for it in of if it.severity == "error")
+
     def rows(self) -> Iterator[Row]:
         """One row for each object with a status or a remark, sorted."""
         for subject in sorted(self.told.keys() | self.remarks.keys()):
@@ -72,18 +77,25 @@ class Board:
             }
             if isinstance(found, statuses.IngressStatus) and found.problems:
                 shown["problems"] = [_line(it) for it in found.problems]
+            if isinstance(found, statuses.IngressStatus) and found.warnings:
+                shown["warnings"] = [_line(it) for it in found.warnings]
             yield shown
 
     def _row(self, subject: ObjectRef) -> Row:
         found = self.told.get(subject)
         remarks = [it for of in self.remarks.get(subject, {}).values() for it in of]
         state, summary, reasons = _judged(found)
-        said = tuple(it.message for it in remarks)
+        said = tuple(it.message for it in remarks if not _is_said(it.message, reasons))
         if any(it.severity == "error" for it in remarks):
             return Row(subject, "error", "newest version refused", (*said, *reasons))
         if remarks and state == "ok":
             state = "warning"
         return Row(subject, state, summary, (*said, *reasons))
+
+
+def _is_said(message: str, reasons: tuple[str, ...]) -> bool:
+    """The status says it already."""
+    return any(message in it for it in reasons)
 
 
 def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]:
@@ -99,8 +111,7 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
                 lines = (found.valid.message, *lines)
             return state, found.current_status, lines
         case statuses.IngressStatus():
-            lines = tuple(_line(it) for it in found.problems)
-            return ("error", "has problems", lines) if lines else ("ok", "valid", ())
+            return _of_ingress(found)
         case statuses.GatewayClassStatus():
             return _by_conditions(found.conditions)
         case statuses.GatewayStatus():
@@ -111,6 +122,13 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
             if not found.parents:
                 return "warning", "no parent of ours", ()
             return _by_conditions((), parents)
+
+
+def _of_ingress(found: statuses.IngressStatus) -> tuple[State, str, tuple[str, ...]]:
+    lines = tuple(_line(it) for it in (*found.problems, *found.warnings))
+    if found.problems:
+        return "error", "has problems", lines
+    return ("warning", "has warnings", lines) if lines else ("ok", "valid", ())
 
 
 def _by_conditions(

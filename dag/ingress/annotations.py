@@ -1,32 +1,29 @@
-"""What annotations of an Ingress ask for, and which that Contour knows are not served yet."""
+"""What the annotations of an Ingress say, each by itself.
 
-from collections.abc import Iterator
-from typing import Literal
+A value that makes no sense has no effect and is told as a warning. Source: Contour documentation,
+"Annotations Reference". Elsewhere: which class an Ingress names (`dag.classes`).
+"""
+
+import re
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from crds.ingress import Ingress
-from dag.problems import Problem
+from crds.policies import RETRY_ON
+from dag import durations, nodes
+from dag.configuration import TlsVersion
 from dag.problems import ingress as problems
+from dag.problems.places import Findings
+
+T = TypeVar("T")
 
 Plain = Literal["serve", "redirect", "nothing"]
 """What plain HTTP does with the routes of an Ingress."""
 
 FORCE_SSL = "ingress.kubernetes.io/force-ssl-redirect"
 ALLOW_HTTP = "kubernetes.io/ingress.allow-http"
-
-NOT_SERVED = tuple(
-    f"projectcontour.io/{it}"
-    for it in (
-        "num-retries",
-        "per-try-timeout",
-        "request-timeout",
-        "response-timeout",
-        "retry-on",
-        "tls-cert-namespace",
-        "tls-maximum-protocol-version",
-        "tls-minimum-protocol-version",
-        "websocket-routes",
-    )
-)
+PREFIX = "projectcontour.io/"
+CERTIFICATE_NAMESPACE = f"{PREFIX}tls-cert-namespace"
 
 
 def plain(ingress: Ingress) -> Plain:
@@ -37,8 +34,76 @@ def plain(ingress: Ingress) -> Plain:
     return "nothing" if annotations.get(ALLOW_HTTP) == "false" else "serve"
 
 
-def ignored(ingress: Ingress) -> Iterator[Problem]:
-    """The annotations that users of Contour expect to work."""
-    for name in NOT_SERVED:
-        if name in ingress.metadata.annotations:
-            yield problems.ignored_annotation(problems.annotation(ingress.metadata.key, name))
+class Forwarding(NamedTuple):
+    """How the requests of an Ingress are forwarded."""
+
+    timeout: float | None = None
+    retry: nodes.Retry | None = None
+    websocket_paths: frozenset[str] = frozenset()
+
+
+def forwarding(ingress: Ingress) -> Findings[Forwarding]:
+    """What the annotations say of timeouts, retries and WebSocket."""
+    timeout = yield from _first(ingress, ("response-timeout", "request-timeout"), durations.timeout)
+    paths = ingress.metadata.annotations.get(f"{PREFIX}websocket-routes", "")
+    retry = yield from _retry(ingress)
+    return Forwarding(timeout, retry, frozenset(it.strip() for it in paths.split(",")) - {""})
+
+
+def tls_version(ingress: Ingress, limit: Literal["minimum", "maximum"]) -> Findings[TlsVersion]:
+    """The oldest or the newest version that clients may speak."""
+    found = yield from _read(ingress, f"tls-{limit}-protocol-version", _tls_version)
+    return found or ("1.2" if limit == "minimum" else "1.3")
+
+
+def _retry(ingress: Ingress) -> Findings[nodes.Retry | None]:
+    """Retries are on where it is said after which failures; the rest is told apart from that."""
+    after = yield from _read(ingress, "retry-on", _conditions)
+    count = yield from _read(ingress, "num-retries", _count)
+    per_try = yield from _read(ingress, "per-try-timeout", durations.timeout)
+    return nodes.Retry(after, 1 if count is None else count, per_try) if after else None
+
+
+def _first(
+    ingress: Ingress, names: tuple[str, ...], read: Callable[[str], T]
+) -> Findings[T | None]:
+    """The new name of an annotation wins over the old one."""
+    for name in names:
+        if f"{PREFIX}{name}" in ingress.metadata.annotations:
+            return (yield from _read(ingress, name, read))
+    return None
+
+
+def _read(ingress: Ingress, name: str, read: Callable[[str], T]) -> Findings[T | None]:
+    text = ingress.metadata.annotations.get(f"{PREFIX}{name}")
+    if text is None:
+        return None
+    try:
+        return read(text)
+    except ValueError as why:
+        place = problems.annotation(ingress.metadata.key, f"{PREFIX}{name}")
+        yield problems.ignored_annotation(place, str(why))
+        return None
+
+
+def _conditions(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(it.strip() for it in text.split(",") if it.strip()))
+    if unknown := [it for it in found if it not in RETRY_ON]:
+        raise ValueError(f"{unknown[0][:60]!r} is no failure that can be tried again after")
+    return found
+
+
+_WHOLE_NUMBER = re.compile("-1|[0-9]{1,10}")
+
+
+def _count(text: str) -> int:
+    """0 stands for the default, as upstream Contour has it, and -1 for none."""
+    if not _WHOLE_NUMBER.fullmatch(text.strip()) or int(text) >= 2**32:
+        raise ValueError(f"{text[:60]!r} is neither -1 nor a whole number below 4294967296")
+    return max(int(text) or 1, 0)
+
+
+def _tls_version(text: str) -> TlsVersion:
+    if text not in ("1.2", "1.3"):
+        raise ValueError(f"{text[:60]!r} is not 1.2 or 1.3")
+    return cast(TlsVersion, text)

@@ -14,6 +14,7 @@ from dag.problems.places import Findings, Place
 from dag.view import View, query
 
 NOWHERE = nodes.Respond(503)
+"""What is answered where no Service can take traffic."""
 
 
 class NamedPort(NamedTuple):
@@ -23,17 +24,16 @@ class NamedPort(NamedTuple):
     name: str
 
 
-def action(view: View, place: Place, backend: IngressBackend) -> Findings[nodes.Action]:
-    """What happens to requests."""
-    if backend.service is None:
+def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes.Backend | None]:
+    """What takes the requests; None if nothing can."""
+    if written.service is None:
         yield problems.resource_not_supported(place.at("resource"))
-        return NOWHERE
-    found = _upstream(view, place.subject.namespace, backend.service)
+        return None
+    found = _upstream(view, place.subject.namespace, written.service)
     if isinstance(found, services.Unresolved):
         yield problems.backend_unresolved(place.at("service"), found.message)
-        return NOWHERE
-    cluster = nodes.Cluster(found.port, found.dns, found.protocol)
-    return nodes.Forward((nodes.Backend(cluster),))
+        return None
+    return nodes.Backend(nodes.Cluster(found.port, found.dns, found.protocol))
 
 
 @query
@@ -45,12 +45,12 @@ def port_number(view: View, port: NamedPort) -> int | None:
 
 
 def _upstream(
-    view: View, namespace: str, backend: IngressServiceBackend
+    view: View, namespace: str, written: IngressServiceBackend
 ) -> services.Upstream | services.Unresolved:
-    name, number = NamespacedName(namespace, backend.name), backend.port.number
+    name, number = NamespacedName(namespace, written.name), written.port.number
     if number is None:
-        number = view.ask(port_number, NamedPort(name, backend.port.name))
+        number = view.ask(port_number, NamedPort(name, written.port.name))
     if number is None:
-        message = f"Service {name} has no port {backend.port.name!r}"
+        message = f"Service {name} has no port {written.port.name!r}"
         return services.Unresolved("PortNotFound", message)
     return view.ask(services.upstream, (name, number))

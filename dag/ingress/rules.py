@@ -2,7 +2,7 @@
 
 A rule without paths sends its host to the default backend. Source: Ingress documentation,
 "Ingress rules", "DefaultBackend". Elsewhere: which requests a path takes (`paths`), where they go
-(`backends`).
+(`backends`), how they are forwarded (`annotations`).
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from crds import ingress as crd
 from dag import nodes
-from dag.ingress import backends, paths
+from dag.ingress import annotations, backends, paths
 from dag.problems import Problem
 from dag.problems import ingress as problems
 from dag.problems.places import Place, Refused
@@ -29,36 +29,60 @@ class Written(NamedTuple):
     """The default backend of every host gives way to any rule."""
 
 
+class Wish(NamedTuple):
+    """A backend, and the requests that are to go there."""
+
+    place: Place
+    host: str
+    backend: crd.IngressBackend
+    path: crd.HTTPIngressPath | None = None  # None takes every path
+    is_default: bool = False
+
+
 def routes(view: View, ingress: crd.Ingress) -> Iterator[Written | Problem]:
     """Every route of an Ingress."""
+    forwarding = yield from annotations.forwarding(ingress)
+    for wish in _wishes(ingress):
+        yield from _route(view, wish, forwarding)
+
+
+def _wishes(ingress: crd.Ingress) -> Iterator[Wish]:
     place, spec = problems.spec(ingress.metadata.key), ingress.spec
     for index, rule in enumerate(spec.rules):
         at, host = place.at("rules", index), rule.host.lower() or EVERY_HOST
         if rule.http is not None:
             for number, path in enumerate(rule.http.paths):
-                yield from _route(view, at.at("http").at("paths", number), host, path)
+                yield Wish(at.at("http").at("paths", number), host, path.backend, path)
         elif spec.default_backend is not None:
-            yield from _catch_all(view, at, host, spec.default_backend)
+            yield Wish(at, host, spec.default_backend)
     if spec.default_backend is not None:
-        at = place.at("defaultBackend")
-        for found in _catch_all(view, at, EVERY_HOST, spec.default_backend):
-            yield found._replace(is_default=True) if isinstance(found, Written) else found
+        yield Wish(place.at("defaultBackend"), EVERY_HOST, spec.default_backend, is_default=True)
 
 
 def _route(
-    view: View, place: Place, host: str, path: crd.HTTPIngressPath
+    view: View, wish: Wish, forwarding: annotations.Forwarding
 ) -> Iterator[Written | Problem]:
+    place, path = wish.place, wish.path
     try:
-        match = nodes.Match(paths.path(place.at("path"), path))
+        match = nodes.Match(paths.path(place.at("path"), path)) if path else nodes.Match()
     except Refused as refused:
         yield refused.problem
         return
-    action = yield from backends.action(view, place.at("backend"), path.backend)
-    yield Written(host, nodes.Route(match, action, place.subject), place)
+    written = (path.path if path else "") or "/"
+    at = place.at("backend") if path else place
+    backend = yield from backends.backend(view, at, wish.backend)
+    action = _action(backend, forwarding, written)
+    yield Written(wish.host, nodes.Route(match, action, place.subject), place, wish.is_default)
 
 
-def _catch_all(
-    view: View, place: Place, host: str, backend: crd.IngressBackend
-) -> Iterator[Written | Problem]:
-    action = yield from backends.action(view, place, backend)
-    yield Written(host, nodes.Route(nodes.Match(), action, place.subject), place)
+def _action(
+    backend: nodes.Backend | None, forwarding: annotations.Forwarding, path: str
+) -> nodes.Action:
+    if backend is None:
+        return backends.NOWHERE
+    return nodes.Forward(
+        (backend,),
+        timeout=forwarding.timeout,
+        retry=forwarding.retry,
+        websockets=path in forwarding.websocket_paths,
+    )

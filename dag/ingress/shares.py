@@ -43,7 +43,6 @@ def shares(view: View, key: NamespacedName) -> Shares | None:
     found = (
         *rules.routes(view, ingress),
         *tls.terminations(view, ingress),
-        *annotations.ignored(ingress),
         *_missing_listeners(view, ingress),
     )
     return Shares(

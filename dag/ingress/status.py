@@ -14,4 +14,8 @@ def status(view: View, key: NamespacedName) -> IngressStatus | None:
     found = view.ask(shares, key)
     if found is None:
         return None
-    return IngressStatus(sub_conditions({*found.problems, *view.bucket(LOSSES, key)}))
+    told = {*found.problems, *view.bucket(LOSSES, key)}
+    return IngressStatus(
+        sub_conditions(it for it in told if it.severity == "error"),
+        sub_conditions(it for it in told if it.severity == "warning"),
+    )

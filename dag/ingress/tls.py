@@ -1,6 +1,8 @@
-"""Which hosts of an Ingress are served over TLS, and with which Secret of its namespace.
+"""How the hosts of an Ingress are served over TLS.
 
-A Secret that cannot serve leaves its hosts on plain HTTP. Source: Ingress documentation, "TLS".
+A Secret of another namespace, which an annotation names, must be delegated to that of the Ingress.
+An entry that cannot serve leaves plain HTTP as it is. Source: Ingress documentation, "TLS".
+Elsewhere: who wins where several Ingresses bring a Secret for one host (`claims`).
 """
 
 from collections.abc import Iterator
@@ -8,10 +10,11 @@ from typing import NamedTuple
 
 from crds.ingress import Ingress, IngressTLS
 from crds.meta import NamespacedName
-from dag import nodes, secrets, settings
+from dag import configuration, delegation, nodes, secrets, settings
+from dag.ingress import annotations
 from dag.problems import Problem
 from dag.problems import ingress as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Findings, Place, Refused
 from dag.view import View
 
 
@@ -25,20 +28,43 @@ class Termination(NamedTuple):
 
 def terminations(view: View, ingress: Ingress) -> Iterator[Termination | Problem]:
     """The TLS of every host that has any."""
+    if not ingress.spec.tls:
+        return
+    spec = problems.spec(ingress.metadata.key)
+    try:
+        versions = yield from _versions(view, spec, ingress)
+    except Refused as refused:
+        yield refused.problem
+        return
     for index, entry in enumerate(ingress.spec.tls):
-        place = problems.spec(ingress.metadata.key).at("tls", index)
+        place = spec.at("tls", index)
         try:
-            tls = _tls(view, place, entry)
+            tls = nodes.Tls(_secret(view, place, ingress, entry), *versions)
             yield from (Termination(host.lower(), tls, place) for host in entry.hosts)
         except Refused as refused:
             yield refused.problem
 
 
-def _tls(view: View, place: Place, entry: IngressTLS) -> nodes.Tls:
+def _versions(view: View, place: Place, ingress: Ingress) -> Findings[configuration.TlsVersions]:
+    """What the Ingress and the configuration both allow."""
+    everywhere = view.ask(settings.tls_versions, ())
+    minimum = yield from annotations.tls_version(ingress, "minimum")
+    maximum = yield from annotations.tls_version(ingress, "maximum")
+    lowest, highest = max(minimum, everywhere.minimum), min(maximum, everywhere.maximum)
+    if lowest > highest:
+        text = f"no version of TLS is left between {lowest} and {highest}"
+        raise Refused(problems.tls_config_not_valid(place.at("tls"), text))
+    return configuration.TlsVersions(lowest, highest)
+
+
+def _secret(view: View, place: Place, ingress: Ingress, entry: IngressTLS) -> NamespacedName:
     if not entry.secret_name:
         raise Refused(problems.secret_not_named(place))
-    secret = NamespacedName(place.subject.namespace, entry.secret_name)
+    at, own = place.at("secretName"), place.subject.namespace
+    elsewhere = ingress.metadata.annotations.get(annotations.CERTIFICATE_NAMESPACE)
+    secret = NamespacedName(elsewhere or own, entry.secret_name)
+    if not delegation.is_permitted(view, delegation.Use(secret, own)):
+        raise Refused(problems.delegation_not_permitted(at, secret))
     if refusal := view.ask(secrets.refusal, secret):
-        raise Refused(problems.secret_not_valid(place.at("secretName"), secret, refusal))
-    versions = view.ask(settings.tls_versions, ())
-    return nodes.Tls(secret, versions.minimum, versions.maximum)
+        raise Refused(problems.secret_not_valid(at, secret, refusal))
+    return secret

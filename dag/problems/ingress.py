@@ -21,9 +21,9 @@ def annotation(ingress: NamespacedName, name: str) -> Place:
     return Place(ObjectRef(KIND, *ingress), f"metadata.annotations[{name}]")
 
 
-def ignored_annotation(place: Place) -> Problem:
+def ignored_annotation(place: Place, why: str) -> Problem:
     """An annotation that changes nothing."""
-    return place.warning("SpecError", "IgnoredField", "is not served yet and has no effect")
+    return place.warning("SpecError", "IgnoredField", f"{why}; it has no effect")
 
 
 def path_not_valid(place: Place, path: str, why: str) -> Problem:
@@ -58,6 +58,18 @@ def secret_not_valid(place: Place, secret: NamespacedName, why: str) -> Problem:
     """A Secret that cannot serve."""
     text = f"Secret {secret} {why}; its hosts are not served over TLS"
     return place.error("TLSError", "SecretNotValid", text)
+
+
+def delegation_not_permitted(place: Place, secret: NamespacedName) -> Problem:
+    """A Secret of another namespace that was not delegated to this one."""
+    namespace = place.subject.namespace
+    text = f"Secret {secret} is not delegated to namespace {namespace}; not served over TLS"
+    return place.error("TLSError", "DelegationNotPermitted", text)
+
+
+def tls_config_not_valid(place: Place, text: str) -> Problem:
+    """Versions of TLS that leave none."""
+    return place.error("TLSError", "TLSConfigNotValid", f"{text}; not served over TLS")
 
 
 def other_secret(place: Place, host: str, secret: NamespacedName, owner: ObjectRef) -> Problem:

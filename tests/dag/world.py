@@ -74,7 +74,7 @@ def messages(engine: Engine, kind: str, name: str) -> list[str]:
         case statuses.ContourStatus():
             return [*map(_told, found.errors), *(f"?{_told(it)}" for it in found.warnings)]
         case statuses.IngressStatus():
-            return [_told(it) for it in found.problems]
+            return [*map(_told, found.problems), *(f"?{_told(it)}" for it in found.warnings)]
     raise AssertionError(f"{kind} {name} has no such status, but {found}")
 
 

@@ -10,7 +10,6 @@ import pytest
 from crds import shape
 from crds.kinds import KINDS
 from crds.unserved import Unserved, marker
-from dag.ingress import annotations
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _DOCUMENTED = {
@@ -50,13 +49,6 @@ def test_no_field_is_left_out(kind: str) -> None:
         is_told = any(it in told for it in _above(path))
         is_opened = any(it.startswith(f"{path}.") for it in told)
         assert is_told or (is_opened and mark is None), f"{_DOCUMENTED[kind]} lacks {path}"
-
-
-def test_the_annotations_that_have_no_effect_are_told() -> None:
-    text = (_DOCS / "ingress.md").read_text()
-    rows = [row for row in text.splitlines() if row.endswith("| not yet |")]
-    found = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
-    assert found == set(annotations.NOT_SERVED)
 
 
 def _expected(mark: Unserved | None, served: str) -> str:

@@ -91,16 +91,6 @@ def test_tls_of_a_host_serves_the_routes_of_all_and_the_oldest_secret_wins() -> 
     assert problems(engine, "Ingress", "old") == []
 
 
-def test_annotations_that_are_not_served_yet_are_told() -> None:
-    engine = world(
-        SERVICES + ingress("i", RULES, annotations="projectcontour.io/retry-on: '5xx', other: x")
-    )
-    assert messages(engine, "Ingress", "i") == [
-        "SpecError/IgnoredField: metadata.annotations[projectcontour.io/retry-on]: "
-        "is not served yet and has no effect"
-    ]
-
-
 def test_httpproxy_wins_over_ingress_on_the_same_requests_and_the_rest_is_merged() -> None:
     engine = world(
         SERVICES
