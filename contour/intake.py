@@ -2,8 +2,8 @@
 
 History lives here and not in the rules, which know none. A Secret whose new certificate cannot
 serve does not replace one that can, and a ContourConfiguration with an error does not replace one
-without: the last good version keeps serving, and the user is told. Everything else becomes a row
-as it is.
+without; nor does its deletion, if it is the one that the process was told to follow. The last good
+version keeps serving, and the user is told. Everything else becomes a row as it is.
 """
 
 from typing import Any
@@ -19,12 +19,20 @@ from dag.incremental import Engine
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
     """Writes an object, or its absence; the reason if its last good version stays instead."""
     table = tables.BY_KIND[kind.kind]
-    fault = _fault(new)
+    fault = _fault(new) if new is not None else _loss(engine, kind, key)
     if fault is not None:
         old = engine.row(table, key)
         if old is not None and _fault(old) is None:
             return fault
     engine.write(table, key, new)
+    return None
+
+
+def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
+    """Why an object must not go."""
+    is_followed = engine.row(tables.CONFIGURATION_NAME, ()) == key
+    if kind.model is ContourConfiguration and is_followed:
+        return "it is gone; what it said last holds until the next start"
     return None
 
 

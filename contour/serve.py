@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 
 from contour import intake
 from contour.envoy import outputs
-from contour.events import Batch
+from contour.events import Batch, Event
 from contour.status.board import Board, Remark
 from contour.verdicts import Verdicts
 from contour.xds import resources
-from crds.meta import ObjectRef
-from dag import listeners, nodes, plan, ports, settings, tables
+from crds.contourconfiguration import ContourConfiguration
+from crds.meta import NamespacedName, ObjectRef
+from dag import configuration, listeners, nodes, plan, ports, refusals, settings, tables
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
 from dag.view import Change
@@ -33,7 +34,7 @@ class Controller:
         self.engine = Engine(plan.PLAN + outputs.PLAN)
         self.board = Board()
         self._publish = publish
-        self.engine.write(tables.FLEETS, DEFAULT_FLEET, True)
+        self._waiting: list[Event] | None = []
 
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine: ports are bound as this says, not as in a pod."""
@@ -42,6 +43,18 @@ class Controller:
     def name(self, controller_name: str) -> None:
         """Serves the GatewayClasses of this controller, whatever the configuration says."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
+
+    def follow(self, name: NamespacedName) -> None:
+        """Serves as this ContourConfiguration says; no other one counts."""
+        self.engine.write(tables.CONFIGURATION_NAME, (), name)
+
+    @property
+    def is_configured(self) -> bool:
+        """The ContourConfiguration that is followed has been there, without an error.
+
+        Until then nothing is served, and no status is told but that of the configuration.
+        """
+        return self._waiting is None
 
     def hear(
         self,
@@ -54,15 +67,41 @@ class Controller:
 
     def take(self, batch: Batch) -> None:
         """One step: everything in the batch is written before anything is published."""
-        for kind, key, found in batch.events:
-            fault = intake.write(self.engine, kind, key, found)
-            subject = ObjectRef(kind.kind, *key)
-            self.board.remark(subject, "intake", (Remark("error", fault),) if fault else ())
+        configurations, others = _parted(batch.events)
+        self._write(configurations)
+        if self._waiting is not None:
+            self._waiting += others
+            others = self._awaited()
+        self._write(others)
         for place, complaints in batch.complaints.items():
             if isinstance(place, ObjectRef):
                 remarks = tuple(Remark(it.severity, str(it)) for it in complaints)
-                self.board.remark(place, "document", remarks)
+                self._remark(place, "document", remarks)
         self.settle()
+
+    def _write(self, events: Iterable[Event]) -> None:
+        for kind, key, found in events:
+            fault = intake.write(self.engine, kind, key, found)
+            remark = [Remark("error", fault)] if fault else []
+            self._remark(ObjectRef(kind.kind, *key), "intake", tuple(remark))
+
+    def _awaited(self) -> list[Event]:
+        """Everything that has waited for a configuration, once there is one."""
+        if self._waiting is None or not self._has_configuration():
+            return []
+        events, self._waiting = self._waiting, None
+        self.engine.write(tables.FLEETS, DEFAULT_FLEET, True)
+        return events
+
+    def _has_configuration(self) -> bool:
+        name = self.engine.row(tables.CONFIGURATION_NAME, ())
+        found = name and self.engine.row(tables.CONFIGURATIONS, name)
+        return name is None or (found is not None and not configuration.resolved(found.spec)[1])
+
+    def _remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
+        self.board.remark(subject, source, remarks)
+        faults = self.board.faults(subject)
+        self.engine.write(refusals.NOT_TAKEN, subject, "; ".join(faults) or None)
 
     def listeners(self) -> tuple[nodes.Listener, ...]:
         """The listeners of the default fleet."""
@@ -88,3 +127,13 @@ class Controller:
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             self.board.put(ObjectRef(kind, *change.key), change.new)
+
+
+def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
+    """ContourConfigurations, and everything else: what it means depends on them."""
+    configurations: list[Event] = []
+    others: list[Event] = []
+    for event in events:
+        is_one = event.kind.model is ContourConfiguration
+        (configurations if is_one else others).append(event)
+    return configurations, others

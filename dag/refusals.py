@@ -1,9 +1,10 @@
-"""What Envoy refused, told on the objects that asked for it.
+"""What was refused, told on the objects that asked for it.
 
 The fleets write Envoy's words into a table, by object, and take them out once it accepts what it
-refused; here they join the status that the rules of each kind answer. What was accepted last
-keeps serving, so a route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere:
-finding the part that is refused (`contour.xds`).
+refused; a version of an object that was not taken at all has its reason in another. Here they
+join the status that the rules of each kind answer. What was accepted last keeps serving, so a
+route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: finding the part that
+is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 """
 
 from dataclasses import replace
@@ -16,6 +17,9 @@ from dag.view import Query, Table, View, query
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
+
+NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
+"""Why the newest version of an object did not replace the last good one; no row if it did."""
 
 ENVOYS: Table[str, int] = Table("Envoys")
 """How many Envoys of a fleet are connected; no row where none is expected (offline)."""
@@ -30,11 +34,15 @@ def told(
     """The status of a kind, with what Envoy refused."""
 
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
-        found = view.ask(status, key)
-        words = view.read(REFUSALS, ObjectRef(kind, *key))
+        found, subject = view.ask(status, key), ObjectRef(kind, *key)
+        words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
         if isinstance(found, statuses.GatewayStatus) and (missing := _missing(view)):
             found = replace(found, conditions=_with(found.conditions, missing))
-        return found if found is None or not words else _refused(found, "; ".join(words))
+        if found is not None and words:
+            found = _refused(found, _problem("EnvoyError", "Envoy refuses it", "; ".join(words)))
+        if found is not None and fault:
+            found = _refused(found, _problem("SpecError", "the newest version is refused", fault))
+        return found
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
@@ -51,10 +59,11 @@ def _missing(view: View) -> Condition | None:
     return None
 
 
-def _refused(found: statuses.Status, words: str) -> statuses.Status:
-    problem = SubCondition(
-        "EnvoyError", "Refused", f"Envoy refuses it, what it accepted last keeps serving: {words}"
-    )
+def _problem(kind: str, what: str, words: str) -> SubCondition:
+    return SubCondition(kind, "Refused", f"{what}, what was accepted last keeps serving: {words}")
+
+
+def _refused(found: statuses.Status, problem: SubCondition) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
             valid = Condition(

@@ -1,8 +1,9 @@
-"""The effective settings: what the ContourConfiguration says, and what holds where it says nothing.
+"""The effective settings: what the ContourConfiguration says, and what holds where it is silent.
 
-The one ContourConfiguration that there is counts; with none or several, the defaults do, and each
-of several is told. Rules ask for the projection they need, so that a change of another setting
-leaves them alone. Elsewhere: reading an object (`configuration`).
+The ContourConfiguration that the process was told to follow counts; if it was told of none, the
+only one that there is: with several, the defaults hold and each of them is told. Rules ask for
+the projection they need, so that a change of another setting leaves them alone. Elsewhere:
+reading an object (`configuration`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +30,10 @@ def settings(view: View, _: tuple[()]) -> Settings:
 
 @query
 def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | None:
-    """The one that counts: the only one."""
+    """The one that counts: the one named, else the only one."""
+    name = view.read(tables.CONFIGURATION_NAME, ())
+    if name is not None:
+        return view.read(tables.CONFIGURATIONS, name)
     keys = view.bucket(tables.ALL_CONFIGURATIONS, ())
     return view.read(tables.CONFIGURATIONS, next(iter(keys))) if len(keys) == 1 else None
 
@@ -62,12 +66,12 @@ def routing(view: View, _: tuple[()]) -> str:
 @query
 def status(view: View, key: NamespacedName) -> ContourStatus | None:
     """Whether a ContourConfiguration counts, and which of its values do not."""
-    found = view.read(tables.CONFIGURATIONS, key)
-    if found is None:
+    found, name = view.read(tables.CONFIGURATIONS, key), view.read(tables.CONFIGURATION_NAME, ())
+    if found is None or name not in {None, key}:
         return None
     errors = list(configuration.resolved(found.spec)[1])
     others = sorted(view.bucket(tables.ALL_CONFIGURATIONS, ()) - {key})
-    if others:
+    if others and name is None:
         message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
         errors.insert(0, SubCondition("SpecError", "SeveralConfigurations", message))
     errors += (

@@ -12,6 +12,7 @@ from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
+from crds.extensionservice import ExtensionService
 from crds.gateway.gateway import Gateway
 from crds.gateway.gatewayclass import GatewayClass
 from crds.gateway.httproute import HTTPRoute
@@ -33,6 +34,7 @@ CONFIG_MAPS: Table[NamespacedName, ConfigMap] = Table("ConfigMap")
 NAMESPACES: Table[NamespacedName, Namespace] = Table("Namespace")
 HTTPPROXIES: Table[NamespacedName, HTTPProxy] = Table("HTTPProxy")
 DELEGATIONS: Table[NamespacedName, TLSCertificateDelegation] = Table("TLSCertificateDelegation")
+EXTENSION_SERVICES: Table[NamespacedName, ExtensionService] = Table("ExtensionService")
 GATEWAY_CLASSES: Table[NamespacedName, GatewayClass] = Table("GatewayClass")
 GATEWAYS: Table[NamespacedName, Gateway] = Table("Gateway")
 HTTPROUTES: Table[NamespacedName, HTTPRoute] = Table("HTTPRoute")
@@ -51,6 +53,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         NAMESPACES,
         HTTPPROXIES,
         DELEGATIONS,
+        EXTENSION_SERVICES,
         GATEWAY_CLASSES,
         GATEWAYS,
         HTTPROUTES,
@@ -63,6 +66,9 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
 
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""
+
+CONFIGURATION_NAME: Table[tuple[()], NamespacedName] = Table("configuration name")
+"""The ContourConfiguration that an instance in a cluster was told to follow; others are others'."""
 
 HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 """How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""

@@ -8,9 +8,9 @@ from contour.events import Batch, Event
 from contour.serve import Controller
 from contour.xds import resources
 from crds.decode import Decoded, decode
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from dag import refusals
-from dag.statuses import GatewayStatus
+from dag.statuses import ContourStatus, GatewayStatus
 from tests.dag import pairs
 from tests.dag.test_hosts import GATEWAY
 
@@ -99,14 +99,6 @@ def test_a_certificate_that_breaks_does_not_replace_the_one_that_serves() -> Non
 
 
 def test_an_invalid_configuration_does_not_replace_the_one_that_holds() -> None:
-    def configuration(timeout: str) -> Batch:
-        return events(f"""
-apiVersion: projectcontour.io/v1alpha1
-kind: ContourConfiguration
-metadata: {{name: contour, namespace: projectcontour}}
-spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
-""")
-
     published = Published()
     controller = Controller(published)
     controller.take(events(SERVICE + proxy("a", "a.com")))
@@ -187,3 +179,54 @@ def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
     accepted.add(listener)
     witness.changed(listener)
     assert programmed() == ("True", "Programmed")
+
+
+def test_the_status_tells_that_the_newest_version_is_refused_and_once() -> None:
+    controller = Controller(Published())
+    controller.take(configuration("7s"))
+    controller.take(configuration("48h"))
+    subject = ObjectRef("ContourConfiguration", "projectcontour", "contour")
+    told = controller.board.told[subject]
+    assert isinstance(told, ContourStatus)
+    assert (told.valid.status, len(told.errors)) == ("False", 1)
+    assert "spec.envoy.timeouts.connectTimeout" in told.errors[0].message
+    (row,) = controller.board.rows()
+    assert len(row.reasons) == 1
+    controller.take(configuration("8s"))
+    assert [it.state for it in controller.board.rows()] == ["ok"]
+
+
+def test_the_configuration_that_is_followed_outlives_its_deletion() -> None:
+    published = Published()
+    controller = Controller(published)
+    controller.follow(NamespacedName("projectcontour", "contour"))
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    assert not controller.is_configured
+    assert not published.parts
+    assert not controller.board.told
+    controller.take(configuration("7s"))
+    assert controller.is_configured
+    seven = published.names(resources.CLUSTER)
+    controller.take(configuration("7s", gone=True))
+    assert published.names(resources.CLUSTER) == seven
+    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
+    assert "holds until the next start" in row.reasons[0]
+
+
+def test_an_invalid_configuration_at_the_start_configures_nothing() -> None:
+    controller = Controller(Published())
+    controller.follow(NamespacedName("projectcontour", "contour"))
+    controller.take(configuration("48h"))
+    assert not controller.is_configured
+    (row,) = controller.board.rows()
+    assert "spec.envoy.timeouts.connectTimeout" in row.reasons[0]
+
+
+def configuration(timeout: str, gone: bool = False) -> Batch:
+    text = f"""
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {{name: contour, namespace: projectcontour}}
+spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
+"""
+    return events(text, gone)
