@@ -7,12 +7,13 @@ for.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from contour.xds.quarantine import Quarantine
-from contour.xds.resources import Name
+from contour.xds.resources import Name, Resource
 from contour.xds.subscription import Subscription
 from crds.meta import ObjectRef
 
@@ -49,10 +50,10 @@ class Witness(Protocol):
     def recovered(self, name: Name, part: str) -> None: ...
 
     def changed(self, name: Name) -> None:
-        """The answer about parts of this resource may be another one now."""
+        """The answer about parts of this resource may be another one now, or the resource is."""
 
     def connected(self, envoys: int) -> None:
-        """So many Envoys are connected."""
+        """So many Envoys are connected that take listeners."""
 
 
 class Nobody:
@@ -111,3 +112,26 @@ class Acceptance:
             return Answer(State.UNSEEN)
         pending = sum(not it.is_current(name.name, part) for it in self.pending.get(name, ()))
         return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)
+
+    def names(self, type_url: str) -> Iterable[str]:
+        """What was published of a type, also if it is refused as a whole."""
+        refused = {name.name for name, _, _ in self._quarantine if name.type_url == type_url}
+        return refused.union(self._fleet.store.types[type_url])
+
+    def version(self, name: Name) -> str | None:
+        """The version of what was published, refused parts included; None if nothing was.
+
+        Equal on all replicas, whatever the Envoys of each have refused.
+        """
+        refused = self._quarantine.refused(name)
+        resource = self._fleet.store.resource(name)
+        if resource is None and not any(refused.values()):
+            return None
+        return (resource or Resource(name)).version(refused)
+
+    def digest(self, name: Name, part: str) -> str:
+        """The content of a part as it was published, also if it is refused; empty if it is not."""
+        refused = self._quarantine.refused(name)
+        resource = self._fleet.store.resource(name)
+        found = refused[part] if part in refused else resource and resource.parts.get(part)
+        return found.digest.hex() if found else ""

@@ -14,7 +14,7 @@ from itertools import count
 from contour.xds.acceptance import Acceptance, Nobody, Witness
 from contour.xds.envoy import Envoy, Patience
 from contour.xds.quarantine import Quarantine, Refusal
-from contour.xds.resources import Change, Name, Part, is_same
+from contour.xds.resources import LISTENER, Change, Name, Part, is_same
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Before, Subscription
 
@@ -137,9 +137,7 @@ class Fleet:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         known = None if is_aggregated else self._by_id.get(id)
         envoy = known or Envoy(self, id)
-        if known is None:
-            self.envoys.add(envoy)
-            self.witness.connected(len(self.envoys))
+        self.envoys.add(envoy)
         if not is_aggregated:
             self._by_id[id] = envoy
         return envoy
@@ -147,7 +145,7 @@ class Fleet:
     def leave(self, envoy: Envoy) -> None:
         """The last stream of an Envoy has ended."""
         self.envoys.discard(envoy)
-        self.witness.connected(len(self.envoys))
+        self.witness.connected(len(self._takers()))
         if self._by_id.get(envoy.id) is envoy:
             del self._by_id[envoy.id]
 
@@ -166,10 +164,18 @@ class Fleet:
     def listen_to_all(self, by: Subscription) -> None:
         by.is_wildcard = True
         self._wildcards[by.type_url].add(by)
+        if by.type_url == LISTENER:
+            self.witness.connected(len(self._takers()))
 
     def ignore_all(self, by: Subscription) -> None:
         by.is_wildcard = False
         self._wildcards[by.type_url].discard(by)
+        if by.type_url == LISTENER:
+            self.witness.connected(len(self._takers()))
+
+    def _takers(self) -> set[Envoy]:
+        """The Envoys that take listeners: before that, one that has just come serves nothing."""
+        return {it.envoy for it in self._wildcards[LISTENER]}
 
     def nonce(self) -> str:
         return f"{next(self._nonces):x}"
@@ -191,6 +197,8 @@ class Fleet:
                 news[it.envoy].append((it, edit))
         for envoy, heard in news.items():
             envoy.take(heard, now)
+        for edit in edits:
+            self.witness.changed(edit.name)
 
     def interested(self, name: Name) -> Iterator[Subscription]:
         """The subscriptions that are told of a resource."""

@@ -38,6 +38,11 @@ class Quarantine:
     def refusal(self, name: Name, part: str) -> Refusal | None:
         return self._refused[name].get(part) if name in self._refused else None
 
+    def refused(self, name: Name) -> dict[str, Part | None]:
+        """The refused parts of a resource, as they were published."""
+        found = self._refused.get(name, {})
+        return {part: it.part for part, it in found.items() if not it.is_whole}
+
     def lacking(self, name: Name, resource: Resource | None) -> str:
         """The words about a refused part of which nothing is served; empty if there is none."""
         refused = self._refused.get(name, {})

@@ -1,0 +1,202 @@
+"""One truth of what the Envoys of all replicas say of a fleet, as rows that statuses are made of.
+
+The xDS server calls in the middle of things; so the calls are only noted here, and the graph
+settles soon after. An object's row holds Envoy's words about each of its parts that is refused on
+any replica, and goes when the last of them has recovered.
+
+Replicas are not equally far at every moment. A listener is pending until every replica with
+Envoys has got the version accepted that *we* serve: one that is behind, or ahead, is not done.
+A refusal holds once we serve, or have served since it was told, the very part that was refused,
+and until its replica takes it back: what is told of a newer version than ours waits for it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from contour.verdicts.testimony import Listening, News, Place, Refusal, Testimony
+from contour.xds.resources import LISTENER, Name
+from crds.meta import ObjectRef
+from dag import refusals
+from dag.incremental import Engine
+
+OWN = ""
+"""The source of what our own Envoys say; other replicas have names."""
+
+
+class Standing(Protocol):
+    """What we publish ourselves; `contour.xds.acceptance`."""
+
+    def names(self, type_url: str) -> Iterable[str]: ...
+
+    def version(self, name: Name) -> str | None: ...
+
+    def digest(self, name: Name, part: str) -> str: ...
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """Those of one fleet; a witness for `contour.xds.fleet`."""
+
+    fleet: str
+    engine: Engine
+    settle_soon: Callable[[], None]
+    is_accepted: Callable[[Name], bool]
+    standing: Standing | None = None  # needed where there are other replicas
+    tell: Callable[[News], None] = lambda _: None  # of what our own Envoys say
+    _said: dict[str, Testimony] = field(default_factory=lambda: {OWN: Testimony()})
+    _of: defaultdict[ObjectRef, set[tuple[str, Place]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    # Refused by others, of something newer than what we serve.
+    _early: defaultdict[Name, set[tuple[str, str]]] = field(
+        default_factory=lambda: defaultdict(set)
+    )
+    _pending: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.engine.write(refusals.ENVOYS, self.fleet, 0)
+
+    @property
+    def own(self) -> Testimony:
+        """What our own Envoys say."""
+        return self._said[OWN]
+
+    @property
+    def replicas(self) -> dict[str, Testimony]:
+        """What the Envoys of the others say, by replica."""
+        return {source: said for source, said in self._said.items() if source != OWN}
+
+    def refused(self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str) -> None:
+        """An Envoy of ours refuses a part; what was accepted last keeps serving."""
+        digest = self.standing.digest(name, part) if self.standing else ""
+        self._say(News(refusals={(name, part): Refusal(origins, words, digest)}))
+
+    def recovered(self, name: Name, part: str) -> None:
+        """A part that was refused has been accepted in a newer version."""
+        self._say(News(refusals={(name, part): None}))
+
+    def changed(self, name: Name) -> None:
+        """A resource is another one now, is on its way, or has been accepted."""
+        if name in self._early:
+            self._meet(name)
+        if name.type_url == LISTENER:
+            self._say(News(listeners={name.name: self._listening(name)}))
+
+    def connected(self, envoys: int) -> None:
+        """So many Envoys of ours take listeners; they may have had some before they came."""
+        names = (Name(LISTENER, it) for it in self._served_listeners())
+        self._say(News(envoys, {it.name: self._listening(it) for it in names}))
+
+    def take(self, source: str, news: News) -> None:
+        """What the Envoys of a replica say."""
+        said = self._said.setdefault(source, Testimony())
+        news, had_envoys = news.against(said), bool(said.envoys)
+        moved = [it for it, found in news.refusals.items() if said.refusals.get(it) != found]
+        concerned = {it for place in moved for it in self._forget(source, place)}
+        said.take(news)
+        concerned |= {it for place in moved for it in self._note(source, place)}
+        for origin in concerned:
+            self._write(origin)
+        moved_envoys = bool(said.envoys) != had_envoys
+        self._weigh(self._all_listeners() if moved_envoys else news.listeners)
+        self.engine.write(refusals.ENVOYS, self.fleet, sum(it.envoys for it in self._said.values()))
+        self.settle_soon()
+
+    def drop(self, source: str) -> None:
+        """A replica is gone, and its Envoys will be heard elsewhere."""
+        if source in self._said:
+            self.take(source, News(is_whole=True))
+            del self._said[source]
+
+    def _say(self, news: News) -> None:
+        self.take(OWN, news)
+        self.tell(news)
+
+    def _listening(self, name: Name) -> Listening | None:
+        """Where a listener stands with our own Envoys; None once nothing is left to say."""
+        is_pending = not self.is_accepted(name)
+        version = self.standing.version(name) if self.standing else None
+        return Listening(version or "", is_pending) if version or is_pending else None
+
+    def _served_listeners(self) -> set[str]:
+        return set(self.standing.names(LISTENER)) if self.standing else set()
+
+    def _all_listeners(self) -> set[str]:
+        """Those that we serve, and those that anybody speaks of."""
+        spoken_of = (name for said in self._said.values() for name in said.listeners)
+        return self._served_listeners().union(spoken_of)
+
+    def _weigh(self, listeners: Iterable[str]) -> None:
+        """Which of these are not yet accepted everywhere."""
+        before = set(self._pending)
+        for name in listeners:
+            (self._pending.add if self._is_pending(name) else self._pending.discard)(name)
+        if self._pending != before:
+            found = tuple(sorted(self._pending)) or None
+            self.engine.write(refusals.PENDING, self.fleet, found)
+
+    def _is_pending(self, name: str) -> bool:
+        ours = self.standing.version(Name(LISTENER, name)) if self.standing else None
+        return any(_lacks(said, name, ours) for said in self._said.values() if said.envoys)
+
+    def _meet(self, name: Name) -> None:
+        """Whether we have come to serve what others have been refused already."""
+        assert self.standing is not None
+        for source, part in list(self._early[name]):
+            found = self._said[source].refusals[name, part]
+            if self._is_met(name, part, found):
+                self._lift(name, source, part)
+                for origin in found.origins:
+                    self._write(origin)
+                self.settle_soon()
+
+    def _is_met(self, name: Name, part: str, found: Refusal) -> bool:
+        if self.standing is None or not found.digest:
+            return True
+        return self.standing.digest(name, part) == found.digest
+
+    def _lift(self, name: Name, source: str, part: str) -> None:
+        self._early[name].discard((source, part))
+        if not self._early[name]:
+            del self._early[name]
+
+    def _note(self, source: str, place: Place) -> tuple[ObjectRef, ...]:
+        """Whose status tells a refusal; if it is of something we do not serve yet, nobody's."""
+        found = self._said[source].refusals.get(place)
+        if found is None:
+            return ()
+        for origin in found.origins:
+            self._of[origin].add((source, place))
+        if source != OWN and not self._is_met(*place, found):
+            self._early[place[0]].add((source, place[1]))
+        return found.origins
+
+    def _forget(self, source: str, place: Place) -> tuple[ObjectRef, ...]:
+        """Whose status told of a refusal until now."""
+        found = self._said[source].refusals.get(place)
+        for origin in found.origins if found else ():
+            self._of[origin].discard((source, place))
+        if place[0] in self._early:
+            self._lift(place[0], source, place[1])
+        return found.origins if found else ()
+
+    def _write(self, origin: ObjectRef) -> None:
+        """The words about an object that hold."""
+        words = {
+            self._said[source].refusals[name, part].words
+            for source, (name, part) in self._of[origin]
+            if (source, part) not in self._early.get(name, ())
+        }
+        if not self._of[origin]:
+            del self._of[origin]
+        self.engine.write(refusals.REFUSALS, origin, tuple(sorted(words)) or None)
+
+
+def _lacks(said: Testimony, name: str, ours: str | None) -> bool:
+    """Whether Envoys that say this have yet to accept what we serve."""
+    found = said.listeners.get(name)
+    if found is None:
+        return ours is not None
+    return found.is_pending or bool(ours and found.version and found.version != ours)
