@@ -5,16 +5,14 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 """
 
 import asyncio
-import gc
 import logging
-import signal
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from contour import bootstrap, files, host, inspection
+from contour import bootstrap, files, host, inspection, process
 from contour.events import Batch
 from contour.host import ports as host_ports
 from contour.host import state
@@ -42,7 +40,7 @@ class Options:
 
 async def run(directory: state.StateDirectory, options: Options) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
-    stopped = _stop_signals()
+    stopped = process.stop_signals()
     socket = directory.socket(XDS_SOCKET)
     server = Server((f"unix:{socket}",))
     controller = Controller(lambda fleet, changes: server.fleet(fleet).publish(changes))
@@ -50,7 +48,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     if options.controller_name is not None:
         controller.name(options.controller_name)
     manifests = files.Manifests(options.paths)
-    with _without_collections():
+    with process.without_collections():
         _take(controller, manifests.read())
     _require_free_ports(controller, options.address)
     _hear(controller, server)
@@ -65,7 +63,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
         )
         envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
-        await _first(stopped, _follow(controller, manifests), _announce(envoy, controller))
+        await process.until(stopped, _follow(controller, manifests), _announce(envoy, controller))
 
 
 def _bootstrap(directory: state.StateDirectory) -> str:
@@ -136,48 +134,9 @@ def _hear(controller: Controller, server: Server) -> None:
     served.witness = controller.hear(fleet, settle_soon, is_accepted)
 
 
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """What the first build makes lives as long as the process: no collection looks at it again.
-
-    At 10,000 hosts a full collection would stop everything for a quarter of a second.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 def _require_free_ports(controller: Controller, address: str) -> None:
     host_ports.require_free(address, {it.port: it.bind_port for it in controller.listeners()})
 
 
 def _row(row: Any) -> dict[str, Any]:
     return asdict(row) | {"subject": row.subject._asdict()}
-
-
-def _stop_signals() -> asyncio.Event:
-    """Set by the first signal; the second one ends the waiting for requests, too."""
-    stopped = asyncio.Event()
-    loop, main = asyncio.get_running_loop(), asyncio.current_task()
-    assert main is not None
-
-    def stop() -> None:
-        if stopped.is_set():
-            main.cancel()
-        stopped.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    return stopped
-
-
-async def _first(stopped: asyncio.Event, *activities: Any) -> None:
-    """Runs the activities until we are told to stop, or one of them fails."""
-    async with asyncio.TaskGroup() as tasks:
-        running = [tasks.create_task(it) for it in activities]
-        await stopped.wait()
-        for task in running:
-            task.cancel()
