@@ -8,10 +8,15 @@ from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
+from crds.extensionservice import ExtensionService
+from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
 from crds.gateway.gatewayclass import GatewayClass
+from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
+from crds.gateway.listenerset import ListenerSet
 from crds.gateway.referencegrant import ReferenceGrant
+from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.namespace import Namespace
@@ -69,6 +74,9 @@ _ALL = (
         True,
     ),
     Kind(
+        CONTOUR, "ExtensionService", "extensionservices", ("v1alpha1",), True, ExtensionService
+    )._replace(has_status=True, short_names=("extensionservice", "extensionservices"), ours=True),
+    Kind(
         CONTOUR,
         "ContourConfiguration",
         "contourconfigurations",
@@ -84,6 +92,19 @@ _ALL = (
     )._replace(has_status=True, short_names=("gc",)),
     Kind(GATEWAY, "Gateway", "gateways", ("v1", "v1beta1"), True, Gateway, True, ("gtw",)),
     Kind(GATEWAY, "HTTPRoute", "httproutes", ("v1", "v1beta1"), True, HTTPRoute, True),
+    Kind(GATEWAY, "GRPCRoute", "grpcroutes", ("v1",), True, GRPCRoute, True),
+    Kind(GATEWAY, "TLSRoute", "tlsroutes", ("v1", "v1alpha3", "v1alpha2"), True, TLSRoute, True),
+    Kind(GATEWAY, "TCPRoute", "tcproutes", ("v1", "v1alpha2"), True, TCPRoute, True),
+    Kind(GATEWAY, "UDPRoute", "udproutes", ("v1", "v1alpha2"), True, UDPRoute, True),
+    Kind(GATEWAY, "ListenerSet", "listenersets", ("v1",), True, ListenerSet, True, ("lset",)),
+    Kind(
+        GATEWAY,
+        "BackendTLSPolicy",
+        "backendtlspolicies",
+        ("v1", "v1alpha3"),
+        True,
+        BackendTLSPolicy,
+    )._replace(has_status=True, short_names=("btlspolicy",)),
     Kind(
         GATEWAY, "ReferenceGrant", "referencegrants", ("v1beta1", "v1"), True, ReferenceGrant
     )._replace(short_names=("refgrant",)),

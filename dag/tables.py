@@ -13,10 +13,14 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.extensionservice import ExtensionService
+from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
 from crds.gateway.gatewayclass import GatewayClass
+from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
+from crds.gateway.listenerset import ListenerSet
 from crds.gateway.referencegrant import ReferenceGrant
+from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.meta import NamespacedName
@@ -38,6 +42,12 @@ EXTENSION_SERVICES: Table[NamespacedName, ExtensionService] = Table("ExtensionSe
 GATEWAY_CLASSES: Table[NamespacedName, GatewayClass] = Table("GatewayClass")
 GATEWAYS: Table[NamespacedName, Gateway] = Table("Gateway")
 HTTPROUTES: Table[NamespacedName, HTTPRoute] = Table("HTTPRoute")
+GRPCROUTES: Table[NamespacedName, GRPCRoute] = Table("GRPCRoute")
+TLSROUTES: Table[NamespacedName, TLSRoute] = Table("TLSRoute")
+TCPROUTES: Table[NamespacedName, TCPRoute] = Table("TCPRoute")
+UDPROUTES: Table[NamespacedName, UDPRoute] = Table("UDPRoute")
+LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
+BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 
@@ -57,6 +67,12 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         GATEWAY_CLASSES,
         GATEWAYS,
         HTTPROUTES,
+        GRPCROUTES,
+        TLSROUTES,
+        TCPROUTES,
+        UDPROUTES,
+        LISTENER_SETS,
+        BACKEND_TLS_POLICIES,
         GRANTS,
         CONFIGURATIONS,
     )

@@ -3,11 +3,12 @@
 GEP-1731 and GEP-1619.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
 from crds.fields import GatewayDuration, Positive32
+from crds.gateway.known import Known
 from crds.meta import model
 from crds.rules import rule
 
@@ -26,7 +27,7 @@ class HTTPRouteRetry:
 class CookieConfig:
     """How long the cookie of a session lives."""
 
-    lifetime_type: Literal["Permanent", "Session"] = "Session"
+    lifetime_type: Annotated[str, Known("Permanent", "Session")] = "Session"
 
 
 def _permanent_cookie_has_a_timeout(it: Any) -> bool:
@@ -40,7 +41,7 @@ class SessionPersistence:
 
     session_name: str | None = Field(default=None, max_length=128)
     absolute_timeout: GatewayDuration | None = None
-    type: Literal["Cookie", "Header"] = "Cookie"
+    type: Annotated[str, Known("Cookie", "Header")] = "Cookie"
     cookie_config: CookieConfig | None = None
     _timeout = rule(
         "AbsoluteTimeout must be specified when cookie lifetimeType is Permanent",
@@ -48,5 +49,5 @@ class SessionPersistence:
     )
     _cookie = rule(
         "cookieConfig can only be set with type Cookie",
-        lambda it: it.cookie_config is None or it.type == "Cookie",
+        lambda it: it.cookie_config is None or it.type != "Header",
     )

@@ -5,12 +5,13 @@ origin policy and external authorization are in `guards.py`.
 """
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, Strict
 
 from crds.fields import Natural32, Percent, Port, Positive32, Subdomain
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
+from crds.gateway.known import Known
 from crds.gateway.matches import HeaderName, HeaderValue
 from crds.gateway.references import BackendObjectReference, LocalObjectReference
 from crds.meta import model, wire_name
@@ -51,14 +52,14 @@ _PATH_FIELDS = {
 
 def _has_the_path_it_names(modifier: Any) -> bool:
     given = {it for it in _PATH_FIELDS.values() if getattr(modifier, it) is not None}
-    return given == {_PATH_FIELDS[modifier.type]}
+    return modifier.type not in _PATH_FIELDS or given == {_PATH_FIELDS[modifier.type]}
 
 
 @model
 class HTTPPathModifier:
     """A new path, or a new start in place of the prefix that matched."""
 
-    type: Literal["ReplaceFullPath", "ReplacePrefixMatch"]
+    type: Annotated[str, Known("ReplaceFullPath", "ReplacePrefixMatch")]
     replace_full_path: str | None = Field(default=None, max_length=1024)
     replace_prefix_match: str | None = Field(default=None, max_length=1024)
     _path = rule(
@@ -72,12 +73,12 @@ class HTTPPathModifier:
 class HTTPRequestRedirectFilter:
     """An answer that sends the client elsewhere; what is absent stays as it was."""
 
-    scheme: Literal["http", "https"] | None = None
+    scheme: Annotated[str | None, Known("http", "https")] = None
     hostname: Subdomain | None = None
     path: HTTPPathModifier | None = None
     port: Port | None = None
     """Absent: the well-known port of the scheme, or the listener's where no scheme is given."""
-    status_code: Literal[301, 302, 303, 307, 308] = 302
+    status_code: Annotated[int, Strict(), Known(301, 302, 303, 307, 308)] = 302
 
 
 @model
@@ -113,16 +114,6 @@ class HTTPRequestMirrorFilter:
     )
 
 
-FilterType = Literal[
-    "RequestHeaderModifier",
-    "ResponseHeaderModifier",
-    "RequestMirror",
-    "RequestRedirect",
-    "URLRewrite",
-    "ExtensionRef",
-    "CORS",
-    "ExternalAuth",
-]
 _FIELDS: dict[str, str] = {
     "RequestHeaderModifier": "request_header_modifier",
     "ResponseHeaderModifier": "response_header_modifier",
@@ -136,16 +127,15 @@ _FIELDS: dict[str, str] = {
 
 
 def _has_the_field_it_names(it: Any) -> bool:
-    return [name for name in _FIELDS.values() if getattr(it, name) is not None] == [
-        _FIELDS[it.type]
-    ]
+    given = [name for name in _FIELDS.values() if getattr(it, name) is not None]
+    return it.type not in _FIELDS or given == [_FIELDS[it.type]]
 
 
 @model
 class HTTPRouteFilter:
     """One step in the handling of a request."""
 
-    type: FilterType
+    type: Annotated[str, Known(*_FIELDS)]
     request_header_modifier: HTTPHeaderFilter | None = None
     response_header_modifier: HTTPHeaderFilter | None = None
     request_mirror: Annotated[HTTPRequestMirrorFilter | None, Unserved()] = None

@@ -3,11 +3,12 @@
 Gateway API, "GatewayTLSConfig" (GEP-91 and GEP-3155).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from crds.fields import Port
+from crds.gateway.known import Known
 from crds.gateway.references import ObjectReference, SecretObjectReference
 from crds.meta import model
 from crds.rules import rule
@@ -19,7 +20,7 @@ class FrontendTLSValidation:
     """How certificates of clients are checked."""
 
     ca_certificate_refs: tuple[ObjectReference, ...] = Field(min_length=1, max_length=16)
-    mode: Literal["AllowValidOnly", "AllowInsecureFallback"] = "AllowValidOnly"
+    mode: Annotated[str, Known("AllowValidOnly", "AllowInsecureFallback")] = "AllowValidOnly"
 
 
 @model

@@ -5,12 +5,13 @@ CRD makes. The types of its TLS validation are in `frontend.py`.
 """
 
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from crds.fields import Hostname, Port, Subdomain
 from crds.gateway.frontend import GatewayTLSConfig
+from crds.gateway.known import Known
 from crds.gateway.references import (
     GROUP,
     Group,
@@ -44,7 +45,7 @@ _LabelValue = Annotated[
 class ListenerTLSConfig:
     """How TLS is ended at a listener, or handed through."""
 
-    mode: Literal["Terminate", "Passthrough"] = "Terminate"
+    mode: Annotated[str, Known("Terminate", "Passthrough")] = "Terminate"
     certificate_refs: tuple[SecretObjectReference, ...] = Field(default=(), max_length=64)
     options: Annotated[dict[str, _Short], Unserved()] = Field(default_factory=dict, max_length=16)
     _certificates = rule(
@@ -57,7 +58,9 @@ class ListenerTLSConfig:
 class RouteNamespaces:
     """The namespaces that routes may come from."""
 
-    from_: Literal["All", "Selector", "Same"] = Field(default="Same", validation_alias="from")
+    from_: Annotated[str, Known("All", "Selector", "Same")] = Field(
+        default="Same", validation_alias="from"
+    )
     selector: LabelSelector | None = None
     """Read only with `from: Selector`."""
 
@@ -84,7 +87,9 @@ def _has_tls_only_if_secure(listener: Any) -> bool:
 
 
 def _terminates_if_https(listener: Any) -> bool:
-    return not (listener.tls and listener.protocol == "HTTPS") or listener.tls.mode == "Terminate"
+    return not (listener.tls and listener.protocol == "HTTPS") or (
+        listener.tls.mode != "Passthrough"
+    )
 
 
 @model
@@ -130,7 +135,7 @@ class GatewayInfrastructure:
 class ListenerNamespaces:
     """The namespaces that ListenerSets may come from."""
 
-    from_: Literal["All", "Selector", "Same", "None"] = Field(
+    from_: Annotated[str, Known("All", "Selector", "Same", "None")] = Field(
         default="None", validation_alias="from"
     )
     selector: LabelSelector | None = None
@@ -144,13 +149,21 @@ class AllowedListeners:
     namespaces: ListenerNamespaces = ListenerNamespaces()
 
 
-def _names_are_unique(gateway: Any) -> bool:
-    return len({it.name for it in gateway.listeners}) == len(gateway.listeners)
+def _names_are_unique(holder: Any) -> bool:
+    return len({it.name for it in holder.listeners}) == len(holder.listeners)
 
 
-def _places_are_unique(gateway: Any) -> bool:
-    places = Counter((it.port, it.protocol, it.hostname) for it in gateway.listeners)
+def _places_are_unique(holder: Any) -> bool:
+    places = Counter((it.port, it.protocol, it.hostname) for it in holder.listeners)
     return max(places.values()) == 1
+
+
+NAMES_ARE_UNIQUE = rule("Listener name must be unique within the Gateway", _names_are_unique)
+LISTENERS_ARE_TOLD_APART = rule(
+    "Combination of port, protocol and hostname must be unique for each listener",
+    _places_are_unique,
+)
+"""For whatever holds `listeners`."""
 
 
 @model
@@ -164,13 +177,10 @@ class GatewaySpec:
     )
     infrastructure: Annotated[GatewayInfrastructure | None, Unserved()] = None
     allowed_listeners: Annotated[AllowedListeners | None, Unserved()] = None
-    default_scope: Annotated[Literal["All", "None"] | None, Unserved()] = None
+    default_scope: Annotated[str | None, Unserved()] = None
     tls: GatewayTLSConfig | None = None
-    _names = rule("Listener name must be unique within the Gateway", _names_are_unique)
-    _places = rule(
-        "Combination of port, protocol and hostname must be unique for each listener",
-        _places_are_unique,
-    )
+    _names = NAMES_ARE_UNIQUE
+    _places = LISTENERS_ARE_TOLD_APART
 
 
 @model

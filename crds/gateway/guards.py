@@ -3,12 +3,13 @@
 To ignore one of them would open what it guards.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from crds.fields import Flag, Natural32, Positive32
-from crds.gateway.matches import HeaderName
+from crds.gateway.known import Known
+from crds.gateway.matches import METHODS, HeaderName
 from crds.gateway.references import BackendObjectReference
 from crds.meta import model
 from crds.rules import rule
@@ -21,9 +22,6 @@ Origin = Annotated[
         min_length=1,
         max_length=253,
     ),
-]
-AllowedMethod = Literal[
-    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "*"
 ]
 
 
@@ -38,7 +36,9 @@ class HTTPCORSFilter:
 
     allow_origins: tuple[Origin, ...] = Field(default=(), max_length=64)
     allow_credentials: Flag | None = None
-    allow_methods: tuple[AllowedMethod, ...] = Field(default=(), max_length=9)
+    allow_methods: Annotated[tuple[str, ...], Known(*METHODS, "*")] = Field(
+        default=(), max_length=9
+    )
     allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     max_age: Positive32 = 5
@@ -85,7 +85,7 @@ class ForwardBodyConfig:
 class HTTPExternalAuthFilter:
     """A service that is asked whether a request may pass."""
 
-    protocol: Literal["HTTP", "GRPC"]
+    protocol: Annotated[str, Known("HTTP", "GRPC")]
     backend_ref: BackendObjectReference
     grpc: GRPCAuthConfig | None = None
     http: HTTPAuthConfig | None = None
@@ -93,7 +93,10 @@ class HTTPExternalAuthFilter:
     _protocol = rule(
         "exactly the field that protocol names must be specified: grpc or http",
         lambda it: (
-            (it.http is not None, it.grpc is not None)
-            == (it.protocol == "HTTP", it.protocol == "GRPC")
+            it.protocol not in {"HTTP", "GRPC"}
+            or (
+                (it.http is not None, it.grpc is not None)
+                == (it.protocol == "HTTP", it.protocol == "GRPC")
+            )
         ),
     )

@@ -4,28 +4,31 @@ The checks are those of the CRD (v1.6.1), in its words. Filters are in `filters.
 experimental channel has in `experimental.py`.
 """
 
-from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import Field, Strict
+from pydantic import Field
 
 from crds.fields import GatewayDuration, Hostname, Subdomain
 from crds.gateway.durations import milliseconds
 from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
 from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
 from crds.gateway.matches import HTTPRouteMatch
-from crds.gateway.references import BackendObjectReference, ParentReference
+from crds.gateway.references import ParentReference
+from crds.gateway.routes import (
+    MATCHES_ARE_FEW,
+    PARENTS_ARE_TOLD_APART,
+    RULE_NAMES_ARE_UNIQUE,
+    BackendRef,
+)
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
 from crds.unserved import Unserved
 
 
 @model
-class HTTPBackendRef(BackendObjectReference):
-    """A backend and its share of the requests."""
+class HTTPBackendRef(BackendRef):
+    """A backend, its share of the requests, and what is changed for it alone."""
 
-    weight: Annotated[int, Strict(), Field(ge=0, le=1_000_000)] = 1
-    """Relative to the sum of the rule's weights; 0 for none."""
     filters: Annotated[tuple[HTTPRouteFilter, ...], Unserved()] = Field(default=(), max_length=16)
     _filters = FILTERS_ARE_RIGHT
 
@@ -62,7 +65,7 @@ def _has_one_prefix_where_replaced(it: Any) -> bool:
     filters = (*it.filters, *(each for ref in it.backend_refs for each in ref.filters))
     if not _replaces_prefix(filters):
         return True
-    return len(it.matches) == 1 and it.matches[0].path.type == "PathPrefix"
+    return len(it.matches) == 1 and it.matches[0].path.type not in {"Exact", "RegularExpression"}
 
 
 @model
@@ -87,25 +90,6 @@ class HTTPRouteRule:
     _filters = FILTERS_ARE_RIGHT
 
 
-Target = tuple[str, str, str | None, str]
-
-
-def _target(ref: ParentReference) -> Target:
-    return ref.group, ref.kind, ref.namespace, ref.name
-
-
-def _parents_are_told_apart(spec: Any) -> bool:
-    sections = Counter((_target(it), it.section_name, it.port) for it in spec.parent_refs)
-    repeated = {it for it, times in Counter(map(_target, spec.parent_refs)).items() if times > 1}
-    whole = {_target(it) for it in spec.parent_refs if it.section_name is None and it.port is None}
-    return max(sections.values(), default=1) == 1 and not repeated & whole
-
-
-def _rule_names_are_unique(spec: Any) -> bool:
-    names = [it.name for it in spec.rules if it.name]
-    return len(names) == len(set(names))
-
-
 @model
 class HTTPRouteSpec:
     """The parents, hosts and rules of a route."""
@@ -116,17 +100,10 @@ class HTTPRouteSpec:
     rules: tuple[HTTPRouteRule, ...] = Field(
         default=(HTTPRouteRule(),), min_length=1, max_length=16
     )
-    use_default_gateways: Annotated[Literal["All", "None"] | None, Unserved()] = None
-    _parents = rule(
-        "sectionName or port must be specified and unique when parentRefs includes 2 or more"
-        " references to the same parent",
-        _parents_are_told_apart,
-    )
-    _matches = rule(
-        "the total number of matches across all rules must be at most 128",
-        lambda it: sum(len(each.matches) for each in it.rules) <= 128,
-    )
-    _names = rule("Rule name must be unique within the route", _rule_names_are_unique)
+    use_default_gateways: Annotated[str | None, Unserved()] = None
+    _parents = PARENTS_ARE_TOLD_APART
+    _matches = MATCHES_ARE_FEW
+    _names = RULE_NAMES_ARE_UNIQUE
 
 
 @model

@@ -1,14 +1,15 @@
 """Which requests a rule of an HTTPRoute takes: path, headers, query parameters and method."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from crds.gateway.known import Known
 from crds.meta import model
 from crds.rules import rule
 
-Method = Literal["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH")
 HeaderName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$", min_length=1, max_length=256),
@@ -20,7 +21,7 @@ _AMBIGUOUS = ("//", "/./", "/../", "%2f", "%2F", "#")
 
 
 def _is_plain_path(match: Any) -> bool:
-    if match.type == "RegularExpression":
+    if match.type not in {"Exact", "PathPrefix"}:
         return True
     path = match.value
     return (
@@ -35,7 +36,7 @@ def _is_plain_path(match: Any) -> bool:
 class HTTPPathMatch:
     """The path of a request; a prefix matches whole segments."""
 
-    type: Literal["Exact", "PathPrefix", "RegularExpression"] = "PathPrefix"
+    type: Annotated[str, Known("Exact", "PathPrefix", "RegularExpression")] = "PathPrefix"
     value: str = Field(default="/", max_length=1024)
     _plain = rule(
         "value must be an absolute, normalised path of valid characters"
@@ -48,7 +49,7 @@ class HTTPPathMatch:
 class HTTPHeaderMatch:
     """The value of a header; names are compared without regard to case."""
 
-    type: Literal["Exact", "RegularExpression"] = "Exact"
+    type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
     name: HeaderName
     value: HeaderValue
 
@@ -57,7 +58,7 @@ class HTTPHeaderMatch:
 class HTTPQueryParamMatch:
     """The value of a query parameter."""
 
-    type: Literal["Exact", "RegularExpression"] = "Exact"
+    type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
     name: HeaderName
     value: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 
@@ -77,6 +78,6 @@ class HTTPRouteMatch:
     path: HTTPPathMatch = HTTPPathMatch()
     headers: tuple[HTTPHeaderMatch, ...] = Field(default=(), max_length=16)
     query_params: tuple[HTTPQueryParamMatch, ...] = Field(default=(), max_length=16)
-    method: Method | None = None
+    method: Annotated[str | None, Known(*METHODS)] = None
     _headers = rule("headers must not repeat a name", _headers_are_unique)
     _query_params = rule("queryParams must not repeat a name", _query_params_are_unique)

@@ -56,6 +56,11 @@ def contourconfiguration(**spec: Any) -> Document:
     return _document("projectcontour.io/v1alpha1", "ContourConfiguration", wanted)
 
 
+def extensionservice(**spec: Any) -> Document:
+    wanted = spec or {"services": [{"name": "auth", "port": 9000}], "protocol": "h2c"}
+    return _document("projectcontour.io/v1alpha1", "ExtensionService", wanted)
+
+
 def secret(**fields: Any) -> Document:
     return _plain("v1", "Secret", fields or {"type": "kubernetes.io/tls", "data": {"a": "YQ=="}})
 
@@ -81,11 +86,39 @@ def namespace() -> Document:
     return _plain("v1", "Namespace", {})
 
 
+def grpcroute(*rules: Document, **spec: Any) -> Document:
+    wanted = {"parentRefs": [{"name": "gateway"}], "rules": list(rules or [backends("web")])}
+    return _document("gateway.networking.k8s.io/v1", "GRPCRoute", wanted | spec)
+
+
+def streamroute(kind: str, *names: str, **spec: Any) -> Document:
+    wanted = {"parentRefs": [{"name": "gateway"}], "rules": [backends(*(names or ("web",)))]}
+    return _document("gateway.networking.k8s.io/v1", kind, wanted | spec)
+
+
+def tlsroute(**spec: Any) -> Document:
+    return streamroute("TLSRoute", **{"hostnames": ["example.com"]} | spec)
+
+
+def backendtlspolicy(**validation: Any) -> Document:
+    wanted = validation or {"hostname": "a.b", "wellKnownCACertificates": "System"}
+    targets = [{"group": "", "kind": "Service", "name": "web"}]
+    spec = {"targetRefs": targets, "validation": wanted}
+    return _document("gateway.networking.k8s.io/v1", "BackendTLSPolicy", spec)
+
+
+def listenerset(*listeners: Document, **spec: Any) -> Document:
+    wanted = {"parentRef": {"name": "gateway"}, "listeners": list(listeners or [listener("http")])}
+    return _document("gateway.networking.k8s.io/v1", "ListenerSet", wanted | spec)
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
+        grpcroute(), tlsroute(), streamroute("TCPRoute"), streamroute("UDPRoute"),
+        backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
-        ingressclass(), configmap(), namespace(),
+        ingressclass(), configmap(), namespace(), extensionservice(),
     ]  # fmt: skip
 
 

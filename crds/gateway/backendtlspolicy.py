@@ -1,0 +1,109 @@
+"""BackendTLSPolicy: TLS towards a Service, and whom its endpoints have to prove to be (GEP-1897).
+
+The checks are those of the CRD (v1.6.1), in its words.
+"""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Hostname, Subdomain
+from crds.gateway.known import Known
+from crds.gateway.references import Group, KindName, LocalObjectReference, ObjectName
+from crds.meta import ObjectMeta, model
+from crds.rules import rule
+from crds.unserved import Unserved
+
+Uri = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(([^:/?#]+):)(//([^/?#]*))([^?#]*)(\?([^#]*))?(#(.*))?",
+        min_length=1,
+        max_length=253,
+    ),
+]
+_Option = Annotated[str, StringConstraints(max_length=4096)]
+
+
+@model
+class PolicyTarget:
+    """What a policy is for: a Service, or one port of it."""
+
+    group: Group
+    kind: KindName
+    name: ObjectName
+    section_name: Subdomain | None = None
+    """The name of a port of the Service; every port, if absent."""
+
+
+_NAMED = {"Hostname": "hostname", "URI": "uri"}
+
+
+def _has_the_field_it_names(name: Any) -> bool:
+    given = [field for field in _NAMED.values() if getattr(name, field)]
+    return name.type not in _NAMED or given == [_NAMED[name.type]]
+
+
+@model
+class SubjectAltName:
+    """A name that the certificate of an endpoint may have; `Hostname` or `URI`."""
+
+    type: Annotated[str, Known("Hostname", "URI")]
+    hostname: Hostname | None = None
+    uri: Uri | None = None
+    _field = rule(
+        "exactly the field that type names must be specified: hostname or uri",
+        _has_the_field_it_names,
+    )
+
+
+@model
+class BackendTLSPolicyValidation:
+    """What the certificate of an endpoint is checked against."""
+
+    ca_certificate_refs: tuple[LocalObjectReference, ...] = Field(default=(), max_length=8)
+    well_known_ca_certificates: str | None = Field(
+        default=None, min_length=1, max_length=253, validation_alias="wellKnownCACertificates"
+    )
+    """`System` for the authorities that Envoy's own system trusts."""
+    hostname: Subdomain
+    """The server name that is asked for, and the name expected where no others are given."""
+    subject_alt_names: tuple[SubjectAltName, ...] = Field(default=(), max_length=5)
+    _one = rule(
+        "must not contain both CACertificateRefs and WellKnownCACertificates",
+        lambda it: not (it.ca_certificate_refs and it.well_known_ca_certificates),
+    )
+    _either = rule(
+        "must specify either CACertificateRefs or WellKnownCACertificates",
+        lambda it: it.ca_certificate_refs or it.well_known_ca_certificates,
+    )
+
+
+def _targets_are_told_apart(spec: Any) -> bool:
+    targets = Counter((it.group, it.kind, it.name) for it in spec.target_refs)
+    sections = Counter((it.group, it.kind, it.name, it.section_name) for it in spec.target_refs)
+    whole = {it[:3] for it in sections if it[3] is None and targets[it[:3]] > 1}
+    return max(sections.values()) == 1 and not whole
+
+
+@model
+class BackendTLSPolicySpec:
+    """Which Services are spoken to by TLS, and how they are trusted."""
+
+    target_refs: tuple[PolicyTarget, ...] = Field(min_length=1, max_length=16)
+    validation: BackendTLSPolicyValidation
+    options: Annotated[dict[str, _Option], Unserved()] = Field(default_factory=dict, max_length=16)
+    _targets = rule(
+        "sectionName must be specified and unique when targetRefs includes 2 or more references"
+        " to the same target",
+        _targets_are_told_apart,
+    )
+
+
+@model
+class BackendTLSPolicy:
+    """Services of the policy's namespace are spoken to by TLS."""
+
+    metadata: ObjectMeta
+    spec: BackendTLSPolicySpec

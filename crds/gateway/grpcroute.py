@@ -1,0 +1,156 @@
+"""GRPCRoute: which gRPC methods of a Gateway's hosts go to which backends.
+
+The checks are those of the CRD (v1.6.1). Filters and header matches are those of the HTTPRoute;
+redirects, rewrites and cross-origin policy mean nothing to gRPC.
+"""
+
+import re
+from collections import Counter
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from crds.fields import Hostname, Subdomain
+from crds.gateway.experimental import SessionPersistence
+from crds.gateway.filters import HTTPHeaderFilter, HTTPRequestMirrorFilter
+from crds.gateway.known import Known
+from crds.gateway.matches import HeaderName, HeaderValue
+from crds.gateway.references import LocalObjectReference, ParentReference
+from crds.gateway.routes import (
+    MATCHES_ARE_FEW,
+    PARENTS_ARE_TOLD_APART,
+    RULE_NAMES_ARE_UNIQUE,
+    BackendRef,
+)
+from crds.meta import ObjectMeta, model, wire_name
+from crds.rules import rule
+from crds.unserved import Unserved
+
+_SERVICE = re.compile(r"(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*")
+_METHOD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def _is_like(form: re.Pattern[str], name: str | None) -> bool:
+    return not name or form.fullmatch(name) is not None
+
+
+@model
+class GRPCMethodMatch:
+    """A service, a method, or both; `Exact` or `RegularExpression`."""
+
+    type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    service: str | None = Field(default=None, max_length=1024)
+    """With its package, such as `com.example.User`."""
+    method: str | None = Field(default=None, max_length=1024)
+    _either = rule(
+        "One or both of 'service' or 'method' must be specified",
+        lambda it: it.type not in {"Exact", "RegularExpression"} or it.service or it.method,
+    )
+    _service = rule(
+        r"service must only contain valid characters"
+        r" (matching ^(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*$)",
+        lambda it: it.type != "Exact" or _is_like(_SERVICE, it.service),
+    )
+    _method = rule(
+        "method must only contain valid characters (matching ^[A-Za-z_][A-Za-z_0-9]*$)",
+        lambda it: it.type != "Exact" or _is_like(_METHOD, it.method),
+    )
+
+
+@model
+class GRPCHeaderMatch:
+    """The value of a header; names are compared without regard to case."""
+
+    type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    name: HeaderName
+    value: HeaderValue
+
+
+@model
+class GRPCRouteMatch:
+    """A call that meets all of these."""
+
+    method: GRPCMethodMatch | None = None
+    """Every method, if absent."""
+    headers: tuple[GRPCHeaderMatch, ...] = Field(default=(), max_length=16)
+
+
+_FIELDS: dict[str, str] = {
+    "RequestHeaderModifier": "request_header_modifier",
+    "ResponseHeaderModifier": "response_header_modifier",
+    "RequestMirror": "request_mirror",
+    "ExtensionRef": "extension_ref",
+}
+
+
+def _has_the_field_it_names(it: Any) -> bool:
+    given = [name for name in _FIELDS.values() if getattr(it, name) is not None]
+    return it.type not in _FIELDS or given == [_FIELDS[it.type]]
+
+
+@model
+class GRPCRouteFilter:
+    """One step in the handling of a call."""
+
+    type: Annotated[str, Known(*_FIELDS)]
+    request_header_modifier: HTTPHeaderFilter | None = None
+    response_header_modifier: HTTPHeaderFilter | None = None
+    request_mirror: Annotated[HTTPRequestMirrorFilter | None, Unserved()] = None
+    extension_ref: Annotated[LocalObjectReference | None, Unserved(guards=True)] = None
+    _field = rule(
+        "exactly the field that type names must be specified: "
+        + ", ".join(wire_name(it) for it in _FIELDS.values()),
+        _has_the_field_it_names,
+    )
+
+
+def _are_not_repeated(holder: Any) -> bool:
+    types = Counter(it.type for it in holder.filters)
+    return max(types["RequestHeaderModifier"], types["ResponseHeaderModifier"]) <= 1
+
+
+_FILTERS_ARE_RIGHT = rule(
+    "filters must not repeat RequestHeaderModifier or ResponseHeaderModifier", _are_not_repeated
+)
+
+
+@model
+class GRPCBackendRef(BackendRef):
+    """A backend, its share of the calls, and what is changed for it alone."""
+
+    filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
+    _filters = _FILTERS_ARE_RIGHT
+
+
+@model
+class GRPCRouteRule:
+    """Calls that meet one of the matches pass the filters and go to the backends."""
+
+    name: Subdomain | None = None
+    matches: tuple[GRPCRouteMatch, ...] = Field(default=(), max_length=64)
+    filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
+    backend_refs: tuple[GRPCBackendRef, ...] = Field(default=(), max_length=16)
+    session_persistence: Annotated[SessionPersistence | None, Unserved()] = None
+    _filters = _FILTERS_ARE_RIGHT
+
+
+@model
+class GRPCRouteSpec:
+    """The parents, hosts and rules of a route."""
+
+    parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
+    hostnames: tuple[Hostname, ...] = Field(default=(), max_length=16)
+    """Every host of the listener, if empty."""
+    rules: tuple[GRPCRouteRule, ...] = Field(default=(), max_length=16)
+    use_default_gateways: Annotated[str | None, Unserved()] = None
+    _parents = PARENTS_ARE_TOLD_APART
+    _matches = MATCHES_ARE_FEW
+    _names = RULE_NAMES_ARE_UNIQUE
+
+
+@model
+class GRPCRoute:
+    """gRPC calls, by host, service, method and headers, and where they go."""
+
+    metadata: ObjectMeta
+    spec: GRPCRouteSpec

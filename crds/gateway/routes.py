@@ -1,0 +1,59 @@
+"""What every kind of route has: parents, backends with their shares, and how they are told apart.
+
+The checks are those of the CRDs (v1.6.1), in their words; each rule below is for whatever class
+holds the fields that it names.
+"""
+
+from collections import Counter
+from typing import Annotated, Any
+
+from pydantic import Field, Strict
+
+from crds.gateway.references import BackendObjectReference, ParentReference
+from crds.meta import model
+from crds.rules import rule
+
+Weight = Annotated[int, Strict(), Field(ge=0, le=1_000_000)]
+
+
+@model
+class BackendRef(BackendObjectReference):
+    """A backend and its share of the traffic."""
+
+    weight: Weight = 1
+    """Relative to the sum of the rule's weights; 0 for none."""
+
+
+Target = tuple[str, str, str | None, str]
+
+
+def _target(ref: ParentReference) -> Target:
+    return ref.group, ref.kind, ref.namespace, ref.name
+
+
+def _parents_are_told_apart(spec: Any) -> bool:
+    sections = Counter((_target(it), it.section_name, it.port) for it in spec.parent_refs)
+    repeated = {it for it, times in Counter(map(_target, spec.parent_refs)).items() if times > 1}
+    whole = {_target(it) for it in spec.parent_refs if it.section_name is None and it.port is None}
+    return max(sections.values(), default=1) == 1 and not repeated & whole
+
+
+PARENTS_ARE_TOLD_APART = rule(
+    "sectionName or port must be specified and unique when parentRefs includes 2 or more"
+    " references to the same parent",
+    _parents_are_told_apart,
+)
+"""For whatever holds `parent_refs`."""
+
+
+def _rule_names_are_unique(spec: Any) -> bool:
+    names = [it.name for it in spec.rules if it.name]
+    return len(names) == len(set(names))
+
+
+RULE_NAMES_ARE_UNIQUE = rule("Rule name must be unique within the route", _rule_names_are_unique)
+MATCHES_ARE_FEW = rule(
+    "the total number of matches across all rules must be at most 128",
+    lambda it: sum(len(each.matches) for each in it.rules) <= 128,
+)
+"""For whatever holds `rules`."""

@@ -1,0 +1,69 @@
+"""The routes of streams, which are not looked into: TLSRoute, TCPRoute, UDPRoute.
+
+Version v1 has one rule; the older versions, which the experimental channel still serves, may have
+several, and a TLSRoute without host names.
+"""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from crds.fields import Hostname, Subdomain
+from crds.gateway.references import ParentReference
+from crds.gateway.routes import PARENTS_ARE_TOLD_APART, BackendRef
+from crds.meta import ObjectMeta, model
+from crds.unserved import Unserved
+
+
+@model
+class StreamRule:
+    """Where the connections or packets go."""
+
+    name: Subdomain | None = None
+    backend_refs: tuple[BackendRef, ...] = Field(min_length=1, max_length=16)
+
+
+@model
+class TLSRouteSpec:
+    """The parents, server names and backends of a route."""
+
+    parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
+    hostnames: tuple[Hostname, ...] = Field(default=(), max_length=1024)
+    """Compared with the server name (SNI) that the client sends."""
+    rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
+    use_default_gateways: Annotated[str | None, Unserved()] = None
+    _parents = PARENTS_ARE_TOLD_APART
+
+
+@model
+class TLSRoute:
+    """TLS connections, by server name, and where they go."""
+
+    metadata: ObjectMeta
+    spec: TLSRouteSpec
+
+
+@model
+class StreamRouteSpec:
+    """The parents and backends of a route."""
+
+    parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
+    rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
+    use_default_gateways: Annotated[str | None, Unserved()] = None
+    _parents = PARENTS_ARE_TOLD_APART
+
+
+@model
+class TCPRoute:
+    """The TCP connections of a listener, and where they go."""
+
+    metadata: ObjectMeta
+    spec: StreamRouteSpec
+
+
+@model
+class UDPRoute:
+    """The UDP packets of a listener, and where they go."""
+
+    metadata: ObjectMeta
+    spec: StreamRouteSpec
