@@ -1,0 +1,151 @@
+"""Makes the certificates with which the control plane and its Envoys know one another.
+
+ECDSA P-256 everywhere. An authority signs leaves and nothing else (path length 0). A leaf says what
+it is for: an Envoy's is for clients only. What is due and when is in `rotation`; where the bytes
+are kept is in `pem` and `secrets`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, types
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+AUTHORITY_LIFETIME = timedelta(days=365)
+LONGEST_LEAF_LIFETIME = timedelta(days=90)
+
+_SKEW = timedelta(minutes=5)
+"""How far the clocks of those who check a fresh certificate may be behind."""
+
+Purpose = Literal["server", "client"]
+_PURPOSES = {
+    "server": ExtendedKeyUsageOID.SERVER_AUTH,
+    "client": ExtendedKeyUsageOID.CLIENT_AUTH,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A certificate that is trusted; it signs if its key is there."""
+
+    certificate: x509.Certificate
+    key: types.PrivateKeyTypes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A certificate that is shown, and its key."""
+
+    certificate: x509.Certificate
+    key: types.PrivateKeyTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a leaf is for."""
+
+    names: tuple[str, ...]
+    purposes: tuple[Purpose, ...]
+
+
+def authority(now: datetime) -> Authority:
+    """A new authority; no two have the same name, so that chains are never ambiguous."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    name = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, f"contour authority {serial:x}"[:64])]
+    )
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), serial)
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + AUTHORITY_LIFETIME)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return Authority(certificate, key)
+
+
+def leaf(by: Authority, subject: Subject, lifetime: timedelta, now: datetime) -> Leaf:
+    """A certificate signed by an authority, which it does not outlive."""
+    if not isinstance(by.key, ec.EllipticCurvePrivateKey):
+        raise ValueError("an authority without its key cannot sign")
+    key = ec.generate_private_key(ec.SECP256R1())
+    until = now - _SKEW + min(lifetime, LONGEST_LEAF_LIFETIME)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject.names[0])]))
+        .issuer_name(by.certificate.subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(min(until, by.certificate.not_valid_after_utc))
+    )
+    for extension, is_critical in _extensions(by, key.public_key(), subject):
+        builder = builder.add_extension(extension, is_critical)
+    return Leaf(builder.sign(by.key, hashes.SHA256()), key)
+
+
+def made(certificate: x509.Certificate) -> datetime:
+    """When a certificate of ours was made."""
+    return certificate.not_valid_before_utc + _SKEW
+
+
+def names(certificate: x509.Certificate) -> frozenset[str]:
+    """The DNS names that a certificate is for."""
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (x509.ExtensionNotFound, ValueError):
+        return frozenset()
+    return frozenset(found.value.get_values_for_type(x509.DNSName))
+
+
+def fit(certificate: x509.Certificate, key: types.PrivateKeyTypes) -> bool:
+    """Whether a key is that of the certificate."""
+    return _public(certificate.public_key()) == _public(key.public_key())
+
+
+def is_issued_by(certificate: x509.Certificate, by: x509.Certificate) -> bool:
+    """Whether a certificate carries the signature of another."""
+    try:
+        certificate.verify_directly_issued_by(by)
+    except Exception:  # an odd key or signature raises whatever it likes; it is a No all the same
+        return False
+    return True
+
+
+def _extensions(
+    by: Authority, key: ec.EllipticCurvePublicKey, subject: Subject
+) -> Iterable[tuple[x509.ExtensionType, bool]]:
+    yield x509.BasicConstraints(ca=False, path_length=None), True
+    yield _key_usage(signs_certificates=False), True
+    yield x509.ExtendedKeyUsage([_PURPOSES[it] for it in subject.purposes]), False
+    yield x509.SubjectAlternativeName([x509.DNSName(it) for it in subject.names]), False
+    yield x509.SubjectKeyIdentifier.from_public_key(key), False
+    issuer = by.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
+    yield x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer.value), False
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _public(key: types.PublicKeyTypes) -> bytes:
+    return key.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )

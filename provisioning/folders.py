@@ -1,0 +1,61 @@
+"""Files that are replaced all at once, for those who watch a folder of certificates and keys.
+
+Laid out as a kubelet lays out a Secret: the names are links through `..data`, which is swapped
+for a folder of new contents in one rename. Nobody ever sees a certificate beside another's key, and
+Envoy's `watched_directory` and our own server notice the swap. Only the owner may read them,
+whatever the umask.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+_CURRENT = "..data"
+
+
+def write(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Makes these the contents of the folder; files of other names stay."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(prefix="..", dir=folder))
+    for name, content in contents.items():
+        _write_private(fresh / name, content)
+    before = _current(folder)
+    _link(folder / _CURRENT, fresh.name)
+    for name in contents:
+        _link(folder / name, f"{_CURRENT}/{name}")
+    if before is not None:
+        shutil.rmtree(before, ignore_errors=True)
+
+
+def read(folder: Path, name: str) -> bytes:
+    """The contents of a file; none if there is no such file."""
+    try:
+        return (folder / name).read_bytes()
+    except FileNotFoundError:
+        return b""
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with open(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _current(folder: Path) -> Path | None:
+    link = folder / _CURRENT
+    return folder / link.readlink() if link.is_symlink() else None
+
+
+def _link(path: Path, target: str) -> None:
+    """Makes the path a link to the target, in one step."""
+    if path.is_symlink() and str(path.readlink()) == target:
+        return
+    fresh = path.with_name(f"..{path.name.lstrip('.')}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(path)

@@ -1,0 +1,24 @@
+"""The names in the certificates of an instance: who is the control plane, and who is which fleet.
+
+For those who issue certificates and those who check them. An instance has an authority of its own,
+so names need only differ within it. The control plane's name is in no certificate of an Envoy: who
+gets hold of one can neither pose as the control plane nor speak to it as another replica.
+"""
+
+CONTROL_PLANE = "contour"
+"""What Envoys, and replicas among themselves, demand of the control plane's certificate."""
+
+
+def control_plane(service: str, namespace: str) -> tuple[str, ...]:
+    """The names of the control plane that is reached through a Service."""
+    return tuple(dict.fromkeys((CONTROL_PLANE, *_of_a_service(service, namespace))))
+
+
+def fleet(service: str, namespace: str) -> tuple[str, ...]:
+    """The names of a fleet, which are those of the Service in front of it."""
+    return tuple(it for it in _of_a_service(service, namespace) if it != CONTROL_PLANE)
+
+
+def _of_a_service(service: str, namespace: str) -> tuple[str, ...]:
+    name = f"{service}.{namespace}"
+    return service, name, f"{name}.svc", f"{name}.svc.cluster.local"

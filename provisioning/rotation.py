@@ -1,0 +1,141 @@
+"""Which certificates an instance should hold now, given those it holds. Pure: the clock is a value.
+
+A certificate is renewed at two thirds of its life. An authority is replaced by overlap, in steps
+that need no memory beside the certificates themselves: the new one is trusted by everybody first;
+once that is known everywhere, it signs; once its leaves are everywhere, the old one is forgotten.
+Asking again without waiting changes nothing, so that a step that failed can simply be repeated.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from cryptography import x509
+
+from provisioning import certificates, identities
+from provisioning.certificates import Authority, Leaf, Subject
+
+SPREAD = timedelta(hours=1)
+"""How long what was written may take to reach every pod (kubelets look every minute or two)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """The certificates of an instance."""
+
+    authorities: tuple[Authority, ...] = ()
+    """Those that everybody trusts."""
+    leaves: Mapping[str, Leaf] = field(default_factory=dict)
+    """By who shows them: the names of the `subjects`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an instance should hold."""
+
+    subjects: Mapping[str, Subject]
+    lifetime: timedelta = certificates.LONGEST_LEAF_LIFETIME
+
+
+def wanted(
+    service: str = "contour",
+    fleet: str = "envoy",
+    namespace: str = "projectcontour",
+    lifetime: timedelta = certificates.LONGEST_LEAF_LIFETIME,
+) -> Wanted:
+    """What an instance holds whose control plane and Envoys are behind these Services."""
+    # A replica of the control plane is also a client: of the one that leads.
+    server = Subject(identities.control_plane(service, namespace), ("server", "client"))
+    client = Subject(identities.fleet(fleet, namespace), ("client",))
+    return Wanted({"contour": server, "envoy": client}, lifetime)
+
+
+def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:
+    """What to hold from now on; the same as before if nothing is due."""
+    trusted = _trusted(held.authorities, now)
+    signer = _signer(trusted, now)
+    leaves = {
+        name: _leaf(held.leaves.get(name), subject, trusted, now)
+        or certificates.leaf(signer or _newest_with_key(trusted), subject, want.lifetime, now)
+        for name, subject in want.subjects.items()
+    }
+    return Holdings(tuple(_needed(trusted, leaves.values(), now)), leaves)
+
+
+def due(held: Holdings) -> datetime:
+    """When `renewed` has something to do again."""
+    leaves = [it.certificate for it in held.leaves.values()]
+    newest = held.authorities[-1].certificate
+    steps = [_renewal(it) for it in (newest, *leaves)]
+    if not all(certificates.is_issued_by(it, newest) for it in leaves):
+        steps.append(certificates.made(newest) + SPREAD)
+    elif len(held.authorities) > 1:
+        steps.append(max(map(certificates.made, leaves)) + SPREAD)
+    return min(steps)
+
+
+def _trusted(authorities: Iterable[Authority], now: datetime) -> tuple[Authority, ...]:
+    """Those of before that are still valid, oldest first, and a new one when that is due."""
+    valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
+    found = sorted(valid, key=lambda it: it.certificate.not_valid_before_utc)
+    with_key = [it for it in found if it.key is not None]
+    if not with_key or _renewal(with_key[-1].certificate) <= now:
+        found.append(certificates.authority(now))
+    return tuple(found)
+
+
+def _signer(trusted: Iterable[Authority], now: datetime) -> Authority | None:
+    """The newest that everybody knows by now."""
+    known = [it for it in trusted if it.key is not None and _is_spread(it.certificate, now)]
+    return known[-1] if known else None
+
+
+def _newest_with_key(trusted: Iterable[Authority]) -> Authority:
+    return [it for it in trusted if it.key is not None][-1]
+
+
+def _leaf(
+    held: Leaf | None, subject: Subject, trusted: tuple[Authority, ...], now: datetime
+) -> Leaf | None:
+    """The leaf of before, unless it is to be replaced."""
+    if held is None or not _is_sound(held, subject, trusted, now):
+        return None
+    signer = _signer(trusted, now)
+    if signer is None:
+        # Whoever does not know the new authority yet would refuse its leaves.
+        return held
+    is_of_signer = certificates.is_issued_by(held.certificate, signer.certificate)
+    return held if is_of_signer and now < _renewal(held.certificate) else None
+
+
+def _is_sound(held: Leaf, subject: Subject, trusted: Iterable[Authority], now: datetime) -> bool:
+    return (
+        now < held.certificate.not_valid_after_utc
+        and certificates.fit(held.certificate, held.key)
+        and certificates.names(held.certificate) >= frozenset(subject.names)
+        and any(certificates.is_issued_by(held.certificate, it.certificate) for it in trusted)
+    )
+
+
+def _needed(
+    trusted: tuple[Authority, ...], leaves: Iterable[Leaf], now: datetime
+) -> Iterable[Authority]:
+    """Without the authorities whose leaves nobody shows any more; newer ones are to come."""
+    shown = [it.certificate for it in leaves]
+    is_spread = all(_is_spread(it, now) for it in shown)
+    in_use = [it for it in trusted if _signed_any(it, shown)]
+    oldest = trusted.index(in_use[0]) if in_use and is_spread else 0
+    return trusted[oldest:]
+
+
+def _signed_any(authority: Authority, shown: Iterable[x509.Certificate]) -> bool:
+    return any(certificates.is_issued_by(it, authority.certificate) for it in shown)
+
+
+def _is_spread(certificate: x509.Certificate, now: datetime) -> bool:
+    return certificates.made(certificate) + SPREAD <= now
+
+
+def _renewal(certificate: x509.Certificate) -> datetime:
+    start, end = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    return start + (end - start) * 2 / 3

@@ -1,0 +1,154 @@
+"""The certificates of an instance as Secrets, and their renewal in a cluster.
+
+Three Secrets: one each for the pods of the control plane and of Envoy, in the form of TLS Secrets
+with `ca.crt` beside (upstream's "compact" format and names), and one with the authorities' keys
+that no pod mounts. Secrets that Contour made are taken over: their authority, whose key is lost, is
+trusted until nobody shows its leaves any more.
+"""
+
+import base64
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+from provisioning import certificates, pem, rotation
+from provisioning.certificates import Authority, Leaf
+from provisioning.rotation import Holdings, Wanted
+
+Secret = dict[str, Any]
+
+SECRETS = Resource("", "v1", "secrets")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the Secrets of an instance are called."""
+
+    namespace: str = "projectcontour"
+    suffix: str = ""
+
+    @property
+    def authority(self) -> str:
+        """The Secret with the authorities and their keys."""
+        return f"contour-authority{self.suffix}"
+
+    def of_leaf(self, leaf: str) -> str:
+        """The Secret of a leaf: `contourcert`, `envoycert`."""
+        return f"{leaf}cert{self.suffix}"
+
+
+def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
+    """The Secrets; the one with the authorities first, for the others can be made from it."""
+    trusted = pem.bundle(held.authorities)
+    keys = {"ca.crt": trusted, "ca.key": pem.keys(held.authorities)}
+    return (
+        _secret(names.authority, names.namespace, "Opaque", keys),
+        *(
+            _secret(
+                names.of_leaf(name),
+                names.namespace,
+                "kubernetes.io/tls",
+                {
+                    "ca.crt": trusted,
+                    "tls.crt": pem.certificate(leaf.certificate),
+                    "tls.key": pem.key(leaf.key),
+                },
+            )
+            for name, leaf in held.leaves.items()
+        ),
+    )
+
+
+def holdings(found: Mapping[str, Secret], leaves: Iterable[str], names: Names) -> Holdings:
+    """What Secrets, by name, hold of an instance with these leaves."""
+    content = {name: _content(secret) for name, secret in found.items()}
+    shown = {it: content[name] for it in leaves if (name := names.of_leaf(it)) in content}
+    read = {it: pem.leaf(c.get("tls.crt", b""), c.get("tls.key", b"")) for it, c in shown.items()}
+    held = {name: leaf for name, leaf in read.items() if leaf is not None}
+    kept = content.get(names.authority, {})
+    bundles = [it.get("ca.crt", b"") for it in shown.values()]
+    known = pem.authorities(kept.get("ca.crt", b""), *bundles, keys=kept.get("ca.key", b""))
+    return Holdings(_told_to_all(known, bundles, held), held)
+
+
+def _told_to_all(
+    known: Iterable[Authority], bundles: Iterable[bytes], held: Mapping[str, Leaf]
+) -> tuple[Authority, ...]:
+    """Without authorities that only some have heard of, as when a renewal broke off.
+
+    Such a one would be believed to be known everywhere long before it is; it is made again.
+    """
+    told = [{it.certificate for it in pem.authorities(bundle)} for bundle in bundles]
+    return tuple(
+        it
+        for it in known
+        if all(it.certificate in bundle for bundle in told)
+        or any(
+            certificates.is_issued_by(leaf.certificate, it.certificate) for leaf in held.values()
+        )
+    )
+
+
+async def renew(
+    client: Client, names: Names, want: Wanted, now: datetime, anew: bool = False
+) -> tuple[str, ...]:
+    """Brings the Secrets of the cluster up to date; the names of those that were written.
+
+    With `anew` nothing is kept. Raises `kube.errors.RequestError`: what was written until then
+    fits together, and the next attempt goes on from there.
+    """
+    every = (names.authority, *(names.of_leaf(it) for it in want.subjects))
+    found = {it: await _present(client, names.namespace, it) for it in every}
+    present = {name: secret for name, secret in found.items() if secret is not None}
+    before = Holdings() if anew else holdings(present, want.subjects, names)
+    written = []
+    for document in documents(rotation.renewed(before, want, now), names):
+        name = document["metadata"]["name"]
+        if await _put(client, document, found[name]):
+            written.append(name)
+    return tuple(written)
+
+
+async def _present(client: Client, namespace: str, name: str) -> Secret | None:
+    try:
+        return await client.get(SECRETS.path(namespace, name))
+    except errors.Refused as error:
+        if error.code == 404:
+            return None
+        raise
+
+
+async def _put(client: Client, wanted: Secret, present: Secret | None) -> bool:
+    """Whether anything had to be written. Two at a time: the second is refused and tries again."""
+    namespace, name = wanted["metadata"]["namespace"], wanted["metadata"]["name"]
+    if present is None:
+        await client.create(SECRETS.path(namespace), wanted)
+        return True
+    if _content(present).items() >= _content(wanted).items():
+        return False
+    # The type cannot change, and what others have put beside our data is theirs.
+    changed = present | {"data": (present.get("data") or {}) | wanted["data"]}
+    await client.replace(SECRETS.path(namespace, name), changed)
+    return True
+
+
+def _secret(name: str, namespace: str, kind: str, content: Mapping[str, bytes]) -> Secret:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {"app.kubernetes.io/part-of": "contour"},
+        },
+        "type": kind,
+        "data": {key: base64.b64encode(it).decode() for key, it in content.items()},
+    }
+
+
+def _content(secret: Secret) -> dict[str, bytes]:
+    return {key: base64.b64decode(it) for key, it in (secret.get("data") or {}).items()}
