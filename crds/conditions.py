@@ -4,7 +4,11 @@ Which combinations are allowed (one path condition, no exact path in an include 
 rules, which say so on the object's status: here every field may be set.
 """
 
-from crds.fields import Flag, NonEmpty
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from crds.fields import COOKIE_NAME, TOKEN, Flag, NonEmpty
 from crds.meta import model
 
 
@@ -57,6 +61,22 @@ class QueryParameterMatchCondition:
 
 
 @model
+class CookieMatchCondition:
+    """A condition on a cookie; exactly one of the operators is set. Beside Contour's fields."""
+
+    name: Annotated[str, StringConstraints(pattern=COOKIE_NAME, max_length=256)]
+    """The cookie; its case counts."""
+    present: Flag = False
+    """The cookie is there, whatever its value."""
+    exact: str = ""
+    """The whole value."""
+    contains: str = ""
+    """A text that the value has in it."""
+    regex: str = ""
+    """An expression (RE2) that the whole value matches."""
+
+
+@model
 class MatchCondition:
     """One condition on a request: exactly one of the fields is set."""
 
@@ -70,3 +90,7 @@ class MatchCondition:
     """A condition on a header."""
     query_parameter: QueryParameterMatchCondition | None = None
     """A condition on a query parameter."""
+    method: Annotated[str, StringConstraints(pattern=TOKEN, max_length=64)] | None = None
+    """The method, such as GET. Beside Contour's fields."""
+    cookie: CookieMatchCondition | None = None
+    """A condition on a cookie. Beside Contour's fields."""

@@ -20,6 +20,9 @@ DURATION = rf"^{_LENGTHS_OF_TIME}$"
 DURATION_OR_ZERO = rf"^({_LENGTHS_OF_TIME}|0)$"
 TIMEOUT = rf"^({_LENGTHS_OF_TIME}|infinity|infinite)$"
 GATEWAY_DURATION = r"^([0-9]{1,5}(h|m|s|ms)){1,4}$"
+HOST_OR_EVERY = rf"^(\*|(\*\.)?{_LABEL}(\.{_LABEL})*)$"
+TOKEN = r"^[a-zA-Z0-9!#$%&'*+.^_`|~-]+$"
+COOKIE_NAME = r"""^[^()<>@,;:\\"/\[\]?={} \t\x7f\x00-\x1f]+$"""
 ABSOLUTE_PATH = r"^\/.*$"
 
 IN_WORDS = {
@@ -27,6 +30,9 @@ IN_WORDS = {
     DNS_NAME: "a DNS name in lower case, without wildcard",
     HOST: "a DNS name in lower case, perhaps with a wildcard, such as *.example.com",
     HOST_OR_NONE: "a DNS name in lower case, perhaps with a wildcard, such as *.example.com",
+    HOST_OR_EVERY: "a DNS name in lower case, perhaps with a wildcard, such as *.example.com, or *",
+    TOKEN: "a token, such as GET",
+    COOKIE_NAME: "the name of a cookie",
     DURATION: "a duration, such as 30s",
     DURATION_OR_ZERO: "a duration, such as 30s, or 0",
     TIMEOUT: "a duration, such as 30s, or infinity",

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, Strict, StringConstraints
 
-from crds.fields import DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
+from crds.fields import COOKIE_NAME, DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
 from crds.meta import model
 from crds.unserved import Unserved
 
@@ -145,7 +145,7 @@ CookieText = Annotated[
 CookieName = Annotated[
     str,
     StringConstraints(
-        pattern=r"""^[^()<>@,;:\\"/\[\]?={} \t\x7f\x00-\x1f]+$""",
+        pattern=COOKIE_NAME,
         min_length=1,
         max_length=4096,
     ),

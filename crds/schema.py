@@ -11,7 +11,12 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core.core_schema import DataclassSchema, NullableSchema, WithDefaultSchema
+from pydantic_core.core_schema import (
+    DataclassSchema,
+    LiteralSchema,
+    NullableSchema,
+    WithDefaultSchema,
+)
 
 from crds import kinds, shape, status
 from crds.rules import cel_rules
@@ -123,6 +128,10 @@ class _Structural(GenerateJsonSchema):
         default = schema.get("default")
         is_written = isinstance(default, str | int) and bool(default)
         return {**inner, "default": default} if is_written else inner
+
+    def literal_schema(self, schema: LiteralSchema) -> JsonSchemaValue:
+        written = super().literal_schema(schema)
+        return {"type": "string", "enum": [written["const"]]} if "const" in written else written
 
     def dataclass_schema(self, schema: DataclassSchema) -> JsonSchemaValue:
         model: type = schema["cls"]

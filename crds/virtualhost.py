@@ -5,20 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from crds.authorization import AuthorizationServer
-from crds.fields import HOST, DurationOrZero, Flag, NonEmpty
+from crds.fields import HOST_OR_EVERY, TOKEN, DurationOrZero, Flag, NonEmpty
 from crds.jwt import JWTProvider
 from crds.meta import model
 from crds.ratelimits import RateLimitPolicy
 from crds.unserved import Unserved
 
-Fqdn = Annotated[
-    str,
-    StringConstraints(
-        pattern=HOST,
-        min_length=1,
-    ),
-]
-Token = Annotated[str, StringConstraints(pattern=r"^[a-zA-Z0-9!#$%&'*+.^_`|~-]+$")]
+Fqdn = Annotated[str, StringConstraints(pattern=HOST_OR_EVERY, min_length=1)]
+Token = Annotated[str, StringConstraints(pattern=TOKEN)]
 
 
 @model
@@ -108,7 +102,10 @@ class VirtualHost:
     """A host name, which makes an HTTPProxy a root."""
 
     fqdn: Fqdn
-    """The name; its first label may be a wildcard."""
+    """The name; its first label may be a wildcard. `*`, beside Contour's values: every host that
+    nobody else has."""
+    aliases: tuple[Fqdn, ...] = Field(default=(), max_length=100)
+    """More names, served in the same way. Beside Contour's fields."""
     tls: TLS | None = None
     """Serve it over TLS."""
     authorization: Annotated[AuthorizationServer | None, Unserved(guards=True)] = None

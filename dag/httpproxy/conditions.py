@@ -28,8 +28,7 @@ def narrowed(inherited: nodes.Match, conditions: Iterable[crd.MatchCondition]) -
     if len(block) + len(inherited.headers) + len(inherited.queries) > MAX_CONDITIONS:
         raise NotClear("Path", f"more than {MAX_CONDITIONS} conditions, with those of includes")
     path = _path(_prefix(inherited), block)
-    headers = (it.header for it in block if it.header is not None)
-    method, header_matches = headermatches.narrowed(inherited, headers)
+    method, header_matches = headermatches.narrowed(inherited, block)
     queries = (it.query_parameter for it in block if it.query_parameter is not None)
     query_matches = querymatches.narrowed(inherited.queries, queries)
     return nodes.Match(path, method, header_matches, query_matches)

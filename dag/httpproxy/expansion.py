@@ -41,7 +41,7 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
 def _refusal(view: View, root: HTTPProxy) -> Problem | None:
     """Why a root is not expanded at all."""
     place, spec = problems.spec(root.metadata.key), root.spec
-    if not owner.fqdn(root):
+    if not owner.fqdns(root):
         return problems.fqdn_not_specified(place.at("virtualhost").at("fqdn"))
     if not owner.is_allowed_in(view, place.subject.namespace):
         allowed = view.ask(settings.root_namespaces, ())

@@ -1,23 +1,24 @@
 """Header conditions: each alone, and whether any request can meet all of them.
 
 `:method` given exactly becomes the method of the match, so that it counts as what it is where
-APIs are compared. Source: HTTPProxy reference, "HeaderMatchCondition".
+APIs are compared. Cookies are a header, too. Source: HTTPProxy reference, "HeaderMatchCondition".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
 from dag import headers, nodes, regexes
+from dag.httpproxy import cookiematches
 from dag.httpproxy.clarity import NotClear
 from dag.nodes import HeaderMatch, ValueMatch
 
 
 def narrowed(
-    inherited: nodes.Match, conditions: Iterable[crd.HeaderMatchCondition]
+    inherited: nodes.Match, block: Iterable[crd.MatchCondition]
 ) -> tuple[str, tuple[HeaderMatch, ...]]:
-    """The method and the header matches of the inherited match and of all conditions."""
+    """The method and the header matches of the inherited match and of a block of conditions."""
     method, others = inherited.method, set(inherited.headers)
-    for match in map(_match, conditions):
+    for match in _matches(block):
         if not _is_method(match):
             others.add(match)
         elif method in ("", match.value.value):
@@ -26,6 +27,16 @@ def narrowed(
             raise NotClear("Header", f":method cannot be both {method} and {match.value.value}")
     _check_harmony(others)
     return method, tuple(sorted(others, key=_rank))
+
+
+def _matches(block: Iterable[crd.MatchCondition]) -> Iterator[HeaderMatch]:
+    for it in block:
+        if it.header is not None:
+            yield _match(it.header)
+        if it.method is not None:
+            yield HeaderMatch(":method", ValueMatch("exact", it.method))
+        if it.cookie is not None:
+            yield cookiematches.match(it.cookie)
 
 
 def _match(condition: crd.HeaderMatchCondition) -> HeaderMatch:

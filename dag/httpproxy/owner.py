@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from dag import classes, seniority, settings, tables
+from dag import classes, hostnames, seniority, settings, tables
 from dag.view import Index, View, query
 
 
@@ -28,10 +28,18 @@ def owner(view: View, fqdn: str) -> NamespacedName | None:
     return min(candidates).seniority.key if candidates else None
 
 
-def fqdn(proxy: HTTPProxy) -> str:
-    """The host that an HTTPProxy claims, in lower case; empty if it claims none."""
-    name = proxy.spec.virtualhost.fqdn.strip().lower() if proxy.spec.virtualhost else ""
-    return name if len(name) <= 253 else ""
+def fqdns(proxy: HTTPProxy) -> tuple[str, ...]:
+    """The hosts that an HTTPProxy claims, its aliases last; those that can be no name left out."""
+    host = proxy.spec.virtualhost
+    if host is None:
+        return ()
+    names = dict.fromkeys(it.strip().lower() for it in (host.fqdn, *host.aliases))
+    return tuple(it for it in names if refusal(it) is None)
+
+
+def refusal(fqdn: str) -> str | None:
+    """Why this can be no host, as the end of a sentence; None if it can."""
+    return None if fqdn == hostnames.EVERY else hostnames.refusal(fqdn)
 
 
 def is_ours(view: View, proxy: HTTPProxy) -> bool:
@@ -51,7 +59,7 @@ def _may_claim(view: View, candidate: Candidate) -> bool:
 
 
 def _claims(_: NamespacedName, proxy: HTTPProxy) -> Iterator[tuple[str, Candidate]]:
-    if name := fqdn(proxy):
+    for name in fqdns(proxy):
         yield name, Candidate(seniority.senior(proxy.metadata), _class_name(proxy))
 
 

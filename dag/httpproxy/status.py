@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
+from crds.virtualhost import VirtualHost
 from dag import tables
 from dag.httpproxy import expansion, owner
 from dag.httpproxy.valid import contour_status
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.statuses import ContourStatus
 from dag.view import View, query
 
@@ -54,8 +56,17 @@ def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
     for field in unserved(proxy):
         at = place._replace(path=field.path)
         yield problems.unsupported_guard(at) if field.guards else problems.ignored_field(at)
-    fqdn = owner.fqdn(proxy)
-    winner = view.ask(owner.owner, fqdn) if fqdn else None
-    if winner not in (None, proxy.metadata.key):
-        at = place._replace(path="spec.virtualhost.fqdn")
-        yield problems.duplicate_vhost(at, fqdn, winner)
+    if proxy.spec.virtualhost is not None:
+        yield from _lost_names(view, place.at("virtualhost"), proxy.spec.virtualhost)
+
+
+def _lost_names(view: View, place: Place, host: VirtualHost) -> Iterator[Problem]:
+    written = [("fqdn", host.fqdn), *((f"aliases[{n}]", it) for n, it in enumerate(host.aliases))]
+    for field, text in written:
+        fqdn = text.strip().lower()
+        if why := owner.refusal(fqdn):
+            yield problems.fqdn_not_valid(place.at(field), fqdn, why)
+            continue
+        winner = view.ask(owner.owner, fqdn)
+        if winner not in (None, place.subject.key):
+            yield problems.duplicate_vhost(place.at(field), fqdn, winner)

@@ -62,6 +62,11 @@ def fqdn_not_specified(place: Place) -> Problem:
     )
 
 
+def fqdn_not_valid(place: Place, fqdn: str, why: str) -> Problem:
+    """A name that can be no host."""
+    return place.error("VirtualHostError", "FQDNNotValid", f"{fqdn[:60]!r} {why}")
+
+
 def duplicate_vhost(place: Place, fqdn: str, owner: NamespacedName) -> Problem:
     """A root whose host belongs to another one."""
     text = f"{fqdn} belongs to HTTPProxy {owner}, which takes precedence"

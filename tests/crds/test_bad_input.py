@@ -151,7 +151,7 @@ BAD: list[tuple[str, Breakage, tuple[str, str]]] = [
         (
             "spec.virtualhost.fqdn",
             "must be a DNS name in lower case, perhaps with a wildcard, such as *.example.com,"
-            " not 'Example.com'",
+            " or *, not 'Example.com'",
         ),
     ),
     (

@@ -90,12 +90,12 @@ def test_absent_fields_have_the_defaults_of_the_crd() -> None:
     assert route.timeout_policy is None
 
 
-@pytest.mark.parametrize("fqdn", ["a.b", "*.a.b", "localhost"])
+@pytest.mark.parametrize("fqdn", ["a.b", "*.a.b", "localhost", "*"])
 def test_hosts_and_wildcards_are_taken(fqdn: str) -> None:
     assert decoded(documents.httpproxy(virtualhost={"fqdn": fqdn})).spec.virtualhost.fqdn == fqdn
 
 
-@pytest.mark.parametrize("fqdn", ["", "*", "a.*.b", "A.b", "a_b", "a b", "a.b.", "a.b:80"])
+@pytest.mark.parametrize("fqdn", ["", "**", "*.*", "a.*.b", "A.b", "a_b", "a b", "a.b.", "a.b:80"])
 def test_what_is_no_host_is_refused(fqdn: str) -> None:
     ((where, _),) = errors(documents.httpproxy(virtualhost={"fqdn": fqdn}))
     assert where == "spec.virtualhost.fqdn"

@@ -25,5 +25,5 @@ def test_no_model_has_a_status_and_all_are_frozen_and_slotted() -> None:
 
 
 def test_plurals_and_short_names_are_used_once() -> None:
-    names = [name for it in KINDS.values() for name in (it.plural, *it.short_names)]
+    names = [name for it in KINDS.values() for name in {it.plural, *it.short_names}]
     assert len(names) == len(set(names))

@@ -113,12 +113,17 @@ SAMPLES = [
 ]  # fmt: skip
 
 
+OURS_ALONE = {(".spec.virtualhost.fqdn", "*")}
+
+
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_patterns_take_what_upstreams_take(kind: kinds.Kind) -> None:
     ours = dict(openapi.parts(schema_of(kind)))
     for path, node in openapi.parts(upstream_schema(kind)):
         for sample in SAMPLES if "pattern" in node else ():
             is_taken = re.search(ours[path]["pattern"], sample) is not None
+            if (path, sample) in OURS_ALONE:
+                continue
             assert is_taken == (re.search(node["pattern"], sample) is not None), (path, sample)
 
 
@@ -128,7 +133,7 @@ def test_nothing_that_upstream_requires_less_is_required_here(kind: kinds.Kind) 
     for path, node in openapi.parts(schema_of(kind)):
         if path in theirs:
             added = set(node.get("required", [])) - set(theirs[path].get("required", []))
-            assert added <= {"metadata"}, path
+            assert added <= {"metadata", "spec"}, path
 
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))

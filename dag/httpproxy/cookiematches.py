@@ -1,0 +1,48 @@
+"""Cookie conditions, which Contour's users write as expressions on the whole header by hand.
+
+A condition becomes one expression on the `Cookie` header (RFC 6265, section 5.4). What users write
+in it is quoted; their own expressions must stand alone before they become a part of it.
+"""
+
+from crds import conditions as crd
+from dag import regexes
+from dag.httpproxy.clarity import NotClear
+from dag.nodes import HeaderMatch, ValueMatch
+
+
+def match(condition: crd.CookieMatchCondition) -> HeaderMatch:
+    """The condition on the header that has the cookies."""
+    name = condition.name
+    expression = f"(.*; *)?{regexes.quoted(name)}={_value(condition)}( *;.*)?"
+    if refusal := regexes.refusal(expression):
+        raise NotClear("Header", f"the expression for cookie {name} {refusal}")
+    return HeaderMatch("cookie", ValueMatch("regex", expression))
+
+
+def _value(condition: crd.CookieMatchCondition) -> str:
+    written = [it for it in _operators(condition) if it[1]]
+    if len(written) != 1:
+        raise NotClear(
+            "Header",
+            f"cookie {condition.name} needs exactly one of present, exact, contains, regex",
+        )
+    match written[0]:
+        case "exact", str(text):
+            return regexes.quoted(text)
+        case "contains", str(text):
+            return f"[^;]*{regexes.quoted(text)}[^;]*"
+        case "regex", str(text):
+            if refusal := regexes.refusal(text):
+                raise NotClear("Header", f"regex {text!r} {refusal}")
+            return f"({text})"
+        case _:
+            return "[^;]*"
+
+
+def _operators(it: crd.CookieMatchCondition) -> tuple[tuple[str, str | bool], ...]:
+    return (
+        ("present", it.present),
+        ("exact", it.exact),
+        ("contains", it.contains),
+        ("regex", it.regex),
+    )
