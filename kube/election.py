@@ -1,0 +1,245 @@
+"""Who leads among the replicas of a program: a Lease of coordination.k8s.io, and what follows.
+
+For the controller and the operator: `run(work)` campaigns, runs the work while this process leads,
+and frees the Lease on its way out. Whether it leads is a question of the clock, asked before each
+write, and no flag: a process that was paused or cut off knows better before anyone tells it. An API
+server that is away costs the leadership and nothing else. The rules are in `kube.lease`.
+"""
+
+import asyncio
+import logging
+import random
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
+
+from kube import errors, lease
+from kube.client import Client
+from kube.credentials import AccessError
+from kube.resources import Resource
+
+log = logging.getLogger(__name__)
+
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
+RELEASE_TIMEOUT = 2.0  # seconds; a Lease that is not freed is free after its duration
+
+_NO_ANSWER = (errors.RequestError, AccessError, TimeoutError, OSError)
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Place(NamedTuple):
+    """Where the Lease is."""
+
+    namespace: str
+    name: str
+
+
+class Leader(NamedTuple):
+    """Who leads, and what it wants the others to know."""
+
+    identity: str
+    annotations: Mapping[str, str]
+    is_self: bool
+
+
+class Leadership(Protocol):
+    """Whether this process leads."""
+
+    def is_leader(self) -> bool:
+        """Whether it may write now; ask directly before each write."""
+        ...
+
+    async def run(self, work: Work) -> None:
+        """Does the work whenever this process leads, until it is cancelled."""
+        ...
+
+    def leaders(self) -> AsyncIterator[Leader | None]:
+        """Who leads now, and then each change of it; None while nobody is known to."""
+        ...
+
+
+def own_identity() -> str:
+    """A name that no other process has, nor this one after a restart."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+def uptime() -> float:
+    """Seconds that pass evenly, also while the machine sleeps, as far as the system can tell."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if clock is None else time.clock_gettime(clock)
+
+
+class Elector:
+    """One candidate for one Lease."""
+
+    def __init__(
+        self,
+        client: Client,
+        place: Place,
+        identity: str = "",
+        timing: lease.Timing = lease.KUBERNETES,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        self._client = client
+        self._place = place
+        self._collection = LEASES.path(place.namespace)
+        self._path = LEASES.path(*place)
+        told = tuple(sorted((annotations or {}).items()))
+        self._candidate = lease.Candidate(identity or own_identity(), timing, told)
+        self._is_unsure = True  # the record may not be the one that was seen last
+        self._news = asyncio.Event()
+        self._complaint = ""
+
+    @property
+    def identity(self) -> str:
+        """The name of this candidate in the Lease."""
+        return self._candidate.identity
+
+    def is_leader(self) -> bool:
+        """Whether it may write now; ask directly before each write."""
+        return self._candidate.is_leader(uptime())
+
+    async def run(self, work: Work) -> None:
+        """Campaigns until cancelled; does the work while it leads; frees the Lease at the end."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._campaign())
+                group.create_task(self._serve(work))
+        finally:
+            await self._release()
+
+    async def leaders(self) -> AsyncIterator[Leader | None]:
+        """Who leads now, and then each change of it; None while nobody is known to."""
+        told, is_first = None, True
+        while True:
+            news, found = self._news, self._leader()
+            if is_first or found != told:
+                told, is_first = found, False
+                yield found
+            else:
+                await news.wait()
+
+    def _leader(self) -> Leader | None:
+        found = self._candidate.holder(uptime())
+        if found is None:
+            return None
+        return Leader(found.holder, dict(found.annotations), found.holder == self.identity)
+
+    async def _campaign(self) -> None:
+        timing = self._candidate.timing
+        while True:
+            try:
+                async with asyncio.timeout(timing.renew_deadline / 2):
+                    await self._step()
+                self._complain("")
+            except _NO_ANSWER as error:
+                self._is_unsure = True
+                self._complain(f"{type(error).__name__}: {error}")
+            self._announce()
+            await asyncio.sleep(timing.retry_period * random.uniform(0.8, 1.0))
+
+    async def _step(self) -> None:
+        """Looks, unless nobody else can have written; then takes or renews what may be taken."""
+        if self._is_unsure or not self.is_leader():
+            self._candidate.observe(await self._read(), uptime())
+        if self._candidate.may_take(uptime()):
+            await self._take()
+
+    async def _read(self) -> lease.Record | None:
+        try:
+            return lease.record(await self._client.get(self._path))
+        except errors.Refused as error:
+            if error.code == 404:
+                return None
+            raise
+
+    async def _take(self) -> None:
+        self._is_unsure, asked_at = True, uptime()
+        claim = self._candidate.claim(_wall_clock())
+        body = lease.written(claim, *self._place)
+        try:
+            if claim.version:
+                found = await self._client.replace(self._path, body)
+            else:
+                found = await self._client.create(self._collection, body)
+        except errors.Refused as error:
+            if error.code != 409:
+                raise
+            return  # somebody was faster; the next look tells who
+        self._candidate.won(lease.record(found), asked_at, uptime())
+        self._is_unsure = False
+
+    async def _serve(self, work: Work) -> None:
+        """One term after the other."""
+        while True:
+            while not self.is_leader():
+                await self._news.wait()
+            log.info("leading as %s", self.identity)
+            async with asyncio.TaskGroup() as group:
+                term = group.create_task(work())
+                await self._lost()
+                term.cancel()
+            log.warning("not leading any more")
+
+    async def _lost(self) -> None:
+        """Returns when the last renewal has run out, or somebody else is seen to lead."""
+        while self.is_leader():
+            news, left = self._news, self._candidate.leads_until - uptime()
+            try:
+                async with asyncio.timeout(left):
+                    await news.wait()
+            except TimeoutError:
+                continue  # perhaps it was renewed meanwhile
+        self._announce()
+
+    def _announce(self) -> None:
+        """Wakes everybody who waits for a change."""
+        self._news.set()
+        self._news = asyncio.Event()
+
+    async def _release(self) -> None:
+        freed = self._candidate.resign(_wall_clock())
+        self._announce()
+        if freed is None:
+            return
+        try:
+            body = lease.written(freed, *self._place)
+            await self._client.replace(self._path, body, timeout=RELEASE_TIMEOUT)
+        except _NO_ANSWER as error:
+            log.warning("the Lease %s is not freed: %s", self._path, error)
+
+    def _complain(self, complaint: str) -> None:
+        """Says what is wrong once, and once that it is over."""
+        if complaint and complaint != self._complaint:
+            log.warning("no news of the Lease %s: %s", self._path, complaint)
+        elif self._complaint and not complaint:
+            log.info("the Lease %s is reached again", self._path)
+        self._complaint = complaint
+
+
+def _wall_clock() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+class Unopposed:
+    """The only instance there is: it always leads."""
+
+    def __init__(self, identity: str = "") -> None:
+        self.identity = identity or own_identity()
+
+    def is_leader(self) -> bool:
+        """Always."""
+        return True
+
+    async def run(self, work: Work) -> None:
+        """Does the work until it is cancelled."""
+        await work()
+
+    async def leaders(self) -> AsyncIterator[Leader | None]:
+        """Itself, for ever."""
+        yield Leader(self.identity, {}, True)
+        await asyncio.Event().wait()

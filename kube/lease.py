@@ -1,0 +1,164 @@
+"""Who may lead, and until when: one candidate's side of an election over a Lease, without I/O.
+
+The rules are those of Kubernetes' leader election: whoever replaces the Lease's record first holds
+it, and others take it over when the record has not changed for its duration. What differs is that
+a candidate leads only until a deadline of its own, counted from the moment it *asked* for its last
+renewal. Others count from a later moment, when they *saw* the renewal, and count longer; so two
+candidates never lead at once, however slow the answers and whatever the clocks of the machines
+show. Only differences of one monotonic clock are used; the times in a record are for people.
+
+    leader   ask ──────────── renew_deadline ─────────┤ leads no more
+    server       └─► renewed
+    other               └─► seen ─────────── duration ──────────────┤ may take over
+
+Elsewhere: requests, their pace, and the work of a leader (`kube.election`).
+"""
+
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, NamedTuple
+
+Raw = dict[str, Any]
+
+
+class Timing(NamedTuple):
+    """Seconds; the defaults are those of Kubernetes' own controllers."""
+
+    duration: float = 15.0
+    """How long others wait for the next renewal before they take over."""
+    renew_deadline: float = 10.0
+    """How long a renewal lasts for the leader itself."""
+    retry_period: float = 2.0
+    """Between two attempts."""
+
+
+KUBERNETES = Timing()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What a Lease says; two that differ in anything are two signs of life."""
+
+    holder: str = ""  # nobody, if empty
+    duration: float = 0.0
+    transitions: int = 0
+    renewed: str = ""  # for people; compared, never calculated with
+    acquired: str = ""
+    version: str = ""  # of the object; replaced only if it is still this one
+    annotations: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One that wants to lead. Every time is a reading of the same monotonic clock."""
+
+    identity: str  # of this process alone: a restarted one is another
+    timing: Timing = KUBERNETES
+    annotations: tuple[tuple[str, str], ...] = ()  # what others should know of the leader
+    seen: Record | None = field(default=None, init=False)
+    _seen_at: float = field(default=-inf, init=False)
+    _leads_until: float = field(default=-inf, init=False)
+
+    def is_leader(self, now: float) -> bool:
+        """Whether it may act now; nobody else does."""
+        return now < self._leads_until
+
+    @property
+    def leads_until(self) -> float:
+        """When it ceases to lead if nothing is renewed."""
+        return self._leads_until
+
+    def holder(self, now: float) -> Record | None:
+        """The record of whoever leads, as far as can be told from here."""
+        found = self.seen
+        if found is None or not found.holder or self._is_stale(found, now):
+            return None
+        return found if found.holder != self.identity or self.is_leader(now) else None
+
+    def observe(self, found: Record | None, now: float) -> None:
+        """The record was read. A Lease that is gone says nothing new of its last holder."""
+        if found is None:
+            self.seen = replace(self.seen, version="") if self.seen is not None else None
+        elif found != self.seen:
+            self.seen, self._seen_at = found, now
+        if found is not None and found.holder != self.identity:
+            self._leads_until = -inf
+
+    def may_take(self, now: float) -> bool:
+        """Whether the record may be replaced: it is free, its own, or a sign of no life."""
+        found = self.seen
+        if found is None or found.holder in ("", self.identity):
+            return True
+        return self._is_stale(found, now)
+
+    def claim(self, wall_clock: str) -> Record:
+        """The record to put in place of the one that was seen."""
+        seen = self.seen or Record()
+        is_own = seen.holder == self.identity
+        return Record(
+            holder=self.identity,
+            duration=self.timing.duration,
+            transitions=seen.transitions + (not is_own and self.seen is not None),
+            renewed=wall_clock,
+            acquired=seen.acquired if is_own else wall_clock,
+            version=seen.version,
+            annotations=self.annotations,
+        )
+
+    def won(self, record: Record, asked_at: float, now: float) -> None:
+        """The claim that was asked for at that time has been accepted as this record."""
+        self.observe(record, now)
+        self._leads_until = asked_at + self.timing.renew_deadline
+
+    def resign(self, wall_clock: str) -> Record | None:
+        """Ceases to lead at once; the record that frees the Lease, if it was held."""
+        self._leads_until = -inf
+        if self.seen is None or self.seen.holder != self.identity:
+            return None
+        return replace(self.seen, holder="", duration=1.0, renewed=wall_clock, annotations=())
+
+    def _is_stale(self, found: Record, now: float) -> bool:
+        return now >= self._seen_at + max(found.duration, self.timing.duration)
+
+
+def record(lease: Raw) -> Record:
+    """What a Lease says; whatever somebody else wrote into it."""
+    metadata, spec = _part(lease, "metadata"), _part(lease, "spec")
+    transitions, duration = spec.get("leaseTransitions"), spec.get("leaseDurationSeconds")
+    return Record(
+        holder=str(spec.get("holderIdentity") or ""),
+        duration=float(duration) if isinstance(duration, int) else 0.0,
+        transitions=transitions if isinstance(transitions, int) else 0,
+        renewed=str(spec.get("renewTime") or ""),
+        acquired=str(spec.get("acquireTime") or ""),
+        version=str(metadata.get("resourceVersion") or ""),
+        annotations=tuple(sorted(_part(metadata, "annotations").items())),
+    )
+
+
+def _part(found: Raw, name: str) -> Raw:
+    part = found.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def written(found: Record, namespace: str, name: str) -> Raw:
+    """The Lease that says so (coordination.k8s.io/v1)."""
+    metadata: Raw = {"name": name, "namespace": namespace}
+    if found.version:
+        metadata["resourceVersion"] = found.version
+    if found.annotations:
+        metadata["annotations"] = dict(found.annotations)
+    spec: Raw = {
+        # An empty name is refused by newer API servers; nobody is said by leaving it out.
+        "holderIdentity": found.holder or None,
+        "leaseDurationSeconds": int(found.duration) or 1,
+        "leaseTransitions": found.transitions,
+        "renewTime": found.renewed or None,
+        "acquireTime": found.acquired or None,
+    }
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": metadata,
+        "spec": {field: value for field, value in spec.items() if value is not None},
+    }
