@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.unserved import unserved
-from dag import durations
+from dag import durations, nodes
 from dag.statuses import SubCondition
 
 T = TypeVar("T")
@@ -77,6 +77,9 @@ class Settings:
     dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
     is_closed: bool = False
     """Something that is to guard every host is not served yet."""
+    edge: nodes.Edge = field(default_factory=nodes.Edge)
+    upstreams: nodes.Upstreams = field(default_factory=nodes.Upstreams)
+    rate_limit_service: nodes.RateLimitService | None = None
 
 
 def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from crds.contourconfiguration import ContourConfiguration
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import configuration, tables
+from dag import configuration, nodes, tables
 from dag.configuration import Ports, Settings, Timeouts, TlsVersions
 from dag.statuses import Condition, ContourStatus, SubCondition
 from dag.view import Query, View, query
@@ -55,6 +55,11 @@ controller_name: Query[tuple[()], str] = _projection("controller_name")
 ports: Query[tuple[()], Ports] = _projection("ports")
 tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
 timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
+edge: Query[tuple[()], nodes.Edge] = _projection("edge")
+upstreams: Query[tuple[()], nodes.Upstreams] = _projection("upstreams")
+rate_limit_service: Query[tuple[()], nodes.RateLimitService | None] = _projection(
+    "rate_limit_service"
+)
 
 
 @query

@@ -1,10 +1,12 @@
 """Headers changed on the way: a policy as Envoy's lists of headers to add and to remove.
 
-Values are literal text. Envoy reads `%` in them as the start of a format, so each is doubled:
-otherwise a tenant could have Envoy write out its internals, or refuse the whole RouteConfiguration.
-Which header names may be changed at all is decided in `dag.headers`.
+Envoy reads `%` in values as the start of a format, so in literal text each is doubled: otherwise a
+tenant could have Envoy write out its internals, or refuse the whole RouteConfiguration. Operators
+are nodes of their own, and looked at here again. Which ones there are, and which header names may
+be changed at all, is decided in `dag.headers`.
 """
 
+import re
 from collections.abc import Iterable
 from typing import TypeAlias
 
@@ -39,13 +41,34 @@ def _options(policy: nodes.HeaderPolicy) -> Iterable[base_pb2.HeaderValueOption]
 
 
 def _option(
-    name: str, value: str, action: base_pb2.HeaderValueOption.HeaderAppendAction
+    name: str, value: nodes.Value, action: base_pb2.HeaderValueOption.HeaderAppendAction
 ) -> base_pb2.HeaderValueOption:
     return base_pb2.HeaderValueOption(
-        header=base_pb2.HeaderValue(key=name, value=literal(value)),
+        header=base_pb2.HeaderValue(key=name, value=formatted(value)),
         append_action=action,
         keep_empty_value=True,
     )
+
+
+def formatted(value: nodes.Value) -> str:
+    """A value as Envoy's format."""
+    if isinstance(value, str):
+        return literal(value)
+    return "".join(literal(it) if isinstance(it, str) else _operator(it) for it in value.pieces)
+
+
+_OPERATOR = re.compile(r"[A-Z][A-Z0-9_]*")
+_ARGUMENT = re.compile(r"[^%()\r\n\0]+")
+
+
+def _operator(node: nodes.Operator) -> str:
+    if not _OPERATOR.fullmatch(node.name):
+        raise ValueError(f"{node.name!r} is not the name of an operator")
+    if not node.argument:
+        return f"%{node.name}%"
+    if not _ARGUMENT.fullmatch(node.argument):
+        raise ValueError(f"{node.argument!r} is not the argument of an operator")
+    return f"%{node.name}({node.argument})%"
 
 
 def literal(value: str) -> str:

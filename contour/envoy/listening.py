@@ -71,19 +71,21 @@ def secret(view: View, key: SecretKey) -> Pieces | None:
 def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
     """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
     found = view.ask(hosts.secure_host, key)
-    if found is None or key.host.startswith("*."):
+    if found is None or found.tls is None or key.host.startswith("*."):
         return None
     if key.host == "*":
-        return tuple(_default(view, key, found))
+        return tuple(_default(view, key, found.tls, found.origins))
     body = server_names.exact(key.host, names.chain(found.tls))
     part = resources.part(body, origins=found.origins)
     return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
 
 
-def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
-    body = chains.default(key.listener, found.tls, view.ask(policy.downstream, ()))
-    yield _chain(view, ChainKey(key.fleet, key.listener, found.tls), chains.DEFAULT, body)
-    part = resources.part(server_names.default(chains.DEFAULT), origins=found.origins)
+def _default(
+    view: View, key: nodes.HostKey, tls: nodes.Tls, origins: tuple[ObjectRef, ...]
+) -> Iterator[resources.Change]:
+    body = chains.default(key.listener, tls, view.ask(policy.downstream, ()))
+    yield _chain(view, ChainKey(key.fleet, key.listener, tls), chains.DEFAULT, body)
+    part = resources.part(server_names.default(chains.DEFAULT), origins=origins)
     yield resources.Change(names.listener(key.listener), "default", part)
 
 
@@ -91,14 +93,14 @@ def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterato
 def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """How hosts with a wildcard lead to their chains, all in one piece."""
     found = [
-        (host, secure)
+        (host, secure, secure.tls)
         for host in sorted(view.bucket(WILDCARDS, key))
-        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
+        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) and secure.tls
     ]
     if not found:
         return None
-    body = server_names.wildcards((host, names.chain(secure.tls)) for host, secure in found)
-    origins = sorted({origin for _, secure in found for origin in secure.origins})
+    body = server_names.wildcards((host, names.chain(tls)) for host, _, tls in found)
+    origins = sorted({origin for _, secure, _ in found for origin in secure.origins})
     part = resources.part(body, origins=origins)
     return (resources.Change(names.listener(key.name), "wildcards", part),)
 
@@ -125,7 +127,7 @@ def _wildcard(key: nodes.HostKey, _: nodes.SecureHost) -> Iterable[tuple[nodes.L
 
 
 def _chained(key: nodes.HostKey, found: nodes.SecureHost) -> Iterable[tuple[ChainKey, None]]:
-    if key.host != "*":
+    if key.host != "*" and found.tls is not None:
         yield ChainKey(key.fleet, key.listener, found.tls), None
 
 

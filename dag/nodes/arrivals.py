@@ -1,0 +1,191 @@
+"""Where traffic arrives: listeners, how TLS is terminated, and streams that are no HTTP.
+
+Per host are `Tls` and `Stream` (`SecureHost`); what holds for every listener (`Edge`) comes from
+the settings, for it shapes the filter chains, and a changed chain drains its connections.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.nodes.texts import Format
+from dag.nodes.upstreams import Cluster, ExtensionCluster, TlsVersion, Trust
+
+
+class ListenerKey(NamedTuple):
+    """A listener of a fleet. Its name depends on its port only, so it outlives its owners."""
+
+    fleet: str
+    name: str
+
+
+class HostKey(NamedTuple):
+    """A virtual host: a name on a listener of a fleet."""
+
+    fleet: str
+    listener: str
+    host: str
+    """Lower case: a DNS name, `*.` and a DNS name, or `*` for every host."""
+
+
+class Share(NamedTuple):
+    """A share of the connections. Without a cluster they are closed at once."""
+
+    cluster: Cluster | None
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Bytes (or datagrams) go to one of the backends, chosen by weight; nobody reads them."""
+
+    shares: tuple[Share, ...]
+    idle_timeout: float | None = None
+    """Seconds; 0 is without limit, None is an hour (of UDP: Envoy's minute)."""
+
+
+Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]
+"""`HTTPS` is every listener that looks at the name a client asks for, passthrough too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A port of a fleet: HTTP, with TLS or without, or streams."""
+
+    name: str
+    protocol: Protocol
+    port: int
+    """The port that users see."""
+    address: str
+    bind_port: int
+    """The port that Envoy binds."""
+    is_exclusive: bool = False
+    """No other process may listen on the port as well."""
+    stream: Stream | None = None
+    """Of TCP and UDP: where everything goes. Without it the port is closed."""
+    origins: tuple[ObjectRef, ...] = ()
+    """Who is told when Envoy refuses the listener."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedCertificate:
+    """What backends are told of the client's certificate, in `x-forwarded-client-cert`."""
+
+    subject: bool = False
+    certificate: bool = False
+    chain: bool = False
+    dns: bool = False
+    uri: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClientValidation:
+    """Clients show a certificate. While the bundle of `trust` is missing, nobody gets in."""
+
+    trust: Trust | None = None
+    """None only with `accepts_untrusted`."""
+    is_optional: bool = False
+    """A client may show none; one that is shown is checked."""
+    accepts_untrusted: bool = False
+    """Any certificate will do; what it says is forwarded only."""
+    only_leaf_revocations: bool = False
+    forward: ForwardedCertificate | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How TLS is terminated for a host; hosts with equal settings share a filter chain."""
+
+    secret: NamespacedName
+    minimum: TlsVersion = "1.2"
+    maximum: TlsVersion = "1.3"
+    more_secrets: tuple[NamespacedName, ...] = ()
+    """Further certificates (ECDSA beside RSA); Envoy shows each client one that it can read."""
+    clients: ClientValidation | None = None
+    ciphers: tuple[str, ...] = ()
+    """Of TLS 1.2, in Envoy's notation; the house's (`Edge`) if empty."""
+    curves: tuple[str, ...] = ()
+    http_versions: tuple[str, ...] = ()
+    """`HTTP/1.1`, `HTTP/2`; the settings' if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecureHost:
+    """What happens to TLS connections for one name; `*` is every other or no name.
+
+    With `tls` it is terminated: for HTTP, or with a `stream` for that. Without, the stream gets the
+    encrypted bytes (passthrough). At least one of both is given.
+    """
+
+    tls: Tls | None
+    origins: tuple[ObjectRef, ...] = ()
+    stream: Stream | None = None
+
+
+# What holds for every listener: from the settings.
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLog:
+    """What is written of each request and connection, to standard output or a file."""
+
+    path: str = "/dev/stdout"
+    format: Format | None = None
+    """A line of text, with its line break; Envoy's own if None and without `json`."""
+    json: tuple[tuple[str, Format], ...] = ()
+    """The fields of a JSON object, instead; what is empty is left out."""
+    level: Literal["info", "error", "critical", "disabled"] = "info"
+    """All; status 300 and above; 500 and above; none."""
+
+
+class CustomTag(NamedTuple):
+    """A tag on every span: literal text or the value of a request header."""
+
+    name: str
+    literal: str = ""
+    header: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracing:
+    """Spans go to an OpenTelemetry collector."""
+
+    cluster: ExtensionCluster
+    service_name: str = "contour"
+    timeout: float | None = None
+    overall: float = 100.0
+    """Percent, as are the other two."""
+    client: float = 100.0
+    random: float = 100.0
+    max_path_length: int = 256
+    tags: tuple[CustomTag, ...] = ()
+    pod_details: bool = True
+    """Tags with the pod's name and namespace (from the environment of Envoy)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """How every listener of every fleet is read."""
+
+    use_proxy_protocol: bool = False
+    compression: Literal["gzip", "brotli", "zstd", "disabled"] = "gzip"
+    allow_chunked_length: bool = False
+    server_header: Literal["overwrite", "append_if_absent", "pass_through"] = "overwrite"
+    exact_balance: bool = False
+    """Connections are spread evenly over Envoy's threads."""
+    max_requests_per_connection: int | None = None
+    max_concurrent_streams: int | None = None
+    buffer_limit: int | None = None
+    """Bytes buffered per connection; the edge guide's 32 KiB if None."""
+    max_connections_per_event: int | None = None
+    tos: int | None = None
+    traffic_class: int | None = None
+    ciphers: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
+    ja3: bool = False
+    ja4: bool = False
+    http_log: AccessLog = AccessLog()
+    https_log: AccessLog = AccessLog()
+    tracing: Tracing | None = None
+    http3: bool = False
+    """HTTPS listeners answer QUIC on the same UDP port, and say so (`alt-svc`)."""

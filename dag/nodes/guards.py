@@ -1,0 +1,245 @@
+"""What stands before the action of a route: who may ask, how often, and from which page.
+
+For rules that build a `Policies`. They apply whatever the action (a redirect and a direct answer
+too), on plain HTTP and behind TLS. What cannot be built must not be left out: such a route gets
+`Respond(5xx)` instead. Every one may stand on a virtual host and on a route; a route's replaces the
+host's of the same kind, `OFF` takes it away. Durations are seconds.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from dag.nodes.texts import HeaderMatch, ValueMatch
+from dag.nodes.upstreams import Cluster, ExtensionCluster, JwksCluster
+
+Off = Literal["off"]
+OFF: Final = "off"
+"""Not on this route, whatever the virtual host says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cors:
+    """What browsers are told about requests of other origins; preflights are answered here.
+
+    An origin that is not allowed gets no `access-control-allow-origin`, its request is forwarded.
+    """
+
+    origins: tuple[ValueMatch, ...]
+    """`ValueMatch("present")` is any origin; exact ones ignore case; regexes match the whole."""
+    methods: tuple[str, ...] = ()
+    """`("*",)` allows every method (Gateway API)."""
+    headers: tuple[str, ...] = ()
+    expose: tuple[str, ...] = ()
+    max_age: int | None = None
+    """Seconds a preflight may be kept; 0: not at all."""
+    credentials: bool = False
+    private_network: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IpRange:
+    """Addresses: the peer's of the connection, or the client's as trusted hops forward it."""
+
+    cidr: str
+    """Canonical, as `ipaddress.ip_network(..., strict=False)` writes it."""
+    source: Literal["Peer", "Remote"] = "Peer"
+
+
+@dataclass(frozen=True, slots=True)
+class IpFilter:
+    """Only these addresses, or all but these; others are answered 403."""
+
+    action: Literal["ALLOW", "DENY"]
+    ranges: tuple[IpRange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteJwks:
+    """Keys fetched from a server."""
+
+    uri: str
+    cluster: JwksCluster | Cluster
+    timeout: float = 1.0
+    cache: float | None = None
+    """How long keys are kept; Envoy's ten minutes if None."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJwks:
+    """Keys from a Secret, as JSON that was parsed before."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JwtProvider:
+    """Who signs tokens. Its routes name it (`Jwt`); a fleet's providers are one piece of Envoy's.
+
+    Its content changes without a word to the routes. A provider that cannot be built is left out:
+    routes that name it are answered 403.
+    """
+
+    name: str
+    """Unique in the fleet: `namespace/httpproxy/provider`."""
+    jwks: RemoteJwks | LocalJwks
+    issuer: str = ""
+    """Any, if empty."""
+    audiences: tuple[str, ...] = ()
+    """One of them must be in the token; not looked at if empty."""
+    forward: bool = False
+    """The token goes on to the backend."""
+    claim_headers: tuple[tuple[str, str], ...] = ()
+    """Claims (`a.b` for nested ones) that become request headers: claim, header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jwt:
+    """A valid token of this provider is required; others are answered 401 or 403."""
+
+    provider: str
+    """The name of a `JwtProvider` in `VirtualHost.jwt_providers` of any host of the fleet."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationBody:
+    """How much of a request's body the authorization server sees."""
+
+    max_bytes: int = 1024
+    allow_partial: bool = False
+    """Larger bodies are cut; otherwise answered 413."""
+    as_bytes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A server decides over each request; unless `fail_open`, no answer of it is a 403."""
+
+    cluster: ExtensionCluster | Cluster
+    protocol: Literal["grpc", "http"] = "grpc"
+    authority: str = ""
+    """Of gRPC calls; of HTTP ones the request's own."""
+    timeout: float | None = None
+    """0 and None: gRPC 60 s, HTTP 0.2 s are replaced by none."""
+    fail_open: bool = False
+    body: AuthorizationBody | None = None
+    context: tuple[tuple[str, str], ...] = ()
+    """Told to gRPC servers; sorted."""
+    path_prefix: str = ""
+    """Before the path of HTTP calls."""
+    request_headers: tuple[ValueMatch, ...] = ()
+    """Headers that HTTP servers get, beside Host, Method, Path, Content-Length, Authorization."""
+    upstream_headers: tuple[ValueMatch, ...] = ()
+    """Headers of an HTTP server's answer that go on to the backend."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRateLimit:
+    """So many requests a time, per Envoy. On a virtual host, its routes share them."""
+
+    requests: int
+    unit: Literal["second", "minute", "hour"]
+    burst: int = 0
+    status: int = 429
+    response_headers: tuple[tuple[str, str], ...] = ()
+    """Added to the refusal."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenericKey:
+    """A fixed entry of a descriptor."""
+
+    value: str
+    key: str = "generic_key"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHeader:
+    """The value of a header; without the header there is no descriptor."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderValueMatch:
+    """An entry if headers match, or (unless `expect`) if they do not."""
+
+    headers: tuple[HeaderMatch, ...]
+    value: str
+    expect: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAddress:
+    """The client's address."""
+
+
+DescriptorEntry = GenericKey | RequestHeader | HeaderValueMatch | RemoteAddress
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """Descriptors sent to the rate limit service (`RateLimitService` of the settings).
+
+    Envoy does not ask for redirects and direct answers: rules warn there. On a route these
+    replace those of the virtual host.
+    """
+
+    descriptors: tuple[tuple[DescriptorEntry, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """What clients see in place of an error answer, whoever answered."""
+
+    statuses: tuple[tuple[int, int], ...]
+    """Ranges of status codes, the end not included."""
+    body: str = ""
+    content_type: str = "text/plain"
+    status: int | None = None
+    """In place of the original one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPersistence:
+    """Requests of a session go to the endpoint of its first one (stateful: in the cookie)."""
+
+    name: str
+    kind: Literal["Cookie", "Header"] = "Cookie"
+    lifetime: float | None = None
+    """Seconds; a cookie of the browser's session if None."""
+    path: str = "/"
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """Each absent (None): as the virtual host says, or none at all."""
+
+    cors: Cors | Off | None = None
+    ip_filter: IpFilter | Off | None = None
+    jwt: Jwt | Off | None = None
+    authorization: Authorization | Off | None = None
+    local_rate_limit: LocalRateLimit | Off | None = None
+    rate_limits: RateLimits | Off | None = None
+    body_limit: int | Off | None = None
+    """Bytes; the request is buffered, and answered 413 beyond it."""
+    error_pages: tuple[ErrorPage, ...] | Off | None = None
+    session: SessionPersistence | Off | None = None
+
+
+# What of it holds for every host: from the settings.
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitService:
+    """The server that counts for all Envoys."""
+
+    cluster: ExtensionCluster
+    domain: str = "contour"
+    timeout: float | None = None
+    """Envoy's 20 ms if None."""
+    fail_open: bool = False
+    """Otherwise no answer of it is a 500."""
+    x_ratelimit_headers: bool = False
+    resource_exhausted: bool = False
+    """gRPC clients are told RESOURCE_EXHAUSTED instead of UNAVAILABLE."""

@@ -1,0 +1,207 @@
+"""What happens to requests: virtual hosts, their routes, and the actions of these."""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from crds.meta import ObjectRef
+from dag.nodes.arrivals import SecureHost, Tls
+from dag.nodes.guards import JwtProvider, Policies
+from dag.nodes.matches import Match
+from dag.nodes.texts import HeaderPolicy
+from dag.nodes.upstreams import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class CookieRewrite:
+    """Attributes of a cookie that a backend sets; None leaves one as it is."""
+
+    name: str
+    path: str | None = None
+    domain: str | None = None
+    secure: bool | None = None
+    same_site: Literal["Strict", "Lax", "None"] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A share of the traffic of a route. Without a cluster that share is answered `missing`."""
+
+    cluster: Cluster | None
+    weight: int = 1
+    request_headers: HeaderPolicy | None = None
+    response_headers: HeaderPolicy | None = None
+    host: str = ""
+    """Replaces the host, for this share only."""
+    cookies: tuple[CookieRewrite, ...] = ()
+    """Applied before those of the route."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegexRewrite:
+    """Every match of an RE2 pattern in the path is replaced; `\\1` is a group."""
+
+    pattern: str
+    substitution: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What of the request line changes before it reaches the backend; at most one path change."""
+
+    host: str = ""
+    full_path: str | None = None
+    prefix: str | None = None  # replaces what the route's path matched
+    host_header: str = ""
+    """The host becomes the value of this request header."""
+    regex: RegexRewrite | None = None
+    host_of_backend: bool = False
+    """The host becomes the name that a DNS cluster is resolved by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When and how often a request is tried again."""
+
+    on: tuple[str, ...]
+    attempts: int
+    per_try_timeout: float | None = None  # seconds
+    status_codes: tuple[int, ...] = ()
+    backoff: float | None = None
+    """Seconds before the first retry, doubled for each further one."""
+    max_backoff: float | None = None
+    """Ten times `backoff` if None."""
+
+
+class Mirror(NamedTuple):
+    """Copies of requests go there; the answers are thrown away."""
+
+    cluster: Cluster
+    numerator: int = 100
+    denominator: int = 100
+    """The share of requests that are copied; any positive number."""
+
+
+@dataclass(frozen=True, slots=True)
+class HashPolicy:
+    """What decides which endpoint gets a request (clusters with `RingHash` or `Maglev`)."""
+
+    source: Literal["Cookie", "Header", "Query", "SourceIp"]
+    name: str = ""
+    """Of the cookie, header (lower case) or query parameter."""
+    ttl: float | None = None
+    """Of cookies: Envoy sets one that lives so many seconds; 0: for the browser's session."""
+    path: str = ""
+    """Of cookies."""
+    is_terminal: bool = False
+    """If it yields a value, the ones after it do not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class InternalRedirect:
+    """Redirects by backends are followed here."""
+
+    max_redirects: int = 1
+    codes: tuple[int, ...] = ()
+    """302 if empty."""
+    cross_scheme: Literal["Never", "Always", "SafeOnly"] = "Never"
+    deny_repeated_route: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The request goes to one of the backends, chosen by weight."""
+
+    backends: tuple[Backend, ...]
+    timeout: float | None = None  # seconds; 0 is without limit, None is Envoy's own
+    idle_timeout: float | None = None  # seconds; 0 is without limit, None is Envoy's own
+    rewrite: Rewrite | None = None
+    retry: Retry | None = None
+    websockets: bool = False
+    mirrors: tuple[Mirror, ...] = ()
+    hash_policies: tuple[HashPolicy, ...] = ()
+    internal_redirect: InternalRedirect | None = None
+    cookies: tuple[CookieRewrite, ...] = ()
+    missing: int = 500
+    """The status of requests whose share has no cluster; 503 is UNAVAILABLE to gRPC clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """The client is sent elsewhere; what is None stays as it was requested."""
+
+    status: int
+    scheme: str | None = None
+    host: str | None = None
+    port: int | None = None
+    full_path: str | None = None
+    prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """The request is answered here."""
+
+    status: int
+    body: str = ""
+
+
+Action = Forward | Redirect | Respond
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One entry of a virtual host."""
+
+    match: Match
+    action: Action
+    origin: ObjectRef
+    """The object that asked for it, and is told when Envoy refuses it."""
+    request_headers: HeaderPolicy | None = None
+    response_headers: HeaderPolicy | None = None
+    policies: Policies | None = None
+
+
+class ServerNames(NamedTuple):
+    """For which server names a TLS connection may bring requests of a host; else 421.
+
+    The pattern and its exceptions are hosts as in `HostKey`: those of a Gateway's listener, and
+    of the narrower ones beside it on the port.
+    """
+
+    pattern: str
+    exceptions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualHost:
+    """Everything that happens to requests for one name on one listener."""
+
+    host: str
+    routes: tuple[Route, ...]  # in the order in which Envoy tries them
+    origins: tuple[ObjectRef, ...] = ()
+    """Every object that has a say in this host, sorted."""
+    policies: Policies | None = None
+    """Of every route that does not say otherwise, and of requests that no route takes."""
+    jwt_providers: tuple[JwtProvider, ...] = ()
+    """The providers that its routes name, sorted by name."""
+    is_fallback: bool = False
+    """Served too to TLS clients that name no host we know (fallback certificate)."""
+    server_names: ServerNames | None = None
+    """None: behind TLS the server name must be the host itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one API wants for a host: routes on plain HTTP, routes behind TLS, and the TLS."""
+
+    plain: tuple[Route, ...] = ()
+    secure: tuple[Route, ...] = ()
+    tls: Tls | None = None
+    origins: tuple[ObjectRef, ...] = ()
+    is_closed: bool = False
+    """A field guards the host that is not served yet: no API may open it."""
+    host: SecureHost | None = None
+    """What of TLS `tls` cannot say: streams, passthrough."""
+    policies: Policies | None = None
+    jwt_providers: tuple[JwtProvider, ...] = ()
+    is_fallback: bool = False

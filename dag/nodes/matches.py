@@ -1,0 +1,57 @@
+"""What a request must look like for a route to take it."""
+
+from dataclasses import dataclass
+
+from dag.nodes.texts import HeaderMatch, ValueMatch
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """The whole path."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The beginning of the path as a string: `/foo` matches `/foobar`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The first elements of the path: `/foo` matches `/foo` and `/foo/bar`, not `/foobar`."""
+
+    path: str
+    """Without trailing slash; the prefix of everything is `Prefix("/")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """An RE2 expression that the whole path must match; it compiled when the node was made."""
+
+    expression: str
+
+
+Path = Exact | Prefix | Segments | Regex
+
+
+@dataclass(frozen=True, slots=True)
+class QueryMatch:
+    """A condition on one query parameter; the name is case-sensitive."""
+
+    name: str
+    value: ValueMatch
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a request must look like: every condition holds. Routes with equal ones conflict."""
+
+    path: Path = Prefix("/")
+    method: str = ""  # any, if empty
+    headers: tuple[HeaderMatch, ...] = ()  # sorted, without duplicates
+    queries: tuple[QueryMatch, ...] = ()  # sorted, without duplicates
+    is_grpc: bool = False
+    """Only requests of gRPC (by their content type)."""
