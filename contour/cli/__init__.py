@@ -6,6 +6,7 @@ Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unre
 import click
 
 from contour.cli.bootstrap import bootstrap
+from contour.cli.certgen import certgen
 from contour.cli.config import config
 from contour.cli.run import run
 from contour.cli.status import status
@@ -19,5 +20,5 @@ def main() -> None:
     """Turns Ingress, HTTPProxy and the Gateway API into Envoy configuration."""
 
 
-for command in (run, translate, status, config, bootstrap, version):
+for command in (run, translate, status, config, bootstrap, certgen, version):
     main.add_command(command)

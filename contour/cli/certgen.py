@@ -1,0 +1,104 @@
+"""`contour certgen`: the certificates with which the control plane and Envoy know one another.
+
+Called again, it renews what is due and leaves the rest alone, so it can run as often as one likes.
+"""
+
+import asyncio
+import os
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+import yaml
+
+from kube import access, errors, pod
+from kube.client import Client
+from kube.credentials import Access, AccessError
+from provisioning import certificates, folders, pemfiles, rotation, secrets
+
+_LONGEST = certificates.LONGEST_LEAF_LIFETIME.days
+
+
+@click.command()
+@click.argument("directory", default="certs", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--kube", "to", flag_value="kube", help="Bring the Secrets of a cluster up to date.")
+@click.option("--yaml", "to", flag_value="yaml", help="Write new Secrets to standard output.")
+@click.option("--pem", "to", flag_value="pem", help="Bring PEM files in DIRECTORY up to date.")
+@click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
+@click.option("--kubeconfig", default="", help="Use this kubeconfig.")
+@click.option(
+    *("--namespace", "namespace"),
+    envvar="CONTOUR_NAMESPACE", default="projectcontour", show_default=True,
+    help="Where the Secrets are.",
+)  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="Make everything anew; all Envoys reconnect.")
+@click.option(
+    "--certificate-lifetime", type=click.IntRange(1), default=_LONGEST, show_default=True,
+    metavar="DAYS", help=f"No certificate lives longer than {_LONGEST} days.",
+)  # fmt: skip
+@click.option("--secrets-format", type=click.Choice(["compact"]), default="compact", hidden=True)
+@click.option("--secrets-name-suffix", default="", help="Ends the names of the Secrets.")
+def certgen(
+    directory: Path,
+    to: str | None,
+    incluster: bool,
+    kubeconfig: str,
+    namespace: str,
+    overwrite: bool,
+    certificate_lifetime: int,
+    secrets_format: str,
+    secrets_name_suffix: str,
+) -> None:
+    """Makes the certificates for xDS, or renews those that are two thirds through their life."""
+    del secrets_format  # there is one; Contour's manifests name it
+    want = rotation.wanted(
+        service=f"contour{secrets_name_suffix}",
+        fleet=f"envoy{secrets_name_suffix}",
+        namespace=namespace,
+        lifetime=timedelta(days=certificate_lifetime),
+    )
+    names = secrets.Names(namespace, secrets_name_suffix)
+    if to == "kube":
+        _renew_secrets(incluster, kubeconfig, names, want, overwrite)
+    elif to == "yaml":
+        held = rotation.renewed(rotation.Holdings(), want, datetime.now(UTC))
+        click.echo(yaml.safe_dump_all(secrets.documents(held, names), sort_keys=False), nl=False)
+    elif to == "pem":
+        _renew_files(directory, want, overwrite)
+    else:
+        raise click.UsageError("say where to: --kube, --yaml or --pem")
+
+
+def _renew_secrets(
+    incluster: bool, kubeconfig: str, names: secrets.Names, want: rotation.Wanted, anew: bool
+) -> None:
+    try:
+        found: Access = pod.Pod(os.environ) if incluster else access.found(kubeconfig)
+        written = asyncio.run(_renewed_secrets(found, names, want, anew))
+    except AccessError as error:
+        raise click.UsageError(str(error)) from error
+    except errors.RequestError as error:
+        click.echo(f"contour: the Secrets are not up to date: {error}", err=True)
+        sys.exit(1)
+    for name in written:
+        click.echo(f"wrote Secret {names.namespace}/{name}")
+
+
+async def _renewed_secrets(
+    found: Access, names: secrets.Names, want: rotation.Wanted, anew: bool
+) -> tuple[str, ...]:
+    async with Client(found, user_agent="contour-certgen") as client:
+        return await secrets.renew(client, names, want, datetime.now(UTC), anew)
+
+
+def _renew_files(directory: Path, want: rotation.Wanted, anew: bool) -> None:
+    before = rotation.Holdings() if anew else pemfiles.holdings(directory, want.subjects)
+    after = rotation.renewed(before, want, datetime.now(UTC))
+    if after == before:
+        return
+    try:
+        folders.write(directory, pemfiles.contents(after))
+    except OSError as error:
+        raise click.UsageError(f"cannot write {error.filename}: {error.strerror}") from error
+    click.echo(f"wrote {directory}")

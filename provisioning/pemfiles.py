@@ -1,0 +1,34 @@
+"""The certificates of an instance as PEM files in a folder, for Envoys outside of any cluster.
+
+The files are called as Contour's certgen calls them. `CAkey.pem` is ours: with it, calling again
+renews what is due instead of starting anew. It belongs to whoever issues and to nobody else.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from provisioning import folders, pem
+from provisioning.rotation import Holdings
+
+
+def contents(held: Holdings) -> dict[str, bytes]:
+    """What is in the files, by their names."""
+    found = {"CAcert.pem": pem.bundle(held.authorities), "CAkey.pem": pem.keys(held.authorities)}
+    for name, leaf in held.leaves.items():
+        found[f"{name}cert.pem"] = pem.certificate(leaf.certificate)
+        found[f"{name}key.pem"] = pem.key(leaf.key)
+    return found
+
+
+def holdings(folder: Path, leaves: Iterable[str]) -> Holdings:
+    """What a folder holds of an instance with these leaves."""
+    read = {
+        name: pem.leaf(
+            folders.read(folder, f"{name}cert.pem"), folders.read(folder, f"{name}key.pem")
+        )
+        for name in leaves
+    }
+    authorities = pem.authorities(
+        folders.read(folder, "CAcert.pem"), keys=folders.read(folder, "CAkey.pem")
+    )
+    return Holdings(authorities, {name: leaf for name, leaf in read.items() if leaf is not None})
