@@ -34,6 +34,8 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
     root = view.read(tables.HTTPPROXIES, key)
     if root is None or root.spec.virtualhost is None or not owner.is_ours(view, root):
         return None
+    if not owner.fqdns(root):
+        return Expansion(None, (), (key,))
     refusal = _refusal(view, root)
     return Expansion(None, (refusal,), (key,)) if refusal else _expansion(view, root)
 
@@ -41,8 +43,6 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
 def _refusal(view: View, root: HTTPProxy) -> Problem | None:
     """Why a root is not expanded at all."""
     place, spec = problems.spec(root.metadata.key), root.spec
-    if not owner.fqdns(root):
-        return problems.fqdn_not_specified(place.at("virtualhost").at("fqdn"))
     if not owner.is_allowed_in(view, place.subject.namespace):
         allowed = view.ask(settings.root_namespaces, ())
         return problems.root_not_allowed(place, allowed)

@@ -55,13 +55,6 @@ def too_many_routes(place: Place, limit: int) -> Problem:
 # The virtual host.
 
 
-def fqdn_not_specified(place: Place) -> Problem:
-    """A root without a name that can be served."""
-    return place.error(
-        "VirtualHostError", "FQDNNotSpecified", "must be a DNS name of 1 to 253 characters"
-    )
-
-
 def fqdn_not_valid(place: Place, fqdn: str, why: str) -> Problem:
     """A name that can be no host."""
     return place.error("VirtualHostError", "FQDNNotValid", f"{fqdn[:60]!r} {why}")

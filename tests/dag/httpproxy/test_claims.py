@@ -141,7 +141,7 @@ def test_a_name_that_is_longer_than_dns_allows_is_no_name() -> None:
     name = ".".join(["a" * 60] * 5)
     engine = world(SERVICES + root("root", f"routes: [{to('s1')}]", fqdn=name))
     assert routes(engine, name) == []
-    assert problems(engine, "HTTPProxy", "root") == ["VirtualHostError/FQDNNotSpecified"]
+    assert problems(engine, "HTTPProxy", "root") == ["VirtualHostError/FQDNNotValid"]
 
 
 def test_an_orphan_is_told_and_is_none_once_a_root_includes_it() -> None:

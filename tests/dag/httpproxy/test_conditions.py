@@ -39,6 +39,11 @@ def served(conditions: str) -> tuple[list[str], list[str]]:
         ("[{queryParameter: {name: Q, regex: x+}}]", "/ ?Q~x+"),
         ("[{queryParameter: {name: Q, present: true}}]", "/ ?Q"),
         ("[{prefix: /x, header: {name: A, exact: x}}]", "/x a=x"),
+        ("[{method: GET}]", "/ GET"),
+        ("[{cookie: {name: c, present: true}}]", "/ cookie~(.*; *)?c=[^;]*( *;.*)?"),
+        ("[{cookie: {name: c, exact: 'a.b'}}]", r"/ cookie~(.*; *)?c=a\.b( *;.*)?"),
+        ("[{cookie: {name: c, contains: '1'}}]", "/ cookie~(.*; *)?c=[^;]*1[^;]*( *;.*)?"),
+        ("[{cookie: {name: c, regex: 'a|b'}}]", "/ cookie~(.*; *)?c=(a|b)( *;.*)?"),
     ],
 )
 def test_every_kind_of_condition_is_matched(conditions: str, match: str) -> None:
@@ -66,6 +71,11 @@ def test_the_order_of_conditions_has_no_meaning() -> None:
         ("Path", "[{prefix: /x, exact: /x}]"),
         ("Path", "[{prefix: /x}, {regex: /x}]"),
         ("Path", f"[{', '.join(['{header: {name: a, contains: x}}'] * 101)}]"),
+        ("Header", "[{method: GET}, {method: POST}]"),
+        ("Header", "[{method: GET, header: {name: ':method', exact: POST}}]"),
+        ("Header", "[{cookie: {name: c}}]"),
+        ("Header", "[{cookie: {name: c, exact: a, contains: b}}]"),
+        ("Header", "[{cookie: {name: c, regex: 'a)|(.*'}}]"),
         ("Header", "[{header: {name: 'a b', present: true}}]"),
         ("Header", "[{header: {name: a, regex: '('}}]"),
         ("Header", "[{header: {name: a, present: true, exact: x}}]"),
