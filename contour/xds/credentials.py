@@ -39,6 +39,13 @@ def server(files: Files) -> grpc.ServerCredentials:
     return grpc.dynamic_ssl_server_credentials(first, fresh, require_client_authentication=True)
 
 
+def client(files: Files) -> grpc.ChannelCredentials:
+    """Credentials of one replica that calls another, as the files are now. Raises OSError."""
+    return grpc.ssl_channel_credentials(
+        files.authority.read_bytes(), files.key.read_bytes(), files.certificate.read_bytes()
+    )
+
+
 class _Rotation:
     def __init__(self, files: Files) -> None:
         self._files = files

@@ -68,6 +68,7 @@ class Server:
     fallback: str = ""  # the fleet of nodes whose cluster names none, as with foreign bootstraps
     clock: Callable[[], float] = time.monotonic
     fleets: dict[str, Fleet] = field(default_factory=dict)
+    services: tuple["grpc.GenericRpcHandler[bytes, bytes]", ...] = ()  # beside xDS, on the same port
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Server:
     async def start(self) -> None:
         """Opens the port. Everything that is known must have been published."""
         server = aio.server(options=_OPTIONS)
-        server.add_generic_rpc_handlers(tuple(self._services()))
+        server.add_generic_rpc_handlers((*self._services(), *self.services))
         self.ports = tuple(self._listen(server, address) for address in self.addresses)
         await server.start()
         self._grpc = server

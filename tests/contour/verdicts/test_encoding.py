@@ -1,0 +1,89 @@
+"""What one replica says is what another reads; and what is none of ours is told apart."""
+
+import pytest
+
+from contour.verdicts import encoding, testimony
+from contour.verdicts.testimony import Listening, News, Refusal
+from contour.xds.resources import ROUTE, Name
+from crds.meta import ObjectRef
+
+APP = ObjectRef("HTTPProxy", "default", "app")
+PLACE = (Name(ROUTE, "web"), "a.test")
+
+
+def read(news: News, *, is_comparable: bool = True) -> list[News]:
+    found = [
+        encoding.news(it, is_comparable=is_comparable) for it in encoding.messages("web", news)
+    ]
+    assert all(it and it[0] == "web" for it in found)
+    return [it[1] for it in found if it]
+
+
+def test_news_arrive_as_they_were() -> None:
+    news = News(
+        3,
+        {"http": Listening("v1", is_pending=True), "gone": None},
+        {PLACE: Refusal((APP,), "bad", "d1"), (Name(ROUTE, "web"), ""): None},
+        is_whole=True,
+    )
+    assert read(news) == [news]
+    assert read(News(None, {"http": None})) == [News(None, {"http": None})]
+
+
+def test_many_refusals_go_in_several_messages_and_come_to_the_same() -> None:
+    refusals = {(Name(ROUTE, "web"), f"{n}.test"): Refusal((APP,), "bad") for n in range(1234)}
+    parts = read(News(1, {}, dict(refusals), is_whole=True))
+    assert [it.is_whole for it in parts] == [True, False, False]
+    said = testimony.Testimony()
+    for part in parts:
+        said.take(part.against(said))
+    assert said == testimony.Testimony(1, {}, refusals)
+
+
+def test_long_words_are_cut() -> None:
+    (found,) = read(News(refusals={PLACE: Refusal((APP,) * 99, "x" * 99_999)}))
+    refusal = found.refusals[PLACE]
+    assert refusal is not None
+    assert (len(refusal.words), len(refusal.origins)) == (
+        encoding.MOST_WORDS,
+        encoding.MOST_ORIGINS,
+    )
+
+
+def test_what_another_build_computes_is_not_compared() -> None:
+    news = News(
+        1, {"http": Listening("v1", is_pending=True)}, {PLACE: Refusal((APP,), "bad", "d1")}
+    )
+    assert read(news, is_comparable=False) == [
+        News(1, {"http": Listening("", is_pending=True)}, {PLACE: Refusal((APP,), "bad", "")})
+    ]
+
+
+def test_a_sign_of_life_says_nothing() -> None:
+    assert encoding.news(encoding.ALIVE, is_comparable=True) is None
+
+
+def test_a_greeting_arrives() -> None:
+    it = encoding.Greeting("pod-1", "0.1.0", ("web", "other"))
+    assert encoding.greeted(encoding.greeting(it)) == it
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"fleet": "web", "listeners": []}',
+        b'{"fleet": "web", "listeners": {"http": [1]}}',
+        b'{"fleet": "web", "refusals": [[1, 2, 3]]}',
+        b'{"fleet": "web", "refusals": [["t", "n", "p", [[["one"]], "words", "d"]]]}',
+        b'{"fleet": "web", "refusals": 1}',
+        b'{"fleet": "web", "envoys": "many"}',
+    ],
+)
+def test_what_is_none_of_ours_is_told_apart(message: bytes) -> None:
+    with pytest.raises(encoding.Garbled):
+        encoding.news(message, is_comparable=True)
+    with pytest.raises(encoding.Garbled):
+        encoding.greeted(message)
