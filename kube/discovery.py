@@ -1,0 +1,70 @@
+"""Which resources a server has, and in which version: some of them come and go with their CRDs.
+
+One small document per group and version, asked again at most once a second however many want to
+know. Not aggregated discovery: that one document has everything of a cluster, hundreds of KB, where
+we look for a handful of resources. Who may not ask takes the first version and finds out.
+"""
+
+import asyncio
+from typing import Any, NamedTuple
+
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+
+
+class Wanted(NamedTuple):
+    """A resource that may be there in one of several versions of one shape, the best first."""
+
+    group: str
+    versions: tuple[str, ...]
+    plural: str
+    namespaced: bool = True
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """What it may be."""
+        return tuple(Resource(self.group, it, self.plural, self.namespaced) for it in self.versions)
+
+
+class Discovery:
+    """Asks a server, and remembers for a moment."""
+
+    def __init__(self, client: Client, good_for: float = 1.0) -> None:
+        self._client = client
+        self._good_for = good_for  # seconds
+        self._lock = asyncio.Lock()
+        self._plurals: dict[str, tuple[float, frozenset[str]]] = {}
+
+    async def resource(self, wanted: Wanted) -> Resource | None:
+        """The first of its versions that is served; None if none is."""
+        for resource in wanted.resources:
+            if resource.plural in await self._served(resource.root):
+                return resource
+        return None
+
+    async def _served(self, root: str) -> frozenset[str]:
+        """The plurals of a group and version; none if there is no such version."""
+        loop = asyncio.get_running_loop()
+        async with self._lock:
+            known = self._plurals.get(root)
+            if known is None or loop.time() >= known[0]:
+                plurals = await self._asked(root)
+                self._plurals[root] = known = (loop.time() + self._good_for, plurals)
+        return known[1]
+
+    async def _asked(self, root: str) -> frozenset[str]:
+        try:
+            found = await self._client.get(root)
+        except errors.Refused as error:
+            if error.code == 404:
+                return frozenset()
+            raise
+        return frozenset(_plurals(found))
+
+
+def _plurals(found: Any) -> list[str]:
+    resources = found.get("resources") if isinstance(found, dict) else None
+    if not isinstance(resources, list):
+        raise errors.Unreachable("the answer is no list of resources")
+    return [it["name"] for it in resources if isinstance(it, dict) and "name" in it]

@@ -1,0 +1,167 @@
+"""What is known of one collection of objects, and what each list or event of a watch adds to it.
+
+Pure: it turns what an API server says into what is really new. Events may come twice or out of
+order; what a list does not hold is gone. ResourceVersions of one collection are compared as
+integers (Kubernetes API concepts, "Resource versions": documented since 1.35, and true of etcd from
+the beginning); any that are not integers are only compared for equality.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from kube import errors
+
+Raw = dict[str, Any]
+Version = int | str
+
+MOST_GONE = 1000  # deleted objects of which an event may come late
+
+
+class Key(NamedTuple):
+    """An object of the collection."""
+
+    namespace: str
+    name: str
+
+
+class Sighting(NamedTuple):
+    """An object as it is now; None: it is gone."""
+
+    key: Key
+    object: Raw | None
+
+
+class WentBack(errors.RequestError):
+    """The server knows less than it has told: it was restored from an older state."""
+
+
+class Ledger:
+    """The versions of all objects that are there."""
+
+    def __init__(self) -> None:
+        self._versions: dict[Key, Version] = {}
+        self._gone: dict[Key, Version] = {}
+        self._position: Version = ""
+        self._is_doubtful = False
+
+    def __len__(self) -> int:
+        return len(self._versions)
+
+    @property
+    def position(self) -> str:
+        """The resourceVersion from which a watch goes on."""
+        return str(self._position)
+
+    def reach(self, version: str) -> None:
+        """The server is at this version. Raises WentBack if it had been further."""
+        reached = _version(version)
+        if _is_older(reached, self._position):
+            self._is_doubtful = True
+            raise WentBack(f"the resourceVersion went back from {self._position} to {reached}")
+
+    def bookmark(self, version: str) -> None:
+        """Everything up to this version has been told."""
+        self.reach(version)
+        self._position = _version(version)
+
+    def changed(self, found: Raw) -> Sighting | None:
+        """An object is said to be there; nothing if that is not news."""
+        key, version = _identity(found)
+        if key is None:
+            return None
+        self._advance(version)
+        last = self._versions.get(key, self._gone.get(key))
+        if last is not None and (last == version or _is_older(version, last)):
+            return None
+        self._gone.pop(key, None)
+        self._versions[key] = version
+        return Sighting(key, found)
+
+    def deleted(self, found: Raw) -> Sighting | None:
+        """An object is said to be gone; nothing if another of its name is there by now."""
+        key, version = _identity(found)
+        if key is None:
+            return None
+        self._advance(version)
+        last = self._versions.get(key)
+        if last is not None and _is_older(version, last):
+            return None
+        self._bury(key, version)
+        return None if self._versions.pop(key, None) is None else Sighting(key, None)
+
+    def clear(self) -> list[Sighting]:
+        """The collection itself is gone."""
+        gone = [Sighting(key, None) for key in self._versions]
+        self._versions.clear()
+        self._gone.clear()
+        self._position, self._is_doubtful = "", False
+        return gone
+
+    def listing(self, version: str) -> "Listing":
+        """A list begins that is of this version."""
+        reached = _version(version)
+        is_from_before = self._is_doubtful or _is_older(reached, self._position)
+        return Listing(self._versions, is_from_before)
+
+    def finish(self, version: str, listing: "Listing") -> list[Sighting]:
+        """A list has ended: all that it did not hold is gone."""
+        gone = [key for key in self._versions if key not in listing.seen]
+        for key in gone:
+            del self._versions[key]
+        self._gone.clear()
+        self._position, self._is_doubtful = _version(version), False
+        return [Sighting(key, None) for key in gone]
+
+    def _advance(self, version: Version) -> None:
+        if not _is_older(version, self._position):
+            self._position = version
+
+    def _bury(self, key: Key, version: Version) -> None:
+        self._gone.pop(key, None)
+        self._gone[key] = version
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]
+
+
+class Listing:
+    """A list under way, page by page."""
+
+    def __init__(self, versions: dict[Key, Version], is_from_before: bool) -> None:
+        self._versions = versions
+        # In another history the same version may be that of another content.
+        self._is_from_before = is_from_before
+        self.seen: set[Key] = set()
+
+    def page(self, items: Iterable[object]) -> list[Sighting]:
+        """The objects of it that are new or have another version."""
+        news = []
+        for found in items:
+            key, version = _identity(found)
+            if key is None or not isinstance(found, dict):
+                continue
+            self.seen.add(key)
+            if self._is_from_before or self._versions.get(key) != version:
+                self._versions[key] = version
+                news.append(Sighting(key, found))
+        return news
+
+
+def _identity(found: object) -> tuple[Key | None, Version]:
+    """No key, if it is no object that could have a name."""
+    metadata = found.get("metadata") if isinstance(found, dict) else None
+    if not isinstance(metadata, dict):
+        return None, ""
+    name, namespace = metadata.get("name"), metadata.get("namespace") or ""
+    if not isinstance(name, str) or not name or not isinstance(namespace, str):
+        return None, ""
+    return Key(namespace, name), _version(metadata.get("resourceVersion"))
+
+
+def _version(text: object) -> Version:
+    if not isinstance(text, str):
+        return ""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 40 else text
+
+
+def _is_older(one: Version, other: Version) -> bool:
+    return isinstance(one, int) and isinstance(other, int) and one < other

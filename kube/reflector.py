@@ -1,0 +1,259 @@
+"""Follows one collection of objects for ever: a list, then a watch, and again whatever happens.
+
+For who must know what is there now. Only what is really new is told (`ledger`). What ends a watch
+is told apart here: an end in good order and a lost connection go on where they were, a version that
+has expired or gone back makes a new list, a right that is missing is asked for again slowly, and a
+resource that is not served any more has no objects until it is served again.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from kube import errors, ledger, listing, pauses, watching
+from kube.client import Client
+from kube.discovery import Discovery, Wanted
+from kube.resources import Resource
+
+Take = Callable[[Sequence[ledger.Sighting]], None]
+
+MOST_BROKEN = 3  # watches in a row that end in nonsense, before a list is the way out
+
+
+class Pace(NamedTuple):
+    """How long things may take, in seconds."""
+
+    first_pause: float = 0.2
+    longest_pause: float = 8.0
+    idle: float = 70.0  # an API server sends a bookmark at least every 75
+    shortest_watch: float = 290.0
+    longest_watch: float = 590.0
+    calm: float = 5.0  # a watch that lived as long was a good one
+    absent: float = 3.0  # until discovery is asked again
+    denied: float = 10.0  # until a right is asked for again
+    grace: float = 5.0  # a starting API server refuses what it will allow
+    audit: float = 3600.0  # a new list though nothing seems wrong
+    page: int = 500  # objects
+
+
+class Collection(NamedTuple):
+    """What is followed."""
+
+    wanted: Wanted
+    namespace: str = ""
+    """Empty for all namespaces."""
+    params: Mapping[str, str] = MappingProxyType({})
+    """Selectors, which leave out what would only be thrown away."""
+
+
+@dataclass(slots=True)
+class State:
+    """How a collection is doing, for health, metrics and people."""
+
+    phase: Literal["starting", "current", "failing", "denied", "absent"] = "starting"
+    reason: str = ""  # why it is not current
+    is_listed: bool = False  # it has been, and its objects are known
+    objects: int = 0
+    events: int = 0
+    bytes: int = 0  # of the events
+    lists: int = 0
+    watches: int = 0
+    failures: int = 0
+    last_event: float | None = None  # by the clock of the event loop
+
+
+class Reflector:
+    """Tells all objects of a collection, and everything that becomes of them."""
+
+    def __init__(
+        self,
+        client: Client,
+        discovery: Discovery,
+        collection: Collection,
+        take: Take,
+        pace: Pace | None = None,
+    ) -> None:
+        self.state = State()
+        self.settled = asyncio.Event()
+        """Listed, or known to be absent or denied: nobody has to wait for it any more."""
+        self._client = client
+        self._discovery = discovery
+        self._wanted, self._namespace, self._params = collection
+        self._take = take
+        self._pace = pace = pace or Pace()
+        self._pauses = pauses.Pauses(pace.first_pause, pace.longest_pause)
+        self._ledger = ledger.Ledger()
+        self._resource: Resource | None = None
+        self._is_guess = False
+        self._is_due = True
+        self._audit_at = 0.0
+        self._denied_since: float | None = None
+        self._broken = 0
+
+    async def run(self) -> None:
+        """Never ends."""
+        while True:
+            try:
+                pause = await self._turn()
+            except errors.RequestError as error:
+                pause = self._failed(error)
+            await asyncio.sleep(pause)
+
+    async def _turn(self) -> float:
+        """Lists if need be and watches until that ends; how long to wait then."""
+        if self._resource is None:
+            await self._locate()
+        if self._resource is None:
+            return self._vanish()
+        path = self._resource.path(self._namespace)
+        if self._is_due or _now() >= self._audit_at:
+            await self._list(path)
+        else:
+            await self._require_same_history(path)
+        return await self._watch(path)
+
+    async def _locate(self) -> None:
+        try:
+            self._resource = await self._discovery.resource(self._wanted)
+            self._is_guess = False
+        except errors.Refused as error:
+            if error.code != 403:
+                raise
+            self._resource, self._is_guess = self._wanted.resources[0], True
+
+    def _vanish(self) -> float:
+        self._resource, self._is_due = None, True
+        self._tell(self._ledger.clear())
+        self.state.phase, self.state.reason = "absent", f"{self._name} is not served"
+        self.settled.set()
+        return pauses.jittered(self._pace.absent)
+
+    async def _list(self, path: str) -> None:
+        """A page that expires starts it again; if that is of no use, all comes as one page."""
+        for limit in (self._pace.page, self._pace.page, 0):
+            try:
+                await self._read_pages(path, limit)
+                break
+            except errors.Refused as error:
+                if error.code != 410 or limit == 0:
+                    raise
+        self._is_due, self._broken = False, 0
+        self._audit_at = _now() + pauses.jittered(self._pace.audit)
+        self.state.is_listed = True
+        self.settled.set()
+
+    async def _read_pages(self, path: str, limit: int) -> None:
+        self.state.lists += 1
+        first = page = await listing.page(self._client, path, self._params, limit)
+        under_way = self._ledger.listing(first.version)
+        self._tell(under_way.page(page.items))
+        while page.token:
+            page = await listing.page(self._client, path, self._params, limit, page.token)
+            self._tell(under_way.page(page.items))
+        self._tell(self._ledger.finish(first.version, under_way))
+
+    async def _require_same_history(self, path: str) -> None:
+        """A server restored from a backup would be silent until it has caught up with us."""
+        page = await listing.page(self._client, path, {}, limit=1)
+        self._ledger.reach(page.version)
+
+    async def _watch(self, path: str) -> float:
+        pace, began = self._pace, _now()
+        seconds = int(random.uniform(pace.shortest_watch, pace.longest_watch))
+        params = {
+            **self._params,
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._ledger.position,
+            "timeoutSeconds": str(max(1, seconds)),
+        }
+        self.state.watches += 1
+        try:
+            async for arrived in watching.events(self._client, path, params, pace.idle):
+                self._is_well()
+                self._hear(arrived)
+        finally:
+            lived = _now() - began
+            if lived >= pace.calm:
+                self._pauses.reset()
+        return 0.0 if lived >= pace.calm else self._pauses.next()
+
+    def _is_well(self) -> None:
+        self.state.phase, self.state.reason = "current", ""
+        self._denied_since = None
+
+    def _hear(self, arrived: Sequence[watching.Event]) -> None:
+        news: list[ledger.Sighting] = []
+        try:
+            for event in arrived:
+                self.state.bytes += event.size
+                if (found := self._news(event)) is not None:
+                    news.append(found)
+        finally:  # what the ledger has noted must be told, whatever comes behind it
+            self._tell(news)
+
+    def _news(self, event: watching.Event) -> ledger.Sighting | None:
+        if event.sort == "BOOKMARK":
+            self._ledger.bookmark(listing.version(event.object))
+            return None
+        self._broken = 0
+        if event.sort == "DELETED":
+            return self._ledger.deleted(event.object)
+        return self._ledger.changed(event.object)
+
+    def _tell(self, news: Sequence[ledger.Sighting]) -> None:
+        if news:
+            self.state.events += len(news)
+            self.state.last_event = _now()
+            self._take(news)
+        self.state.objects = len(self._ledger)
+
+    def _failed(self, error: errors.RequestError) -> float:
+        """What has to be done otherwise next time, and how long to wait before."""
+        state = self.state
+        state.failures += 1
+        state.phase, state.reason = "failing", str(error)
+        if isinstance(error, errors.Refused):
+            return self._refused(error)
+        if isinstance(error, watching.Broken):
+            self._broken += 1
+        if isinstance(error, ledger.WentBack) or self._broken >= MOST_BROKEN:
+            self._is_due = True
+        return self._pauses.next()
+
+    def _refused(self, error: errors.Refused) -> float:
+        match error.code:
+            case 401 | 403:
+                return self._denied(error)
+            case 404:
+                self._resource = None
+                if self._is_guess:
+                    return self._vanish()
+            case 408 | 429 | 500 | 502 | 503 | 504:
+                pass
+            case _:
+                self._is_due = True
+        return self._pauses.next(min(error.retry_after or 0.0, self._pace.longest_watch))
+
+    def _denied(self, error: errors.Refused) -> float:
+        """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
+        self._is_due = True
+        self.state.phase = "denied"
+        if self._denied_since is None:
+            self._denied_since = _now()
+        if _now() - self._denied_since < self._pace.grace:
+            return self._pauses.next()
+        if error.code == 403:
+            self.settled.set()
+        return pauses.jittered(self._pace.denied)
+
+    @property
+    def _name(self) -> str:
+        return str(self._wanted.resources[0])
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,78 @@
+"""One watch, from its first event to its end: lines become events, or the reason why it broke.
+
+The wire format is that of Kubernetes API concepts, "Efficient detection of changes". What an event
+means for what is known is `ledger`; what to do when a watch ends is `reflector`.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, NamedTuple
+
+from kube import errors, texts
+from kube.client import Client
+
+SORTS = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK"})
+
+
+class Event(NamedTuple):
+    """One line of a watch."""
+
+    sort: str
+    object: dict[str, Any]
+    size: int  # bytes
+
+
+class Broken(errors.RequestError):
+    """The server has said something that means nothing; events may have been lost in it."""
+
+
+async def events(
+    client: Client, path: str, params: Mapping[str, str], idle: float
+) -> AsyncIterator[list[Event]]:
+    """Nothing as soon as the watch is open; then those that arrive at once together."""
+    async with client.stream(path, params, idle) as lines:
+        yield []
+        async for arrived in lines:
+            whole, fault = _parsed(arrived)
+            if whole:
+                yield whole
+            if fault is not None:
+                raise fault
+
+
+def _parsed(lines: list[bytes]) -> tuple[list[Event], errors.RequestError | None]:
+    whole: list[Event] = []
+    for line in lines:
+        try:
+            whole.append(_event(line))
+        except errors.RequestError as fault:
+            return whole, fault
+    return whole, None
+
+
+def _event(line: bytes) -> Event:
+    try:
+        found = texts.value(line)
+    except ValueError:
+        raise Broken("a line of the watch is not JSON") from None
+    sort = found.get("type") if isinstance(found, dict) else None
+    content = found.get("object") if isinstance(found, dict) else None
+    if sort == "ERROR" and isinstance(content, dict):
+        raise _error(content)
+    if sort not in SORTS or not isinstance(content, dict):
+        raise Broken("a line of the watch is not an event")
+    return Event(sort, content, len(line))
+
+
+def _error(status: dict[str, Any]) -> errors.RequestError:
+    """Only a Gone says where to go on: with a new list."""
+    refused = errors.refused(_code(status), status)
+    return (
+        refused if refused.code == 410 else Broken(f"the watch was ended by the server: {refused}")
+    )
+
+
+def _code(status: dict[str, Any]) -> int:
+    code = status.get("code")
+    if status.get("reason") in {"Expired", "Gone"}:
+        return 410
+    return code if isinstance(code, int) else 500
