@@ -7,9 +7,10 @@ Listeners, clusters and certificates of users come over xDS and are elsewhere.
 
 from contour.bootstrap.assembly import document, text
 from contour.bootstrap.secrets import secret_documents
-from contour.bootstrap.settings import Credentials, Pipe, Settings, SocketAddress
+from contour.bootstrap.settings import CONNECTIONS, Credentials, Pipe, Settings, SocketAddress
 
 __all__ = [
+    "CONNECTIONS",
     "Credentials",
     "Pipe",
     "Settings",

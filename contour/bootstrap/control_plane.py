@@ -26,6 +26,12 @@ from contour.bootstrap import packing, secrets, settings
 NAME = "contour"
 """The name of the static cluster, as in bootstraps that Contour's users know."""
 
+_FAMILIES = {
+    "auto": cluster_pb2.Cluster.AUTO,
+    "v4": cluster_pb2.Cluster.V4_ONLY,
+    "v6": cluster_pb2.Cluster.V6_ONLY,
+    "all": cluster_pb2.Cluster.ALL,
+}
 _V3 = config_source_pb2.ApiVersion.V3
 
 
@@ -70,6 +76,7 @@ def cluster(given: settings.Settings) -> cluster_pb2.Cluster:
         name=NAME,
         connect_timeout=packing.seconds(5),
         type=_discovery_type(given.control_plane),
+        dns_lookup_family=_FAMILIES[given.dns_lookup_family],
         load_assignment=_load_assignment(given.control_plane),
         typed_extension_protocol_options={
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _http2()

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from pathlib import PurePath
 
+CONNECTIONS = 50_000
+"""The limit on client connections where nobody sets another."""
+
 
 @dataclass(frozen=True, slots=True)
 class SocketAddress:
@@ -41,6 +44,8 @@ class Settings:
     fleet: str
     """The fleet whose configuration it asks for (`node.cluster`)."""
     control_plane: SocketAddress | Pipe
+    dns_lookup_family: str = "auto"
+    """Which addresses of the control plane are asked for: auto, v4, v6 or all."""
     credentials: Credentials | None = None
     """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
     admin: PurePath
@@ -49,5 +54,5 @@ class Settings:
     """Where `/ready` and `/stats/prometheus` are served, if anywhere."""
     heap_bytes: int | None = None
     """Memory at which requests are shed; absent: no limit."""
-    connections: int = 50_000
+    connections: int = CONNECTIONS
     """Client connections above which new ones are refused."""

@@ -1,24 +1,30 @@
 """The command line: one module a command, each thin.
 
-Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unreadable input.
+Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unreadable input. A
+command is imported when it is called: one that runs beside every Envoy must not carry the graph.
 """
+
+import importlib
 
 import click
 
-from contour.cli.bootstrap import bootstrap
-from contour.cli.certgen import certgen
-from contour.cli.config import config
-from contour.cli.run import run
-from contour.cli.status import status
-from contour.cli.translate import translate
-from contour.cli.version import version
+_COMMANDS = (
+    "run", "translate", "status", "config", "bootstrap", "certgen", "envoy", "version",
+)  # fmt: skip
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        found: click.Command = getattr(importlib.import_module(f"contour.cli.{cmd_name}"), cmd_name)
+        return found
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="contour-ingress", prog_name="contour")
 def main() -> None:
     """Turns Ingress, HTTPProxy and the Gateway API into Envoy configuration."""
-
-
-for command in (run, translate, status, config, bootstrap, certgen, version):
-    main.add_command(command)

@@ -20,7 +20,22 @@ from dag.listeners import DEFAULT_FLEET
 @click.option("--envoy-cert-file", help="Envoy's certificate.")
 @click.option("--envoy-key-file", help="Envoy's private key.")
 @click.option("--resources-dir", help="Where the files of the certificates' SDS are kept.")
+@click.option("--stats-address", default="0.0.0.0", show_default=True)
+@click.option(
+    "--stats-port", type=click.IntRange(0, 65535), default=0,
+    help="Where /ready and /stats/prometheus are served; 0: nowhere.",
+)  # fmt: skip
 @click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
+@click.option(
+    "--overload-downstream-max-conn", type=click.IntRange(0), default=0,
+    help="Connections of clients above which new ones are refused; 0: 50,000.",
+)  # fmt: skip
+@click.option(
+    "--dns-lookup-family", type=click.Choice(["auto", "v4", "v6", "all"]), default="auto",
+    show_default=True, help="Addresses of the control plane that are asked for.",
+)  # fmt: skip
+@click.option("--namespace", hidden=True, expose_value=False)
+@click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
 def bootstrap(
     path: str,
     xds_address: str,
@@ -33,7 +48,11 @@ def bootstrap(
     envoy_cert_file: str | None,
     envoy_key_file: str | None,
     resources_dir: str | None,
+    stats_address: str,
+    stats_port: int,
     overload_max_heap: int,
+    overload_downstream_max_conn: int,
+    dns_lookup_family: str,
 ) -> None:
     """Writes Envoy's bootstrap to PATH, or to standard output."""
     files = (envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir)
@@ -50,8 +69,11 @@ def bootstrap(
             else bootstraps.SocketAddress(xds_address, xds_port)
         ),
         credentials=_credentials(*files),
+        dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
+        monitoring=bootstraps.SocketAddress(stats_address, stats_port) if stats_port else None,
         heap_bytes=overload_max_heap or None,
+        connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
     )
     try:
         _write(path, settings)
@@ -66,6 +88,7 @@ def _write(path: str, settings: bootstraps.Settings) -> None:
     else:
         Path(path).write_text(f"{text}\n")
     if settings.credentials is not None:
+        Path(settings.credentials.secrets).mkdir(parents=True, exist_ok=True)
         for name, document in bootstraps.secret_documents(settings.credentials).items():
             Path(settings.credentials.secrets, name).write_text(document)
 

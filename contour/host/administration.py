@@ -40,10 +40,16 @@ class Administration:
 
     async def drain(self) -> None:
         """No new connection is taken; each response tells its client to connect no more."""
-        async with self._session() as session:
-            for path in ("/healthcheck/fail", "/drain_listeners"):
-                async with session.post(path) as answer:
-                    answer.raise_for_status()
+        await self.fail_health_checks()
+        await self._post("/drain_listeners")
+
+    async def fail_health_checks(self) -> None:
+        """Envoy is not ready any more; each response tells its client to connect no more."""
+        await self._post("/healthcheck/fail")
+
+    async def _post(self, path: str) -> None:
+        async with self._session() as session, session.post(path) as answer:
+            answer.raise_for_status()
 
     async def activity(self) -> Activity:
         """The requests and connections that are open now, without those to this interface."""

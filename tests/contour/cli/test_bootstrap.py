@@ -25,6 +25,32 @@ def test_without_options_it_leads_to_the_control_plane_beside_envoy() -> None:
     assert '"port_value": 8001' in result.stdout
 
 
+def test_what_the_init_container_of_a_pod_asks_for_is_in_it(tmp_path: Path) -> None:
+    path, resources = tmp_path / "envoy.json", tmp_path / "resources"
+    result = bootstrap(
+        *(str(path), "--xds-address", "contour", "--stats-port", "8002", "--node", "envoy-x"),
+        *("--envoy-cafile", "/certs/ca.crt", "--envoy-cert-file", "/certs/tls.crt"),
+        *("--envoy-key-file", "/certs/tls.key", "--resources-dir", str(resources)),
+        *("--overload-downstream-max-conn", "7", "--dns-lookup-family", "v4"),
+    )
+    assert result.exit_code == 0, result.output
+    shown = json.loads(path.read_text())
+    (monitoring,) = shown["static_resources"]["listeners"]
+    address = {"address": "0.0.0.0", "port_value": 8002}
+    assert monitoring["address"]["socket_address"] == address
+    assert shown["static_resources"]["clusters"][0]["dns_lookup_family"] == "V4_ONLY"
+    assert '"max_active_downstream_connections": "7"' in path.read_text()
+    assert {it.name for it in resources.iterdir()} == {
+        "xds-authority.json", "xds-certificate.json",
+    }  # fmt: skip
+
+
+def test_bootstraps_written_for_contour_are_understood() -> None:
+    """Flags that say nothing here are passed over."""
+    result = bootstrap("-", "--namespace", "projectcontour", "--xds-resource-version", "v3")
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.envoy
 def test_envoy_accepts_it_over_a_socket(tmp_path: Path) -> None:
     path = tmp_path / "envoy.json"

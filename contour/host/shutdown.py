@@ -1,0 +1,116 @@
+"""How an Envoy in a pod takes its leave, for the container that runs beside it.
+
+Health checks fail first, so that readiness, load balancers and clients turn away; for a while new
+connections still come and are served, because that takes time to reach everybody. Then what is open
+may finish. Only SIGTERM, which only the kubelet sends, begins this: a request from the network can
+wait for the end and do nothing else. The end of an Envoy of our own is in `draining`.
+"""
+
+import asyncio
+import logging
+import signal
+from dataclasses import dataclass
+
+import aiohttp
+from aiohttp import web
+
+from contour.host.administration import Administration
+
+_log = logging.getLogger(__name__)
+
+_POLL = 0.1
+_ATTEMPTS = 4
+_FIRST_PAUSE = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited for what, in seconds."""
+
+    delay: float = 5
+    """New connections may still come."""
+    idle_grace: float = 5
+    """Without any request for so long, open connections count as idle."""
+    connections: int = 0
+    """So many connections are not waited for."""
+    timeout: float = 280
+    """From the beginning to the end, at most."""
+
+
+async def drain(envoy: Administration, patience: Patience) -> None:
+    """Returns when no client would notice that Envoy ends, or when the time is up."""
+    try:
+        async with asyncio.timeout(patience.timeout):
+            if not await _turned_away(envoy):
+                _log.warning("Envoy does not answer on %s: not waiting for it", envoy.socket)
+                return
+            await asyncio.sleep(patience.delay)
+            await _quiet(envoy, patience)
+    except TimeoutError:
+        _log.warning("%g seconds are up: what is still open is cut", patience.timeout)
+    except aiohttp.ClientError:
+        _log.info("Envoy is gone")
+    else:
+        _log.info("Envoy has nothing left to do")
+
+
+class Waiting:
+    """Waits for SIGTERM; answers `GET /shutdown` once Envoy has nothing left to do."""
+
+    def __init__(self, envoy: Administration, patience: Patience, port: int) -> None:
+        self._envoy = envoy
+        self._patience = patience
+        self._port = port
+        self._is_told = asyncio.Event()
+        self._is_done = asyncio.Event()
+
+    async def run(self) -> None:
+        """Returns at the end of Envoy's leave, when those who asked have their answer."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._is_told.set)
+        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, port=self._port).start()
+            await self._is_told.wait()
+            await drain(self._envoy, self._patience)
+            self._is_done.set()
+        finally:
+            # Waits for the answers that are on their way.
+            await runner.cleanup()
+
+    def _application(self) -> web.Application:
+        application = web.Application()
+        application.router.add_get("/healthz", _healthy, allow_head=False)
+        application.router.add_get("/shutdown", self._done, allow_head=False)
+        return application
+
+    async def _done(self, _: web.Request) -> web.Response:
+        await self._is_done.wait()
+        return web.Response(text="drained\n")
+
+
+async def _healthy(_: web.Request) -> web.Response:
+    return web.Response(text="ok\n")
+
+
+async def _turned_away(envoy: Administration) -> bool:
+    """Whether Envoy could be told to fail its health checks."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            await envoy.fail_health_checks()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            _log.info("Envoy cannot be told to drain: %s", error)
+            await asyncio.sleep(_FIRST_PAUSE * 3**attempt)
+        else:
+            return True
+    return False
+
+
+async def _quiet(envoy: Administration, patience: Patience) -> None:
+    idle = 0.0
+    while idle < patience.idle_grace:
+        activity = await envoy.activity()
+        if not activity.requests and activity.connections <= patience.connections:
+            return
+        idle = 0 if activity.requests else idle + _POLL
+        await asyncio.sleep(_POLL)
