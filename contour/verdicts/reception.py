@@ -43,7 +43,12 @@ class Speaker:
     """One replica that reports to us."""
 
     said: encoding.Greeting
-    reading: asyncio.Task[str]
+    reading: asyncio.Task[str] | None = None
+
+    def end(self) -> None:
+        """Listens to it no longer."""
+        if self.reading is not None:
+            self.reading.cancel()
 
 
 @dataclass(slots=True)
@@ -92,7 +97,7 @@ class Reception:
         if self._assembly is not None:
             self._assembly.cancel()
         for speaker in self.speakers.values():
-            speaker.reading.cancel()
+            speaker.end()
         for replica in [*self.speakers, *self._voids]:
             self._void(replica)
 
@@ -132,14 +137,17 @@ class Reception:
         """Until either side ends it, or what is said makes no sense; then: why not. A replica
         that comes again takes the place it had."""
         if said.replica in self.speakers:
-            self.speakers[said.replica].reading.cancel()
-        async with asyncio.TaskGroup() as tasks:
-            reading = tasks.create_task(self._read(said, requests))
-            speaker = self.speakers[said.replica] = Speaker(said, reading)
-            self._welcome(said)
-            await call.write(encoding.ALIVE)
-        if self.speakers.get(said.replica) is speaker:
-            self._lose(said.replica)
+            self.speakers[said.replica].end()
+        speaker = self.speakers[said.replica] = Speaker(said)
+        self._welcome(said)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                speaker.reading = reading = tasks.create_task(self._read(said, requests))
+                await call.write(encoding.ALIVE)
+        finally:
+            # Also when gRPC cancels us, as it does when the other side is gone.
+            if self.speakers.get(said.replica) is speaker:
+                self._lose(said.replica)
         return "" if reading.cancelled() else reading.result()
 
     async def _read(self, said: encoding.Greeting, requests: AsyncIterator[bytes]) -> str:

@@ -1,0 +1,223 @@
+"""Replicas on real sockets: who is heard, by whom, for how long, and who is not."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from grpc import aio
+
+from contour.verdicts import encoding, reporting
+from contour.xds.resources import ROUTE, Name
+from crds.meta import ObjectRef
+from dag import refusals
+from kube import election
+from tests.contour.verdicts import replicas
+from tests.contour.verdicts.replicas import Instance, Replica
+from tests.contour.xds import world
+
+APP = ObjectRef("HTTPProxy", "default", "app")
+HOST = (Name(ROUTE, "web"), "a.test")
+
+
+@asynccontextmanager
+async def pair(folder: Path, build: str = "1") -> AsyncIterator[tuple[Replica, Replica, Instance]]:
+    """A leader, and a follower that reports to it."""
+    of = replicas.instance(folder)
+    async with of.replica("leader") as leader, of.replica("follower", build) as follower:
+        for it in (leader, follower):
+            it.hear()
+        leader.reception.lead()
+        follower.leader.tell(leader.address)
+        yield leader, follower, of
+
+
+async def test_the_leader_learns_everything_then_every_change(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (leader, follower, _):
+        witness = follower.server.fleet("web").witness
+        witness.connected(2)
+        witness.refused(*HOST, (APP,), "bad")
+        await leader.until(lambda: leader.envoys() == 2)
+        await leader.until(lambda: leader.row(refusals.REFUSALS, APP) == ("bad",))
+        witness.recovered(*HOST)
+        await leader.until(lambda: leader.row(refusals.REFUSALS, APP) is None)
+        witness.connected(3)
+        await leader.until(lambda: leader.envoys() == 3)
+        assert follower.envoys() == 3
+
+
+async def test_a_follower_that_goes_takes_its_words_with_it_after_a_while(tmp_path: Path) -> None:
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader:
+        leader.hear()
+        leader.reception.lead()
+        async with of.replica("follower") as follower:
+            follower.hear().connected(2)
+            follower.leader.tell(leader.address)
+            await leader.until(lambda: leader.envoys() == 2)
+        await leader.until(lambda: leader.envoys() == 0)
+        assert not leader.reception.speakers
+
+
+async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_path: Path) -> None:
+    of = replicas.instance(tmp_path)
+    async with of.replica("one") as one, of.replica("two") as two, of.replica("three") as three:
+        for it in (one, two, three):
+            it.hear().connected(1)
+        three.server.fleet("web").witness.refused(*HOST, (APP,), "bad")
+        one.reception.lead()
+        for it in (two, three):
+            it.leader.tell(one.address)
+        await one.until(lambda: one.envoys() == 3)
+        one.reception.resign()
+        assert (one.envoys(), one.row(refusals.REFUSALS, APP)) == (1, None)
+        two.reception.lead()
+        two.leader.tell(None)
+        for it in (one, three):
+            it.leader.tell(two.address)
+        await two.until(lambda: two.envoys() == 3)
+        await two.until(lambda: two.row(refusals.REFUSALS, APP) == ("bad",))
+        async with asyncio.timeout(2):
+            await two.reception.assembled()
+
+
+async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader, of.replica("follower") as follower:
+        for it in (leader, follower):
+            it.hear()
+        refused = complaint("FAILED_PRECONDITION")
+        follower.server.fleet("web").witness.connected(1)
+        follower.leader.tell(leader.address)
+        async with asyncio.timeout(5):
+            await refused
+        leader.reception.lead()
+        await leader.until(lambda: leader.envoys() == 1)
+
+
+async def test_a_fleet_that_the_leader_does_not_have_yet_is_kept_for_it(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (leader, follower, _):
+        new = follower.hear("new")
+        new.connected(4)
+        follower.server.fleet("web").witness.connected(1)
+        await leader.until(lambda: leader.envoys() == 1)
+        leader.hear("new")
+        await leader.until(lambda: leader.envoys("new") == 4)
+        follower.reporter.remove("new")
+        await leader.until(lambda: leader.envoys("new") == 0)
+
+
+async def test_a_replica_that_falls_silent_is_not_believed_for_long(tmp_path: Path) -> None:
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader:
+        leader.hear()
+        leader.reception.lead()
+        async with aio.secure_channel(
+            leader.address, of.credentials(replicas.NAME), options=NAMED
+        ) as it:
+            call = reported(it)
+            await call.write(encoding.greeting(encoding.Greeting("mute", "1", ("web",))))
+            await call.write(b'{"fleet": "web", "envoys": 5}')
+            await leader.until(lambda: leader.envoys() == 5)
+            await leader.until(lambda: leader.envoys() == 0)
+
+
+@pytest.mark.parametrize("message", [b"\xff", b"[]", b'{"fleet": "web", "envoys": "x"}'])
+async def test_garbage_ends_its_report_and_no_other(tmp_path: Path, message: bytes) -> None:
+    async with pair(tmp_path) as (leader, follower, of):
+        follower.server.fleet("web").witness.connected(1)
+        await leader.until(lambda: leader.envoys() == 1)
+        async with aio.secure_channel(
+            leader.address, of.credentials(replicas.NAME), options=NAMED
+        ) as it:
+            call = reported(it)
+            await call.write(encoding.greeting(encoding.Greeting("bad", "1", ("web",))))
+            await call.write(message)
+            assert await call.read() == encoding.ALIVE
+            assert await code(call) is grpc.StatusCode.INVALID_ARGUMENT
+        follower.server.fleet("web").witness.connected(2)
+        await leader.until(lambda: leader.envoys() == 2)
+
+
+@pytest.mark.parametrize("names", [("web",), ("envoy", "envoy.projectcontour")])
+async def test_the_certificate_of_an_envoy_is_refused(
+    tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader:
+        leader.hear()
+        leader.reception.lead()
+        async with aio.secure_channel(
+            leader.address, of.credentials(*names), options=NAMED
+        ) as channel:
+            call = reported(channel)
+            assert await code(call) is grpc.StatusCode.PERMISSION_DENIED
+        assert not leader.reception.speakers
+
+
+async def test_a_certificate_of_another_authority_gets_nowhere(tmp_path: Path) -> None:
+    ours = replicas.instance(tmp_path)
+    (tmp_path / "theirs").mkdir()
+    theirs = replicas.instance(tmp_path / "theirs")
+    async with ours.replica("leader") as leader:
+        leader.reception.lead()
+        async with aio.secure_channel(
+            leader.address, theirs.credentials(replicas.NAME), options=NAMED
+        ) as channel:
+            assert await code(reported(channel)) is grpc.StatusCode.UNAVAILABLE
+
+
+async def test_versions_of_another_build_are_not_compared(tmp_path: Path) -> None:
+    async with pair(tmp_path, build="2") as (leader, follower, _):
+        listener = world.listener("http", 80, "web")
+        leader.server.fleet("web").publish([listener])
+        follower.server.fleet("web").publish([world.listener("http", 81, "web")])
+        follower.server.fleet("web").witness.connected(1)
+        await leader.until(lambda: leader.envoys() == 1)
+        assert leader.row(refusals.PENDING) is None
+
+
+async def test_where_to_report_is_an_annotation_of_the_lease() -> None:
+    async def leaders() -> AsyncIterator[election.Leader | None]:
+        yield None
+        yield election.Leader("a", {reporting.ANNOTATION: "10.0.0.1:8001"}, is_self=False)
+        yield election.Leader("b", {reporting.ANNOTATION: "10.0.0.2:8001"}, is_self=True)
+        yield election.Leader("c", {}, is_self=False)
+
+    found = [it async for it in reporting.addresses(leaders())]
+    assert found == [None, "10.0.0.1:8001", None, None]
+
+
+def complaint(words: str) -> asyncio.Future[None]:
+    """Done when the reporter has complained with these words."""
+    found = asyncio.get_running_loop().create_future()
+    log = logging.getLogger(reporting.__name__)
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if words in record.getMessage() and not found.done():
+                found.set_result(None)
+
+    ear = Ear()
+    log.addHandler(ear)
+    found.add_done_callback(lambda _: log.removeHandler(ear))
+    return found
+
+
+NAMED = (("grpc.ssl_target_name_override", replicas.NAME), ("grpc.use_local_subchannel_pool", 1))
+
+
+def reported(channel: Any) -> Any:
+    return channel.stream_stream(f"/{encoding.SERVICE}/{encoding.METHOD}")()
+
+
+async def code(call: Any) -> grpc.StatusCode:
+    async with asyncio.timeout(5):
+        return await call.code()  # type: ignore[no-any-return]
