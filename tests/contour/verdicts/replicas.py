@@ -1,8 +1,8 @@
 """Replicas of one instance in this process: each with its graph, its port and its Envoys."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -130,3 +130,11 @@ class Instance:
 
 def instance(folder: Path) -> Instance:
     return Instance(folder, certificates.authority())
+
+
+@asynccontextmanager
+async def all_of(
+    made: Iterable[AbstractAsyncContextManager[Replica]],
+) -> AsyncIterator[list[Replica]]:
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(it) for it in made]
