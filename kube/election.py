@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, Protocol
 
 from kube import errors, lease
 from kube.client import Client
-from kube.credentials import AccessError
 from kube.resources import Resource
 
 log = logging.getLogger(__name__)
@@ -26,7 +25,7 @@ log = logging.getLogger(__name__)
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
 RELEASE_TIMEOUT = 2.0  # seconds; a Lease that is not freed is free after its duration
 
-_NO_ANSWER = (errors.RequestError, AccessError, TimeoutError, OSError)
+_NO_ANSWER = (errors.RequestError, TimeoutError)
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 

@@ -5,7 +5,7 @@ kind's schema. `observedGeneration` is the generation that the rules saw. `lastT
 belongs to the writer, who alone knows the condition that stands in the cluster.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dag import statuses
@@ -35,9 +35,9 @@ def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
 def _contour(found: statuses.ContourStatus, generation: int) -> dict[str, Any]:
     condition = _condition(found.valid, generation)
     if found.errors:
-        condition["errors"] = [_sub_condition(it) for it in found.errors]
+        condition["errors"] = _sub_conditions(found.errors)
     if found.warnings:
-        condition["warnings"] = [_sub_condition(it) for it in found.warnings]
+        condition["warnings"] = _sub_conditions(found.warnings)
     return {
         "currentStatus": found.current_status,
         "description": _description(found),
@@ -86,7 +86,7 @@ def _condition(found: statuses.Condition, generation: int) -> dict[str, Any]:
         "type": found.type,
         "status": found.status,
         "reason": found.reason,
-        "message": found.message,
+        "message": found.message[:MAX_MESSAGE],
     }
     if generation:
         condition["observedGeneration"] = generation
@@ -95,6 +95,17 @@ def _condition(found: statuses.Condition, generation: int) -> dict[str, Any]:
 
 MAX_MESSAGE = 32760
 """Characters; longer messages are cut, as upstream does."""
+
+MOST_LISTED = 100
+"""Errors, and warnings, of one object; of the others the number is told."""
+
+
+def _sub_conditions(found: Sequence[statuses.SubCondition]) -> list[dict[str, Any]]:
+    told = [_sub_condition(it) for it in found[:MOST_LISTED]]
+    rest = len(found) - len(told)
+    if rest:
+        told.append({**told[-1], "message": f"and {rest} more"})
+    return told
 
 
 def _sub_condition(found: statuses.SubCondition) -> dict[str, Any]:

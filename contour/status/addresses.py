@@ -1,0 +1,61 @@
+"""Where clients reach what is served, as statuses tell it: of Ingress, HTTPProxy and Gateway.
+
+The configuration names the addresses (`spec.ingress.statusAddress`), or the load balancer of
+Envoy's Service has them in its status. Upstream writes the same into Ingress and HTTPProxy; a
+Gateway has a shape of its own ("GatewayStatusAddress").
+"""
+
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+Raw = dict[str, Any]
+
+
+class Address(NamedTuple):
+    """One of the two is empty."""
+
+    ip: str = ""
+    hostname: str = ""
+
+
+MOST_OF_A_GATEWAY = 16
+
+
+def addresses(configured: str, service_status: Mapping[str, Any] | None) -> tuple[Address, ...]:
+    """Those that are configured, separated by commas; else those of the Service."""
+    named = [it.strip() for it in configured.split(",")]
+    found = [_of(it) for it in named if it] or list(_assigned(service_status or {}))
+    return tuple(dict.fromkeys(found))
+
+
+def load_balancer(found: Iterable[Address]) -> Raw:
+    """As a Service, an Ingress and an HTTPProxy tell it."""
+    entries = [{"ip": it.ip} if it.ip else {"hostname": it.hostname} for it in found]
+    return {"ingress": entries} if entries else {}
+
+
+def gateway_addresses(found: Iterable[Address]) -> list[Raw]:
+    """As a Gateway tells it."""
+    return [
+        {"type": "IPAddress", "value": it.ip}
+        if it.ip
+        else {"type": "Hostname", "value": it.hostname}
+        for it in found
+    ][:MOST_OF_A_GATEWAY]
+
+
+def _of(text: str) -> Address:
+    try:
+        return Address(ip=str(ipaddress.ip_address(text)))
+    except ValueError:
+        return Address(hostname=text)
+
+
+def _assigned(status: Mapping[str, Any]) -> Iterable[Address]:
+    entries = (status.get("loadBalancer") or {}).get("ingress") or ()
+    for it in entries:
+        if ip := it.get("ip"):
+            yield Address(ip=ip)
+        if hostname := it.get("hostname"):
+            yield Address(hostname=hostname)

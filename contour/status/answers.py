@@ -1,0 +1,74 @@
+"""What an object's status is to say, ready to be merged into the one that stands there.
+
+For the writer, who asks when it is about to write: so the newest answer is the only one. An answer
+names the version of the object that it was computed from, which `observedGeneration` repeats.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from contour.status import rendering
+from contour.status.addresses import Address, gateway_addresses, load_balancer
+from contour.status.board import Board
+from crds.meta import ObjectRef
+from dag import statuses
+
+Raw = dict[str, Any]
+
+
+class Answer(NamedTuple):
+    """Our part of a status, and the version of the object it was computed from."""
+
+    status: Raw
+    generation: int
+
+
+Generation = Callable[[ObjectRef], int | None]
+"""The version of an object that the graph has judged last; None: it has no such object."""
+
+
+class Answers:
+    """What the board says, with what only a cluster knows: versions and addresses."""
+
+    def __init__(self, board: Board, generation: Generation) -> None:
+        self._board = board
+        self._generation = generation
+        self._addresses: tuple[Address, ...] = ()
+
+    def __call__(self, subject: ObjectRef) -> Answer | None:
+        """None: it is gone, or nothing of its status is ours."""
+        generation = self._generation(subject)
+        if generation is None:
+            return None
+        told = self._board.told.get(subject)
+        if told is not None:
+            return Answer(self._status(subject, told, generation), generation)
+        # What has left our scope keeps what it was told, except that nobody speaks for a parent
+        # that is no more.
+        return Answer({"parents": []}, generation) if subject.kind in ROUTES else None
+
+    def relocate(self, found: Iterable[Address]) -> Iterator[ObjectRef]:
+        """Takes where clients reach what is served; the objects that tell of it."""
+        found = tuple(found)
+        if found != self._addresses:
+            self._addresses = found
+            yield from [it for it in self._board.told if it.kind in _LOCATED]
+
+    def _status(self, subject: ObjectRef, told: statuses.Status, generation: int) -> Raw:
+        rendered = rendering.status(told, generation)
+        match subject.kind:
+            case "Ingress":
+                return {"loadBalancer": load_balancer(self._addresses)}
+            case "HTTPProxy":
+                return {**rendered, "loadBalancer": load_balancer(self._addresses)}
+            case "Gateway":
+                return {**rendered, "addresses": gateway_addresses(self._addresses)}
+            case _ if isinstance(told, statuses.ContourStatus):
+                # The schemas of the other kinds have conditions alone.
+                return {"conditions": rendered["conditions"]}
+            case _:
+                return rendered
+
+
+ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
+_LOCATED = frozenset({"Ingress", "HTTPProxy", "Gateway"})

@@ -1,0 +1,173 @@
+"""What becomes of the status that an object has when ours is added: nothing of others is lost.
+
+Rules: Gateway API, comments on `RouteStatus.parents` and on conditions; Kubernetes API conventions,
+"Typical status properties". Conditions are ours by their type, entries of `parents` by the name of
+the controller, listeners altogether. What is not ours stays as it is and where it is; what is ours
+stays in its place, and keeps its `lastTransitionTime` while it is as true as before. Fields that we
+do not state are not touched.
+
+Elsewhere: what we say (`contour.status.rendering`), when it is written (`contour.status.writer`).
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+Raw = dict[str, Any]
+Stored = Mapping[str, Any]
+
+
+class Voice(NamedTuple):
+    """Who speaks, and when."""
+
+    controller_name: str
+    """Of the Gateway API."""
+    now: str
+    """RFC 3339, in whole seconds."""
+
+
+def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
+    """The status that is to stand there."""
+    wanted = dict(stored)
+    for field, value in ours.items():
+        found = _FIELDS.get(field, _replaced)(field, stored, value, voice)
+        if field in stored or found not in ([], {}):  # absent and empty say the same
+            wanted[field] = found
+    return wanted
+
+
+def difference(stored: Stored, wanted: Stored) -> Raw:
+    """The JSON merge patch (RFC 7386) from one to the other; empty if they are equal."""
+    patch: Raw = {field: None for field in stored if field not in wanted}
+    for field, value in wanted.items():
+        before = stored.get(field)
+        if isinstance(value, dict) and isinstance(before, dict):
+            if inner := difference(before, value):
+                patch[field] = inner
+        elif field not in stored or before != value:
+            patch[field] = value
+    return patch
+
+
+def newest_generation(stored: Stored, voice: Voice) -> int:
+    """The newest version of the object that one of our conditions speaks of."""
+    holders = [("conditions", stored), *(("listeners", it) for it in _items(stored, "listeners"))]
+    for field in _REFERENCES:
+        holders += [(field, it) for it in _items(stored, field) if _is_of(voice, it)]
+    return max(
+        (
+            int(it.get("observedGeneration") or 0)
+            for field, holder in holders
+            for it in _items(holder, "conditions")
+            if it.get("type") in OWN_TYPES[field]
+        ),
+        default=0,
+    )
+
+
+_OF_PARENTS = frozenset({"Accepted", "PartiallyInvalid", "ResolvedRefs"})
+_OF_LISTENERS = frozenset({"Accepted", "Conflicted", "OverlappingTLSConfig", "Programmed"})
+_OF_OBJECTS = frozenset({"Accepted", "InsecureFrontendValidationMode", "Programmed"})
+
+OWN_TYPES: Mapping[str, frozenset[str]] = {
+    "conditions": _OF_OBJECTS | {"ResolvedRefs", "SupportedVersion", "Valid"},
+    "listeners": _OF_LISTENERS | {"ResolvedRefs"},
+    "parents": _OF_PARENTS,
+    "ancestors": _OF_PARENTS | {"Programmed"},
+}
+"""The types of conditions that are ours, by the field of the status that they belong to."""
+
+MOST_CONDITIONS = 8
+_REFERENCES = {"parents": ("parentRef", 32), "ancestors": ("ancestorRef", 16)}
+"""How an entry names what it speaks for, and how many entries there may be."""
+
+
+def _replaced(_: str, _stored: Stored, value: Any, _voice: Voice) -> Any:
+    return value
+
+
+def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+    def is_foreign(it: Stored) -> bool:
+        return it.get("type") not in OWN_TYPES[field]
+
+    def stamped(before: Stored, it: Raw) -> Raw:
+        is_as_true = before.get("status") == it["status"]
+        since = before.get("lastTransitionTime") if is_as_true else None
+        return {**it, "lastTransitionTime": since or voice.now}
+
+    before = _items(holder, "conditions")
+    room = max(1, MOST_CONDITIONS - sum(map(is_foreign, before)))
+    kept = dict([(it["type"], it) for it in ours][:room])
+    return _in_place(before, kept, _Rule(is_foreign, lambda it: it.get("type"), stamped))
+
+
+def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+    """One for each that the Gateway has now, in its order."""
+    before = {it.get("name"): it for it in _items(stored, field)}
+    return [_with_conditions(field, before.get(it["name"], {}), it, voice) for it in ours]
+
+
+def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+    """Those of all controllers: one of ours for each reference."""
+    reference, most = _REFERENCES[field]
+
+    def is_foreign(it: Stored) -> bool:
+        return not _is_of(voice, it)
+
+    def joined(before: Stored, it: Raw) -> Raw:
+        return _with_conditions(field, before, it, voice)
+
+    def key(it: Stored) -> Hashable:
+        return _key(it.get(reference))
+
+    before = _items(stored, field)
+    room = max(0, most - sum(map(is_foreign, before)))
+    kept = dict([(key(it), it) for it in ours][:room])
+    return _in_place(before, kept, _Rule(is_foreign, key, joined))
+
+
+def _with_conditions(field: str, before: Stored, it: Raw, voice: Voice) -> Raw:
+    return {**it, "conditions": _conditions(field, before, it["conditions"], voice)}
+
+
+_FIELDS: Mapping[str, Callable[[str, Stored, Any, Voice], Any]] = {
+    "conditions": _conditions,
+    "listeners": _listeners,
+    "parents": _entries,
+    "ancestors": _entries,
+}
+
+
+class _Rule(NamedTuple):
+    """How the items of a list are told apart and joined."""
+
+    is_foreign: Callable[[Stored], bool]
+    key: Callable[[Stored], Hashable]
+    joined: Callable[[Stored, Raw], Raw]
+
+
+def _in_place(before: Iterable[Raw], ours: dict[Any, Raw], rule: _Rule) -> list[Raw]:
+    """Others' items as they are, ours where they were, new ones at the end."""
+    new, found = dict(ours), []
+    for it in before:
+        if rule.is_foreign(it):
+            found.append(it)
+        elif (own := new.pop(rule.key(it), None)) is not None:
+            found.append(rule.joined(it, own))
+    return found + [rule.joined({}, it) for it in new.values()]
+
+
+def _is_of(voice: Voice, entry: Stored) -> bool:
+    return entry.get("controllerName") == voice.controller_name
+
+
+def _key(reference: Any) -> Hashable:
+    """Equal for references to the same thing, whoever wrote the defaults into them."""
+    found = reference if isinstance(reference, dict) else {}
+    filled = {"group": "gateway.networking.k8s.io", "kind": "Gateway", **found}
+    return tuple(sorted((field, str(value)) for field, value in filled.items()))
+
+
+def _items(holder: Stored, field: str) -> list[Raw]:
+    """The items of a list, whatever stands in its place."""
+    found = holder.get(field)
+    return [it for it in found if isinstance(it, dict)] if isinstance(found, list) else []

@@ -1,0 +1,106 @@
+"""One object's status, brought up to what is to be said of it now.
+
+A write is a JSON merge patch of our fields with the resourceVersion of the status that it was
+merged into: if somebody has written meanwhile, the API server refuses, and it is merged again, into
+what stands there then. (Server-side apply would not do: `parents` is one value to it, which two
+controllers would take from one another. PUT would need the whole object.) An answer that is older
+than the object is not written; the provider is about to bring the newer version.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from contour.status import merging, stored
+from contour.status.answers import Answer
+from contour.status.tally import Tally
+from crds.meta import ObjectRef
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+
+Outcome = Literal["written", "unchanged", "outdated", "gone", "deposed"]
+
+FIELD_MANAGER = "contour"
+
+WRITE_TIMEOUT = 4.0
+"""Seconds. A write that a leader has begun ends before anybody else can lead: for the others a
+Lease lasts five seconds longer than for its holder."""
+
+MOST_CONFLICTS = 5  # in a row, before the object waits for another turn
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is asked when the turn of an object comes."""
+
+    answer: Callable[[ObjectRef], Answer | None]
+    """What is to be said; None: nothing."""
+    known: Callable[[ObjectRef], stored.Known | None]
+    """What the provider has seen of it; None: there is no such object."""
+    is_leader: Callable[[], bool]
+    """Asked directly before each write."""
+    controller_name: Callable[[], str]
+    """Of the Gateway API; empty if it is not served."""
+    resource: Callable[[str], Resource | None] = stored.resource
+    """By kind; None while the API server does not serve it."""
+
+
+class Updates:
+    """Knows what it has written itself, until the provider does."""
+
+    def __init__(self, client: Client, sources: Sources) -> None:
+        self._client = client
+        self._sources = sources
+        self._ahead = stored.Ahead(sources.known)
+
+    async def update(self, subject: ObjectRef, tally: Tally) -> Outcome:
+        """One turn of an object."""
+        known, resource = self._ahead.known(subject), self._sources.resource(subject.kind)
+        if known is None or resource is None:
+            return "gone"
+        path = resource.path(subject.namespace, subject.name)
+        for _ in range(MOST_CONFLICTS):
+            patch = self._patch(subject, known)
+            if not isinstance(patch, dict):
+                return patch
+            if not self._sources.is_leader():
+                return "deposed"
+            try:
+                await self._write(subject, path, patch)
+            except errors.Refused as error:
+                if error.code != 409:
+                    raise
+                tally.conflict += 1
+            else:
+                return "written"
+            before, known = known, stored.seen(await self._client.get(path, timeout=WRITE_TIMEOUT))
+            if known.uid != before.uid:
+                return "outdated"
+        raise errors.Refused(409, "Conflict", f"{subject} is written by others all the time")
+
+    def _patch(self, subject: ObjectRef, known: stored.Known) -> dict[str, Any] | Outcome:
+        """What is to be sent, or why nothing is."""
+        answer = self._sources.answer(subject)
+        if answer is None:
+            return "gone"
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        voice = merging.Voice(self._sources.controller_name(), now)
+        newest = max(known.generation, merging.newest_generation(known.status, voice))
+        if newest > answer.generation:
+            return "outdated"
+        wanted = merging.merged(known.status, answer.status, voice)
+        change = merging.difference(known.status, wanted)
+        if not change:
+            return "unchanged"
+        return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
+
+    async def _write(self, subject: ObjectRef, path: str, patch: dict[str, Any]) -> None:
+        found = await self._client.patch(
+            f"{path}/status",
+            patch,
+            params={"fieldManager": FIELD_MANAGER},
+            timeout=WRITE_TIMEOUT,
+        )
+        self._ahead.wrote(subject, stored.seen(found))
