@@ -1,0 +1,33 @@
+"""What the process says while it runs: a line for each event, for machines or for people.
+
+`lines` writes them, `repeats` keeps one fault from filling a disk. Modules log as ever, with the
+standard library; what they add as `extra` becomes fields of a JSON line. Nothing of a request that
+Envoy serves is known here, and requests to our own pages are not logged.
+"""
+
+import logging
+import sys
+from typing import Literal, TextIO
+
+from contour.logs import lines, repeats
+
+Format = Literal["text", "json"]
+
+LEVELS = ("debug", "info", "warning", "error")
+
+_CHATTY = ("aiohttp.access", "asyncio", "grpc", "kubernetes")  # below warnings, for nobody
+
+
+def configure(format_: Format = "text", level: str = "info", stream: TextIO | None = None) -> None:
+    """Logs to a stream, standard error by default, from now on and in this way alone."""
+    sink = logging.StreamHandler(stream or sys.stderr)
+    sink.setFormatter(lines.Json() if format_ == "json" else lines.Text())
+    sink.addFilter(repeats.Repeats())
+    root = logging.getLogger()
+    for before in list(root.handlers):
+        root.removeHandler(before)
+    root.addHandler(sink)
+    root.setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.captureWarnings(True)

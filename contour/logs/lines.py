@@ -1,0 +1,97 @@
+"""One record, one line: as JSON, or as text for people.
+
+Much of what is logged was written by tenants or by clients. It can break no line and steer no
+terminal: every unprintable character is shown as an escape, in JSON as in text. Key material is
+bytes, always; so bytes are never shown, however deep they are in what is logged.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+LONGEST = 16 * 1024  # characters of one value; the rest says nothing that this does not
+
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# C0 and C1 controls, and what turns the direction of text or breaks a line elsewhere.
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
+class Json(logging.Formatter):
+    """`time`, `level`, `logger`, `message`, then the fields; `error` is a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": message(record),
+            **{name: value for name, value in fields(record).items() if name not in _RESERVED},
+        }
+        if record.exc_info:
+            said["error"] = self.formatException(record.exc_info)[-LONGEST:]
+        try:
+            line = orjson.dumps(said, default=str, option=orjson.OPT_NON_STR_KEYS)
+        except (TypeError, ValueError):  # half of a surrogate pair, a number beyond 64 bits
+            line = orjson.dumps({name: ascii(value) for name, value in said.items()})
+        return _UNPRINTABLE.sub(lambda it: f"\\u{ord(it.group()):04x}", line.decode())
+
+
+class Text(logging.Formatter):
+    """Time, level, logger and message; then the fields; a traceback on lines of its own."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        said = "".join(f" {name}={value}" for name, value in fields(record).items())
+        line = f"{_time(record)} {record.levelname:<7} {record.name}: {message(record)}{said}"
+        line = _UNPRINTABLE.sub(_escape, line)
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+def message(record: logging.LogRecord) -> str:
+    """The message with its arguments, without what must not be shown."""
+    arguments = record.args
+    if not arguments:
+        return str(record.msg)[:LONGEST]
+    try:
+        return str(str(record.msg) % _shown(arguments))[:LONGEST]
+    except (TypeError, ValueError, KeyError) as error:
+        return f"{record.msg!r} cannot be written with {len(arguments)} arguments: {error}"
+
+
+def fields(record: logging.LogRecord) -> dict[str, Any]:
+    """What was added to the record beyond the message."""
+    added = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    return {name: _shown(value) for name, value in added.items()}
+
+
+def _shown(value: Any) -> Any:
+    """The same value without bytes, which may be a key."""
+    match value:
+        case bytes() | bytearray() | memoryview():
+            return f"[redacted: {len(value)} bytes]"
+        case str():
+            return value[:LONGEST]
+        case tuple():
+            shown = [_shown(it) for it in value]
+            return type(value)(*shown) if hasattr(value, "_fields") else tuple(shown)
+        case list() | set() | frozenset():
+            return [_shown(it) for it in value]
+        case Mapping():
+            return {name: _shown(it) for name, it in value.items()}
+        case _:
+            return value
+
+
+_RESERVED = frozenset({"time", "level", "logger", "message", "error"})
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode()
