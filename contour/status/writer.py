@@ -39,11 +39,13 @@ class Writer:
         self._backlog = Backlog()
         self._is_running = False
         self._news = asyncio.Event()
+        self._turned = asyncio.Event()
         self._standstill_until = 0.0
         self._failures = 0  # of the API server, in a row
         self._failures_of: dict[ObjectRef, int] = {}  # in a row
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
         """How many objects wait, or are being written."""
         return len(self._backlog)
 
@@ -52,6 +54,11 @@ class Writer:
         if self._is_running:
             self._backlog.add(subjects, _now())
             self._news.set()
+
+    async def drained(self) -> None:
+        """Waits until no object waits."""
+        while self._backlog:
+            await self._turned.wait()
 
     async def run(self) -> None:
         """For one term: writes everything that is not as it should be, until it is cancelled."""
@@ -69,6 +76,8 @@ class Writer:
     async def _work(self) -> None:
         while True:
             await self._turn(await self._next())
+            self._turned.set()
+            self._turned = asyncio.Event()
             await asyncio.sleep(0)  # a thousand turns without a write must not stop the rest
 
     async def _next(self) -> ObjectRef:
