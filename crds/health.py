@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from crds.fields import Int64, Uint32
+from crds.fields import Duration, Int64, Percent, Uint32
 from crds.meta import model
 
 
@@ -50,3 +50,21 @@ class TCPHealthCheckPolicy:
     """Failures in a row that take an endpoint out; 0 means 3."""
     healthy_threshold_count: Uint32 = 0
     """Successes in a row that bring it back; 0 means 2."""
+
+
+@model
+class OutlierDetectionPolicy:
+    """Answers that take an endpoint out for a while. Beside Contour's fields."""
+
+    consecutive_server_errors: Uint32 | None = None
+    """Answers of 500 and above in a row; Envoy's 5 if absent, 0 for no limit."""
+    consecutive_gateway_errors: Uint32 | None = None
+    """Answers 502, 503 and 504 in a row; no limit if absent."""
+    interval: Duration | None = None
+    """Time between two looks at the endpoints; Envoy's 10 seconds if absent."""
+    base_ejection_time: Duration | None = None
+    """How long an endpoint is out, times how often it was; Envoy's 30 seconds if absent."""
+    max_ejection_time: Duration | None = None
+    """How long it is out at most; Envoy's 5 minutes if absent."""
+    max_ejection_percent: Percent | None = None
+    """How many of the endpoints may be out; Envoy's 10 percent if absent."""

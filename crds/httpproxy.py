@@ -14,7 +14,7 @@ from crds.answers import (
 from crds.authorization import AuthorizationPolicy
 from crds.conditions import MatchCondition
 from crds.fields import Flag, NonEmpty, Port, Uint32
-from crds.health import HTTPHealthCheckPolicy, TCPHealthCheckPolicy
+from crds.health import HTTPHealthCheckPolicy, OutlierDetectionPolicy, TCPHealthCheckPolicy
 from crds.jwt import JWTVerificationPolicy
 from crds.meta import ObjectMeta, model
 from crds.policies import (
@@ -40,7 +40,7 @@ class Service:
     """The Service."""
     port: Port
     """Its port."""
-    health_port: Annotated[Port | None, Unserved()] = None
+    health_port: Port | None = None
     """The port that health checks go to; the same one if absent."""
     protocol: Annotated[
         Literal["h2", "h2c", "tls"] | None, Unserved(guards=True, values=("h2", "tls"))
@@ -50,15 +50,16 @@ class Service:
     """Its share, relative to the sum; if none has a weight, all get the same."""
     validation: Annotated[UpstreamValidation | None, Unserved(guards=True)] = None
     """How its certificate is checked."""
-    mirror: Annotated[Flag, Unserved()] = False
-    """It gets copies of the requests, and its answers are thrown away."""
-    request_headers_policy: Annotated[HeadersPolicy | None, Unserved()] = None
+    mirror: Flag = False
+    """It gets copies of the requests, and its answers are thrown away; `weight` is the percentage
+    of requests that are copied, all if 0."""
+    request_headers_policy: HeadersPolicy | None = None
     """Headers of requests to it."""
-    response_headers_policy: Annotated[HeadersPolicy | None, Unserved()] = None
+    response_headers_policy: HeadersPolicy | None = None
     """Headers of its answers."""
-    cookie_rewrite_policies: Annotated[tuple[CookieRewritePolicy, ...], Unserved()] = ()
+    cookie_rewrite_policies: tuple[CookieRewritePolicy, ...] = ()
     """Cookies of its answers."""
-    slow_start_policy: Annotated[SlowStartPolicy | None, Unserved()] = None
+    slow_start_policy: SlowStartPolicy | None = None
     """New endpoints get their share little by little."""
 
 
@@ -80,8 +81,10 @@ class Route:
     """Limits of time."""
     retry_policy: RetryPolicy | None = None
     """When a request is tried again."""
-    health_check_policy: Annotated[HTTPHealthCheckPolicy | None, Unserved()] = None
+    health_check_policy: HTTPHealthCheckPolicy | None = None
     """Requests that find out which endpoints work."""
+    outlier_detection: OutlierDetectionPolicy | None = None
+    """Answers that take an endpoint out for a while. Beside Contour's fields."""
     load_balancer_policy: LoadBalancerPolicy | None = None
     """How requests are spread over endpoints."""
     path_rewrite_policy: PathRewritePolicy | None = None
@@ -90,7 +93,7 @@ class Route:
     """Headers of requests."""
     response_headers_policy: HeadersPolicy | None = None
     """Headers of answers."""
-    cookie_rewrite_policies: Annotated[tuple[CookieRewritePolicy, ...], Unserved()] = ()
+    cookie_rewrite_policies: tuple[CookieRewritePolicy, ...] = ()
     """Cookies of answers."""
     rate_limit_policy: Annotated[RateLimitPolicy | None, Unserved(guards=True)] = None
     """Limit the number of requests."""
@@ -98,7 +101,7 @@ class Route:
     """Send clients elsewhere; then there are no services."""
     direct_response_policy: HTTPDirectResponsePolicy | None = None
     """Answer at once; then there are no services."""
-    internal_redirect_policy: Annotated[HTTPInternalRedirectPolicy | None, Unserved()] = None
+    internal_redirect_policy: HTTPInternalRedirectPolicy | None = None
     """Redirects of the services that Envoy follows itself."""
     jwt_verification_policy: Annotated[JWTVerificationPolicy | None, Unserved(guards=True)] = None
     """Tokens that requests have to show."""

@@ -10,7 +10,6 @@ from pydantic import Field, Strict, StringConstraints
 
 from crds.fields import COOKIE_NAME, DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
 from crds.meta import model
-from crds.unserved import Unserved
 
 RetryOn = Literal[
     "5xx",
@@ -42,7 +41,7 @@ class TimeoutPolicy:
     """How long the whole answer may take. Envoy's own limit is 15 seconds."""
     idle: Timeout | None = None
     """How long a request may rest without a byte in either direction."""
-    idle_connection: Annotated[Timeout | None, Unserved()] = None
+    idle_connection: Timeout | None = None
     """How long a connection to the backend is kept without requests."""
 
 
@@ -132,9 +131,9 @@ class RequestHashPolicy:
 class LoadBalancerPolicy:
     """How requests are spread over the endpoints of a Service."""
 
-    strategy: Annotated[str, Unserved(values=("Cookie", "RequestHash"))] = ""
+    strategy: str = ""
     """RoundRobin (also if empty), Random, WeightedLeastRequest, Cookie or RequestHash."""
-    request_hash_policies: Annotated[tuple[RequestHashPolicy, ...], Unserved()] = ()
+    request_hash_policies: tuple[RequestHashPolicy, ...] = ()
     """With RequestHash: what is hashed, in order."""
 
 

@@ -26,6 +26,8 @@ class Upstream:
     port: nodes.ServicePort
     dns: nodes.DnsAddress | None = None  # only of ExternalName Services
     protocol: nodes.UpstreamProtocol = "http/1.1"
+    limits: nodes.CircuitBreakers | None = None
+    """What annotations of the Service allow; the configuration's limits if None."""
     app_protocol: str = ""
     """As the Service says it; the Gateway API refuses the ones it does not know."""
 

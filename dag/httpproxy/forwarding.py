@@ -1,18 +1,15 @@
-"""How a route forwards: to which Services, in which shares, within which limits.
+"""How a route forwards: within which limits, and what changes on the way.
 
-Shares are told over all Services of the list before any of them is left out: a Service that
-cannot be resolved never moves its traffic to one that was given none. Source: HTTPProxy
-reference, "Service", "TimeoutPolicy", "RetryPolicy", "LoadBalancerPolicy". Elsewhere: prefixes
+Source: HTTPProxy reference, "TimeoutPolicy", "RetryPolicy", "HTTPInternalRedirectPolicy".
+Elsewhere: the Services and their shares (`backends`), how they are spread (`balancing`), prefixes
 (`rewrites`), headers (`headerpolicies`).
 """
 
-from typing import get_args
-
 from crds import httpproxy as crd
 from crds import policies
-from crds.meta import NamespacedName
-from dag import durations, nodes, services
-from dag.httpproxy import headerpolicies, rewrites
+from crds.answers import HTTPInternalRedirectPolicy
+from dag import durations, nodes
+from dag.httpproxy import backends, balancing, cookies, headerpolicies, healthchecks, rewrites
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place, Refused
 from dag.view import View
@@ -25,66 +22,53 @@ def forward(
     view: View, place: Place, route: crd.Route, match: nodes.Match
 ) -> Findings[nodes.Forward | nodes.Respond]:
     """Where requests go, or 503 where nothing can take them."""
-    host = yield from headerpolicies.host(place, route.request_headers_policy)
-    prefix = rewrites.prefix(place.at("pathRewritePolicy"), route.path_rewrite_policy, match)
-    timeout, idle_timeout = _timeouts(place.at("timeoutPolicy"), route.timeout_policy)
-    retry = _retry(place.at("retryPolicy"), route.retry_policy)
-    backends = yield from _backends(view, place, route)
-    if not any(it.weight for it in backends):
-        return NOWHERE
-    return nodes.Forward(
-        backends,
+    rewrite = _rewrite(place, route, match)
+    timeout, idle_timeout, idle_connection = _timeouts(place, route.timeout_policy)
+    spread = yield from balancing.of_requests(place, route.load_balancer_policy)
+    manner = backends.Manner(
+        spread.balancing,
+        healthchecks.of_http(place, route.health_check_policy),
+        healthchecks.outliers(place, route.outlier_detection),
+        idle_connection,
+        rewrite.host if rewrite else "",
+    )
+    takers = yield from backends.takers(view, place, route.services, manner)
+    mirrors = yield from backends.mirrors(view, place, route.services, manner)
+    forward = nodes.Forward(
+        tuple(backends.backends(takers, route)),
         timeout,
         idle_timeout,
-        nodes.Rewrite(host=host, prefix=prefix) if host or prefix is not None else None,
-        retry,
+        rewrite,
+        _retry(place.at("retryPolicy"), route.retry_policy),
         route.enable_websockets,
+        mirrors,
+        spread.hash_policies,
+        _internal_redirect(route.internal_redirect_policy),
+        cookies.rewrites(place, route.cookie_rewrite_policies),
+        missing=503,
     )
+    return forward if any(it.weight for it in takers) else NOWHERE
 
 
-def _backends(view: View, place: Place, route: crd.Route) -> Findings[tuple[nodes.Backend, ...]]:
-    balancing = yield from _balancing(place.at("loadBalancerPolicy"), route.load_balancer_policy)
-    takers = [(n, it) for n, it in enumerate(route.services) if not it.mirror]
-    is_even = not any(it.weight for _, it in takers)
-    found = []
-    for index, service in takers:
-        at = place.at("services", index)
-        cluster = yield from _cluster(view, at, service, balancing)
-        if cluster is not None:
-            found.append(nodes.Backend(cluster, 1 if is_even else service.weight))
-    return tuple(found)
-
-
-def _cluster(
-    view: View, place: Place, service: crd.Service, balancing: nodes.Balancing
-) -> Findings[nodes.Cluster | None]:
-    name = NamespacedName(place.subject.namespace, service.name)
-    found = view.ask(services.upstream, (name, service.port))
-    if isinstance(found, services.Unresolved):
-        yield problems.service_unresolved(place, found.message)
-        return None
-    protocol: nodes.UpstreamProtocol = "h2c" if service.protocol == "h2c" else found.protocol
-    return nodes.Cluster(found.port, found.dns, protocol, balancing)
-
-
-def _balancing(
-    place: Place, policy: policies.LoadBalancerPolicy | None
-) -> Findings[nodes.Balancing]:
-    strategy = policy.strategy if policy is not None else ""
-    for known in get_args(nodes.Balancing):
-        if strategy == known:
-            return known  # type: ignore[no-any-return]
-    if strategy not in {"", "Cookie", "RequestHash"}:  # those two are told as not served yet
-        yield problems.ignored_field(place.at("strategy"), f"{strategy!r} is no strategy")
-    return "RoundRobin"
+def _rewrite(place: Place, route: crd.Route, match: nodes.Match) -> nodes.Rewrite | None:
+    host, header = headerpolicies.host(place, route.request_headers_policy)
+    prefix = rewrites.prefix(place.at("pathRewritePolicy"), route.path_rewrite_policy, match)
+    found = nodes.Rewrite(host=host, host_header=header, prefix=prefix)
+    return None if found == nodes.Rewrite() else found
 
 
 def _timeouts(
     place: Place, policy: policies.TimeoutPolicy | None
-) -> tuple[float | None, float | None]:
+) -> tuple[float | None, float | None, float | None]:
+    """Of the answer, of a request at rest, and of a connection at rest."""
     if policy is None:
-        return None, None
-    return _timeout(place.at("response"), policy.response), _timeout(place.at("idle"), policy.idle)
+        return None, None, None
+    at = place.at("timeoutPolicy")
+    return (
+        _timeout(at.at("response"), policy.response),
+        _timeout(at.at("idle"), policy.idle),
+        _timeout(at.at("idleConnection"), policy.idle_connection),
+    )
 
 
 def _timeout(place: Place, text: str | None) -> float | None:
@@ -106,4 +90,18 @@ def _retry(place: Place, policy: policies.RetryPolicy | None) -> nodes.Retry | N
         attempts=max(policy.count or 1, 0),
         per_try_timeout=_timeout(place.at("perTryTimeout"), policy.per_try_timeout),
         status_codes=codes,
+    )
+
+
+def _internal_redirect(
+    policy: HTTPInternalRedirectPolicy | None,
+) -> nodes.InternalRedirect | None:
+    if policy is None:
+        return None
+    wanted = policy.max_internal_redirects
+    return nodes.InternalRedirect(
+        1 if wanted is None else wanted,
+        policy.redirect_response_codes,
+        policy.allow_cross_scheme_redirect,
+        policy.deny_repeated_route_redirect,
     )

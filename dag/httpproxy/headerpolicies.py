@@ -1,103 +1,154 @@
-"""Headers that a route sets and removes.
+"""Headers that a route or one of its Services sets and removes.
 
-Values are literal text, save `%CONTOUR_NAMESPACE%`. Envoy's variables are not served yet: a
-header that needs one is removed, so that a client cannot send in its place what the proxy was to
-say, and a warning tells. `Host` of requests is a rewrite of the host. Source: HTTPProxy
-reference, "HeadersPolicy".
+`%CONTOUR_SERVICE_NAME%` and `%CONTOUR_SERVICE_PORT%` on a route mean the Service that a request
+goes to: such headers move to each of them. Where there is none, the header is removed, so that a
+client cannot send in its place what the proxy was to say. `Host` of requests is a rewrite of the
+host. Source: HTTPProxy reference, "HeadersPolicy". Elsewhere: variables (`dag.formats`).
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from crds import policies
-from dag import headers, nodes
+from dag import formats, headers, nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place, Refused
 
+Written = policies.HeadersPolicy | None
+Side = Literal["request", "response"]
 
-def of_requests(
-    place: Place, policy: policies.HeadersPolicy | None
-) -> Findings[nodes.HeaderPolicy | None]:
-    """What happens to the headers of requests, `Host` aside."""
+_NAMESPACE, _SERVICE, _PORT = (
+    "CONTOUR_NAMESPACE",
+    "CONTOUR_SERVICE_NAME",
+    "CONTOUR_SERVICE_PORT",
+)
+_OF_SERVICES = frozenset({_SERVICE, _PORT})
+
+
+def of_route(place: Place, policy: Written, side: Side) -> nodes.HeaderPolicy | None:
+    """What holds for every Service of a route, `Host` aside."""
     if policy is None:
         return None
-    at = place.at("requestHeadersPolicy")
-    others = [it for it in policy.set if not _is_host(it)]
-    return (yield from _policy(at, "RequestHeadersPolicyInvalid", others, policy.remove))
+    rest = tuple(it for it in policy.set if not _is_of_service(it))
+    return _policy(_Reading(place, side, _variables(place)), replace(policy, set=rest))
 
 
-def of_responses(
-    place: Place, policy: policies.HeadersPolicy | None
-) -> Findings[nodes.HeaderPolicy | None]:
-    """What happens to the headers of responses."""
-    if policy is None:
-        return None
-    at = place.at("responseHeadersPolicy")
-    return (yield from _policy(at, "ResponseHeaderPolicyInvalid", policy.set, policy.remove))
+def of_answer(place: Place, policy: Written, side: Side) -> Findings[nodes.HeaderPolicy | None]:
+    """The same, of a route that leads to no Service."""
+    found = of_route(place, policy, side)
+    names = [it.name for it in policy.set if _is_of_service(it)] if policy else []
+    for name in names:
+        yield problems.header_not_set(place.at(f"{side}HeadersPolicy").at("set"), name)
+    removed = tuple(_changeable(_Reading(place, side, {}), it) for it in names)
+    if not removed:
+        return found
+    known = found or nodes.HeaderPolicy()
+    return replace(known, remove=(*known.remove, *removed))
 
 
-def host(place: Place, policy: policies.HeadersPolicy | None) -> Findings[str]:
-    """The host that requests are forwarded with; empty for their own."""
-    at = place.at("requestHeadersPolicy")
+class Target(NamedTuple):
+    """A Service of a route, for the variables that tell it."""
+
+    place: Place
+    service: str
+    port: int
+
+
+def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.HeaderPolicy | None:
+    """What holds for one Service of a route: its own headers, and the route's that tell of it."""
+    variables = _variables(at.place) | {_SERVICE: at.service, _PORT: str(at.port)}
+    moved = tuple(it for it in route.set if _is_of_service(it)) if route else ()
+    reading = _Reading(at.place, side, variables)
+    named = {it.name.lower() for it in own.set} if own else set()
+    rest = tuple(it for it in moved if it.name.lower() not in named)
+    if own is None:
+        return _policy(reading, policies.HeadersPolicy(set=rest)) if rest else None
+    return _policy(reading, replace(own, set=(*own.set, *rest)))
+
+
+def host(place: Place, policy: Written) -> tuple[str, str]:
+    """The host that requests are forwarded with: literal, or the header that has it; or neither."""
+    text = _host(place, policy)
+    if header := formats.header_named(text):
+        return "", header
+    reading = _Reading(place, "request", _variables(place))
+    return _literal(reading, text), ""
+
+
+def literal_host(place: Place, policy: Written) -> str:
+    """The same, where it cannot be read from a header."""
+    return _literal(_Reading(place, "request", _variables(place)), _host(place, policy))
+
+
+def _host(place: Place, policy: Written) -> str:
     written = [it.value for it in policy.set if _is_host(it)] if policy is not None else []
-    if not written:
-        return ""
     if len(written) > 1:
-        raise _not_valid(at, "RequestHeadersPolicyInvalid", "header Host is set twice")
-    if variable := _variable(written[0]):
-        text = f"the variable {variable} is not served yet, so the host stays as it is"
-        yield problems.ignored_field(at.at("set"), text)
-        return ""
-    return _literal(at, "RequestHeadersPolicyInvalid", written[0])
+        raise _not_valid(_Reading(place, "request", {}), "header Host is set twice")
+    return written[0] if written else ""
 
 
-def _policy(
-    place: Place, reason: str, written: Iterable[policies.HeaderValue], remove: tuple[str, ...]
-) -> Findings[nodes.HeaderPolicy | None]:
-    values: dict[str, str] = {}
-    removed = dict.fromkeys(_changeable(place, reason, it) for it in remove)
-    for it in written:
-        name = _changeable(place, reason, it.name)
+class _Reading(NamedTuple):
+    """Whose headers are read, and what the variables in them stand for."""
+
+    place: Place
+    side: Side
+    variables: Mapping[str, str]
+
+
+def _variables(place: Place) -> dict[str, str]:
+    return {_NAMESPACE: place.subject.namespace}
+
+
+def _policy(reading: _Reading, policy: policies.HeadersPolicy) -> nodes.HeaderPolicy | None:
+    values: dict[str, nodes.Value] = {}
+    for it in _settable(reading, policy.set):
+        name = _changeable(reading, it.name)
         if name in values:
-            raise _not_valid(place, reason, f"header {it.name} is set twice")
-        if variable := _variable(it.value):
-            yield problems.header_not_set(place.at("set"), it.name, variable)
-            removed[name] = None
-        else:
-            values[name] = _literal(place, reason, it.value)
-    found = nodes.HeaderPolicy(set=tuple(values.items()), remove=tuple(removed))
+            raise _not_valid(reading, f"header {it.name} is set twice")
+        values[name] = _value(reading, it.value)
+    removed = tuple(dict.fromkeys(_changeable(reading, it) for it in policy.remove))
+    found = nodes.HeaderPolicy(set=tuple(values.items()), remove=removed)
     return found if values or removed else None
+
+
+def _settable(
+    reading: _Reading, written: Iterable[policies.HeaderValue]
+) -> Iterable[policies.HeaderValue]:
+    """Of requests, `Host` is told apart; of responses it is refused."""
+    return (it for it in written if reading.side == "response" or not _is_host(it))
 
 
 def _is_host(it: policies.HeaderValue) -> bool:
     return it.name.lower() == "host"
 
 
-def _changeable(place: Place, reason: str, name: str) -> str:
+def _is_of_service(it: policies.HeaderValue) -> bool:
+    return not _OF_SERVICES.isdisjoint(formats.names(it.value))
+
+
+def _changeable(reading: _Reading, name: str) -> str:
     if refusal := headers.change_refusal(name):
-        raise _not_valid(place, reason, f"header {name!r} {refusal}")
+        raise _not_valid(reading, f"header {name!r} {refusal}")
     return name.lower()
 
 
-def _literal(place: Place, reason: str, value: str) -> str:
-    text = value.replace("%CONTOUR_NAMESPACE%", place.subject.namespace)
+def _value(reading: _Reading, text: str) -> nodes.Value:
     if refusal := headers.value_refusal(text):
-        raise _not_valid(place, reason, f"the value {text[:60]!r} {refusal}")
-    return text
+        raise _not_valid(reading, f"the value {text[:60]!r} {refusal}")
+    return formats.value(text, reading.variables)
 
 
-# The variables that upstream Contour hands on to Envoy; any other % is a plain character.
-_VARIABLE = re.compile(
-    r"%(CONTOUR_SERVICE_(NAME|PORT)|(DOWNSTREAM|UPSTREAM)_[A-Z0-9_]+|HOSTNAME|PROTOCOL"
-    r"|RESPONSE_(FLAGS|CODE_DETAILS)|REQ\([^%()]+\))%"
-)
+def _literal(reading: _Reading, text: str) -> str:
+    found = _value(reading, text)
+    if not isinstance(found, str):
+        raise _not_valid(reading, "Host takes literal text, or on routes one %REQ(name)%")
+    return found
 
 
-def _variable(value: str) -> str:
-    """The first variable in a value; empty if there is none."""
-    found = _VARIABLE.search(value)
-    return found.group(0) if found else ""
+_REASONS = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeaderPolicyInvalid"}
 
 
-def _not_valid(place: Place, reason: str, text: str) -> Refused:
-    return Refused(problems.route_not_valid(place, reason, text))
+def _not_valid(reading: _Reading, text: str) -> Refused:
+    at = reading.place.at(f"{reading.side}HeadersPolicy")
+    return Refused(problems.route_not_valid(at, _REASONS[reading.side], text))

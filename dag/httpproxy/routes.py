@@ -16,7 +16,7 @@ from dag.httpproxy import answers, conditions, forwarding, headerpolicies
 from dag.httpproxy.clarity import NotClear
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
-from dag.problems.places import Findings, Place, Refused
+from dag.problems.places import Closed, Findings, Place, Refused
 from dag.view import View
 
 GUARDED = nodes.Respond(503)
@@ -37,10 +37,15 @@ def written(
     """The route, unless something in it cannot be served."""
     try:
         match = conditions.narrowed(inherited, route.conditions)
-        node = yield from _node(view, place, route, match)
-        yield Written(node, place, route.permit_insecure)
     except NotClear as why:
         yield problems.conditions_not_valid(place, "RouteError", why.subject, why.text)
+        return
+    try:
+        node = yield from _node(view, place, route, match)
+        yield Written(node, place, route.permit_insecure)
+    except Closed as closed:
+        yield closed.problem
+        yield Written(nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure)
     except Refused as refused:
         yield refused.problem
 
@@ -49,9 +54,20 @@ def _node(view: View, place: Place, route: crd.Route, match: nodes.Match) -> Fin
     if any(it.guards for it in unserved(route)):
         return nodes.Route(match, GUARDED, place.subject)
     action = yield from _action(view, place, route, match)
-    requests = yield from headerpolicies.of_requests(place, route.request_headers_policy)
-    responses = yield from headerpolicies.of_responses(place, route.response_headers_policy)
+    requests = yield from _headers(place, action, route.request_headers_policy, "request")
+    responses = yield from _headers(place, action, route.response_headers_policy, "response")
     return nodes.Route(match, action, place.subject, requests, responses)
+
+
+def _headers(
+    place: Place,
+    action: nodes.Action,
+    policy: headerpolicies.Written,
+    side: headerpolicies.Side,
+) -> Findings[nodes.HeaderPolicy | None]:
+    if isinstance(action, nodes.Forward):
+        return headerpolicies.of_route(place, policy, side)
+    return (yield from headerpolicies.of_answer(place, policy, side))
 
 
 def _action(

@@ -169,7 +169,18 @@ def service_unresolved(place: Place, why: str) -> Problem:
     return place.error("ServiceError", "ServiceUnresolvedReference", why)
 
 
-def header_not_set(place: Place, name: str, variable: str) -> Problem:
-    """A header whose value would need a variable that is not served."""
-    text = f"the variable {variable} is not served yet, so header {name} is removed instead"
+def upstream_not_checked(place: Place, text: str, reason: str = "TLSUpstreamValidation") -> Problem:
+    """A Service whose certificate cannot be checked, so that nothing is sent to it."""
+    type_ = "TLSError" if reason == "CACertificateNotDelegated" else "ServiceError"
+    return place.error(type_, reason, f"{text}; answered with 503")
+
+
+def slow_start_not_valid(place: Place, text: str) -> Problem:
+    """A slow start that cannot be."""
+    return place.error("ServiceError", "SlowStartInvalid", text)
+
+
+def header_not_set(place: Place, name: str) -> Problem:
+    """A header that tells of a Service, where there is none."""
+    text = f"header {name} tells of a Service; the route has none, so it is removed instead"
     return place.warning("SpecError", "IgnoredField", text)

@@ -26,6 +26,10 @@ class Refused(Exception):  # noqa: N818 (a decision, not a failure)
         self.problem = problem
 
 
+class Closed(Refused):
+    """The part cannot be served, and to leave it out would open what it guards: it answers 503."""
+
+
 class Place(NamedTuple):
     """A field of an object."""
 

@@ -59,7 +59,12 @@ def secure(engine: Engine, host: str) -> list[str]:
 def tls(engine: Engine, host: str) -> str:
     """The Secret and the versions with which TLS is terminated; empty where it is not."""
     found = engine.answer(hosts.secure_host, nodes.HostKey(FLEET, "ingress_https", host))
-    return f"{found.tls.secret} {found.tls.minimum}-{found.tls.maximum}" if found else ""
+    if found is None:
+        return ""
+    termination = found.tls
+    if termination is None:
+        return "passthrough"
+    return f"{termination.secret} {termination.minimum}-{termination.maximum}"
 
 
 def problems(engine: Engine, kind: str, name: str) -> list[str]:

@@ -180,15 +180,6 @@ def test_a_child_of_two_roots_is_told_its_errors_once_and_they_stay_valid() -> N
     assert problems(engine, "HTTPProxy", "one") == problems(engine, "HTTPProxy", "two") == []
 
 
-def test_fields_that_are_not_served_yet_are_told_with_their_paths() -> None:
-    route = to("s1", "healthCheckPolicy: {path: /}")
-    engine = world(SERVICES + root("root", f"routes: [{route}]"))
-    assert messages(engine, "HTTPProxy", "root") == [
-        "?SpecError/IgnoredField: spec.routes[0].healthCheckPolicy: "
-        "is not served yet and has no effect"
-    ]
-
-
 def test_a_change_costs_what_it_touches_however_many_roots_there_are() -> None:
     def work(size: int) -> tuple[int, int]:
         text = SERVICES + "".join(

@@ -64,7 +64,7 @@ def test_a_mirror_gets_no_share_of_the_traffic() -> None:
     route = f"{{services: [{{name: s1, port: 80}}, {mirror}]}}"
     engine = world(SERVICES + root("root", f"routes: [{route}]"))
     assert routes(engine, "a.com") == ["/ -> default/s1:80"]
-    assert problems(engine, "HTTPProxy", "root") == ["?SpecError/IgnoredField"]
+    assert problems(engine, "HTTPProxy", "root") == []
 
 
 @pytest.mark.parametrize(
@@ -150,19 +150,6 @@ def test_headers_are_set_and_removed_as_literal_text_and_host_is_a_rewrite() -> 
     assert route.response_headers == nodes.HeaderPolicy(set=(("x-c", "c"),))
     assert isinstance(route.action, nodes.Forward)
     assert route.action.rewrite == nodes.Rewrite(host="b.com")
-
-
-def test_a_header_whose_value_needs_a_variable_is_removed_so_that_no_client_sends_it() -> None:
-    policy = "requestHeadersPolicy: {set: [{name: X-Peer, value: '%DOWNSTREAM_PEER_SUBJECT%'}]}"
-    engine = world(SERVICES + root("root", f"routes: [{to('s1', policy)}]"))
-    assert messages(engine, "HTTPProxy", "root") == [
-        "?SpecError/IgnoredField: spec.routes[0].requestHeadersPolicy.set: the variable "
-        "%DOWNSTREAM_PEER_SUBJECT% is not served yet, so header X-Peer is removed instead"
-    ]
-    key = nodes.HostKey(FLEET, "ingress_http", "a.com")
-    found = engine.answer(hosts.virtual_host, key)
-    assert found is not None
-    assert found.routes[0].request_headers == nodes.HeaderPolicy(remove=("x-peer",))
 
 
 @pytest.mark.parametrize(

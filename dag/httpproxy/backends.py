@@ -1,0 +1,150 @@
+"""The Services of a route: which take its requests, in which shares, and which get copies.
+
+Shares are told over all Services of the list before any of them is left out: a Service that
+cannot be resolved never moves its traffic to one that was given none. A Service whose certificate
+cannot be checked as it is asked closes the route. Source: HTTPProxy reference, "Service".
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from crds import httpproxy as crd
+from crds import policies
+from crds.meta import NamespacedName
+from dag import durations, nodes, services, upstreamtls
+from dag.faults import Fault
+from dag.httpproxy import cookies, headerpolicies
+from dag.problems import httpproxy as problems
+from dag.problems.places import Closed, Findings, Place, Refused
+from dag.view import View
+
+
+class Manner(NamedTuple):
+    """How every Service of a list is reached."""
+
+    balancing: nodes.Balancing = "RoundRobin"
+    health_check: nodes.HealthCheck | None = None
+    outliers: nodes.OutlierDetection | None = None
+    idle_timeout: float | None = None
+    sni: str = ""
+    """The host that requests are forwarded with, if it is another one."""
+
+
+class Reached(NamedTuple):
+    """A Service of a list, and the cluster it is reached by."""
+
+    place: Place
+    written: crd.Service
+    cluster: nodes.Cluster
+    weight: int
+
+
+def takers(
+    view: View, place: Place, written: Sequence[crd.Service], manner: Manner
+) -> Findings[tuple[Reached, ...]]:
+    """The Services that get requests."""
+    listed = [(n, it) for n, it in enumerate(written) if not it.mirror]
+    is_even = not any(it.weight for _, it in listed)
+    found = []
+    for index, service in listed:
+        at = place.at("services", index)
+        cluster = yield from _cluster(view, at, service, manner)
+        if cluster is not None:
+            found.append(Reached(at, service, cluster, 1 if is_even else service.weight))
+    return tuple(found)
+
+
+def mirrors(
+    view: View, place: Place, written: Sequence[crd.Service], manner: Manner
+) -> Findings[tuple[nodes.Mirror, ...]]:
+    """The Services that get copies; of mirrors, a weight is a percentage."""
+    found = []
+    for index, service in enumerate(written):
+        if service.mirror:
+            cluster = yield from _cluster(view, place.at("services", index), service, manner)
+            if cluster is not None:
+                found.append(nodes.Mirror(cluster, min(service.weight or 100, 100)))
+    return tuple(found)
+
+
+def backends(reached: Iterable[Reached], route: crd.Route) -> Iterator[nodes.Backend]:
+    """The shares of a route, each with its own headers and cookies."""
+    for it in reached:
+        at = headerpolicies.Target(it.place, it.written.name, it.written.port)
+        requests, responses = it.written.request_headers_policy, it.written.response_headers_policy
+        yield nodes.Backend(
+            it.cluster,
+            it.weight,
+            headerpolicies.of_service(at, requests, route.request_headers_policy, "request"),
+            headerpolicies.of_service(at, responses, route.response_headers_policy, "response"),
+            headerpolicies.literal_host(it.place, requests),
+            cookies.rewrites(it.place, it.written.cookie_rewrite_policies),
+        )
+
+
+def _cluster(
+    view: View, place: Place, service: crd.Service, manner: Manner
+) -> Findings[nodes.Cluster | None]:
+    name = NamespacedName(place.subject.namespace, service.name)
+    found = view.ask(services.upstream, (name, service.port))
+    if isinstance(found, services.Unresolved):
+        yield problems.service_unresolved(place, found.message)
+        return None
+    protocol = service.protocol or found.protocol
+    return nodes.Cluster(
+        port=found.port,
+        dns=found.dns,
+        protocol=protocol,
+        balancing=manner.balancing,
+        tls=_tls(view, place, service, found, protocol, manner.sni),
+        health_check=manner.health_check,
+        health_port=service.health_port if manner.health_check else None,
+        outliers=manner.outliers,
+        slow_start=_slow_start(place, service.slow_start_policy, manner.balancing),
+        limits=found.limits,
+        idle_timeout=manner.idle_timeout,
+    )
+
+
+def _tls(
+    view: View,
+    place: Place,
+    service: crd.Service,
+    upstream: services.Upstream,
+    protocol: nodes.UpstreamProtocol,
+    sni: str,
+) -> nodes.UpstreamTls | None:
+    asked = headerpolicies.literal_host(place, service.request_headers_policy) or sni
+    name = asked or (upstream.dns.host if upstream.dns else "")
+    if protocol not in ("h2", "tls"):
+        if service.validation is not None:
+            text = "there is no certificate to check without protocol h2 or tls"
+            raise Closed(problems.upstream_not_checked(place.at("validation"), text))
+        return None
+    if service.validation is None:
+        return nodes.UpstreamTls(sni=name) if name else None
+    try:
+        return upstreamtls.checked(view, place.subject.namespace, service.validation, name)
+    except Fault as fault:
+        at = place.at("validation").at(fault.step)
+        raise Closed(problems.upstream_not_checked(at, fault.text, fault.reason)) from None
+
+
+def _slow_start(
+    place: Place, policy: policies.SlowStartPolicy | None, balancing: nodes.Balancing
+) -> nodes.SlowStart | None:
+    if policy is None:
+        return None
+    at = place.at("slowStartPolicy")
+    if balancing not in ("RoundRobin", "WeightedLeastRequest"):
+        text = "works with the strategies RoundRobin and WeightedLeastRequest only"
+        raise Refused(problems.slow_start_not_valid(at, text))
+    try:
+        window = durations.seconds(policy.window)
+    except ValueError as why:
+        raise Refused(problems.slow_start_not_valid(at.at("window"), str(why))) from None
+    aggression = float(policy.aggression)
+    if window <= 0 or not 0 < aggression <= 1000:
+        text = "needs a window longer than 0 and an aggression above 0, at most 1000"
+        raise Refused(problems.slow_start_not_valid(at, text))
+    return nodes.SlowStart(window, aggression, policy.min_weight_percent)

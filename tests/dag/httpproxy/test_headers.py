@@ -1,0 +1,112 @@
+"""Values of headers: literal text, an allow-list of operators, and variables of ours."""
+
+import pytest
+
+from dag import nodes
+from tests.dag.httpproxy import served
+from tests.dag.httpproxy.manifests import to
+
+REQ = nodes.Operator("REQ", "X-Id")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("plain", "plain"),
+        ("100%", "100%"),
+        ("%20 %zz% %()%", "%20 %zz% %()%"),
+        ("%START_TIME%", "%START_TIME%"),
+        ("%DYNAMIC_METADATA(a:b)%", "%DYNAMIC_METADATA(a:b)%"),
+        ("%ENVIRONMENT(PATH)%", "%ENVIRONMENT(PATH)%"),
+        ("%REQ(x)y)%", "%REQ(x)y)%"),
+        ("%req(x)%", "%req(x)%"),
+        ("%CONTOUR_SECRET%", "%CONTOUR_SECRET%"),
+        ("in %CONTOUR_NAMESPACE%.", "in default."),
+        ("%CONTOUR_SERVICE_NAME%:%CONTOUR_SERVICE_PORT%", "s1:80"),
+        ("%REQ(X-Id)%", nodes.Format((REQ,))),
+        ("a%REQ(X-Id)%b%", nodes.Format(("a", REQ, "b%"))),
+        ("%HOSTNAME%", nodes.Format((nodes.Operator("HOSTNAME"),))),
+        (
+            "%CONTOUR_NAMESPACE%/%DOWNSTREAM_PEER_SUBJECT%",
+            nodes.Format(("default/", nodes.Operator("DOWNSTREAM_PEER_SUBJECT"))),
+        ),
+    ],
+)
+@pytest.mark.parametrize("side", ["request", "response"])
+def test_a_value_is_literal_but_for_what_is_on_the_list(
+    text: str, value: nodes.Value, side: str
+) -> None:
+    policy = f"{side}HeadersPolicy: {{set: [{{name: X-A, value: '{text}'}}]}}"
+    found, told = served.route(to("s1", policy))
+    assert told == []
+    assert isinstance(found.action, nodes.Forward)
+    (backend,) = found.action.backends
+    of_route, of_service = (
+        (found.request_headers, backend.request_headers)
+        if side == "request"
+        else (found.response_headers, backend.response_headers)
+    )
+    policies = [it for it in (of_route, of_service) if it is not None]
+    assert policies == [nodes.HeaderPolicy(set=(("x-a", value),))]
+
+
+def test_a_service_has_headers_of_its_own_which_win_over_those_of_the_route_about_it() -> None:
+    about = "{name: X-To, value: '%CONTOUR_SERVICE_NAME%'}"
+    own = "requestHeadersPolicy: {set: [{name: x-to, value: me}], remove: [X-B]}"
+    action = served.forward(
+        f"{{services: [{{name: s1, port: 80, {own}}}, {{name: s2, port: 80}}], "
+        f"requestHeadersPolicy: {{set: [{about}]}}}}"
+    )
+    first, second = action.backends
+    assert first.request_headers == nodes.HeaderPolicy(set=(("x-to", "me"),), remove=("x-b",))
+    assert second.request_headers == nodes.HeaderPolicy(set=(("x-to", "s2"),))
+
+
+def test_where_no_service_is_asked_a_header_about_it_is_removed_and_told() -> None:
+    found, told = served.route(
+        "{directResponsePolicy: {statusCode: 200}, responseHeadersPolicy: "
+        "{set: [{name: X-To, value: '%CONTOUR_SERVICE_NAME%'}, {name: X-A, value: a}]}}"
+    )
+    assert found.response_headers == nodes.HeaderPolicy(set=(("x-a", "a"),), remove=("x-to",))
+    assert told == [
+        "?SpecError/IgnoredField: spec.routes[0].responseHeadersPolicy.set: header X-To tells of "
+        "a Service; the route has none, so it is removed instead"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rewrite"),
+    [
+        ("b.com", nodes.Rewrite(host="b.com")),
+        ("%CONTOUR_NAMESPACE%.com", nodes.Rewrite(host="default.com")),
+        ("%REQ(X-Host)%", nodes.Rewrite(host_header="x-host")),
+    ],
+)
+def test_the_host_is_literal_or_the_value_of_one_header(text: str, rewrite: nodes.Rewrite) -> None:
+    policy = f"requestHeadersPolicy: {{set: [{{name: Host, value: '{text}'}}]}}"
+    assert served.forward(to("s1", policy)).rewrite == rewrite
+
+
+def test_a_service_may_have_a_literal_host() -> None:
+    policy = "requestHeadersPolicy: {set: [{name: Host, value: b.com}]}"
+    (backend,) = served.forward(f"{{services: [{{name: s1, port: 80, {policy}}}]}}").backends
+    assert (backend.host, backend.request_headers) == ("b.com", None)
+
+
+@pytest.mark.parametrize(
+    ("where", "text"),
+    [
+        ("route", "%REQ(X-Host)%.com"),
+        ("route", "%HOSTNAME%"),
+        ("service", "%REQ(X-Host)%"),
+    ],
+)
+def test_any_other_host_is_refused(where: str, text: str) -> None:
+    policy = f"requestHeadersPolicy: {{set: [{{name: Host, value: '{text}'}}]}}"
+    route = (
+        to("s1", policy)
+        if where == "route"
+        else f"{{services: [{{name: s1, port: 80, {policy}}}]}}"
+    )
+    (told,) = served.refusals(route)
+    assert told.startswith("RouteError/RequestHeadersPolicyInvalid: spec.routes[0].")

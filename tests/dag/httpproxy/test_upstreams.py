@@ -1,0 +1,160 @@
+"""What Envoy keeps for each Service of a route: checks, mirrors, cookies, redirects it follows."""
+
+import pytest
+
+from dag import nodes
+from tests.dag.httpproxy import served
+from tests.dag.httpproxy.manifests import services, to
+
+
+def service(rest: str, route: str = "") -> str:
+    return f"{{services: [{{name: s1, port: 80, {rest}}}]{', ' + route if route else ''}}}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("{path: /up}", nodes.HealthCheck("/up", "contour-envoy-healthcheck")),
+        (
+            "{path: /up, host: b.com, intervalSeconds: 5, timeoutSeconds: 1, "
+            "unhealthyThresholdCount: 7, healthyThresholdCount: 8, "
+            "expectedStatuses: [{start: 200, end: 300}]}",
+            nodes.HealthCheck("/up", "b.com", 5.0, 1.0, 7, 8, ((200, 300),)),
+        ),
+        (
+            "{path: /up, timeoutSeconds: 600}",
+            nodes.HealthCheck("/up", "contour-envoy-healthcheck", timeout=60.0),
+        ),
+    ],
+)
+def test_endpoints_are_asked_whether_they_work(policy: str, expected: nodes.HealthCheck) -> None:
+    found = served.cluster(service("healthPort: 8080", f"healthCheckPolicy: {policy}"))
+    assert (found.health_check, found.health_port) == (expected, 8080)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "{path: up}",
+        "{path: /up, intervalSeconds: -1}",
+        "{path: /up, timeoutSeconds: 90000}",
+        "{path: /up, expectedStatuses: [{start: 300, end: 300}]}",
+        '{path: "/a\\r\\nb"}',
+    ],
+)
+def test_a_check_that_makes_no_sense_drops_its_route_alone(policy: str) -> None:
+    (told,) = served.refusals(to("s1", f"healthCheckPolicy: {policy}"))
+    assert told.startswith("RouteError/HealthCheckPolicyInvalid: spec.routes[0].healthCheckPolicy")
+
+
+def test_answers_count_against_an_endpoint() -> None:
+    policy = (
+        "{consecutiveServerErrors: 3, interval: 1s, baseEjectionTime: 5s, maxEjectionPercent: 50}"
+    )
+    assert served.cluster(to("s1", f"outlierDetection: {policy}")).outliers == (
+        nodes.OutlierDetection(
+            consecutive_5xx=3, interval=1.0, ejection_time=5.0, max_ejection_percent=50
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("{window: 10s}", nodes.SlowStart(10.0, 1.0, 10)),
+        (
+            "{window: 1m, aggression: '.5', minWeightPercent: 0}",
+            nodes.SlowStart(60.0, 0.5, 0),
+        ),
+    ],
+)
+def test_a_new_endpoint_starts_slowly(policy: str, expected: nodes.SlowStart) -> None:
+    assert served.cluster(service(f"slowStartPolicy: {policy}")).slow_start == expected
+
+
+@pytest.mark.parametrize(
+    ("policy", "strategy"),
+    [
+        ("{window: 0s}", "RoundRobin"),
+        ("{window: 10s, aggression: '0'}", "RoundRobin"),
+        ("{window: 25h}", "RoundRobin"),
+        ("{window: 10s}", "Random"),
+        ("{window: 10s}", "Cookie"),
+    ],
+)
+def test_a_slow_start_that_cannot_be_drops_its_route(policy: str, strategy: str) -> None:
+    balancing = f"loadBalancerPolicy: {{strategy: {strategy}}}"
+    (told,) = served.refusals(service(f"slowStartPolicy: {policy}", balancing))
+    assert told.startswith(
+        "ServiceError/SlowStartInvalid: spec.routes[0].services[0].slowStartPolicy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mirrors", "expected"),
+    [
+        ("{name: s2, port: 80, mirror: true}", [("s2", 100)]),
+        ("{name: s2, port: 80, mirror: true, weight: 30}", [("s2", 30)]),
+        (
+            "{name: s2, port: 80, mirror: true, weight: 200}, {name: s3, port: 80, mirror: true}",
+            [("s2", 100), ("s3", 100)],
+        ),
+    ],
+)
+def test_mirrors_get_copies(mirrors: str, expected: list[tuple[str, int]]) -> None:
+    action = served.forward(f"{{services: [{{name: s1, port: 80}}, {mirrors}]}}")
+    found = [(it.cluster.port.service.name, it.numerator) for it in action.mirrors]
+    assert found == expected
+    assert len(action.backends) == 1
+
+
+def test_a_mirror_alone_answers_nobody() -> None:
+    assert served.closed("{services: [{name: s1, port: 80, mirror: true}]}") == []
+
+
+def test_cookies_are_rewritten_for_a_route_and_for_a_service() -> None:
+    policy = "{name: a, pathRewrite: {value: /x}, domainRewrite: {value: b.com}, secure: true}"
+    own = "{name: a, sameSite: Strict, secure: false}"
+    action = served.forward(
+        service(f"cookieRewritePolicies: [{own}]", f"cookieRewritePolicies: [{policy}]")
+    )
+    assert action.cookies == (nodes.CookieRewrite("a", "/x", "b.com", True),)
+    assert action.backends[0].cookies == (
+        nodes.CookieRewrite("a", secure=False, same_site="Strict"),
+    )
+
+
+@pytest.mark.parametrize(
+    "policies", ["{name: a}", "{name: a, secure: true}, {name: a, secure: false}"]
+)
+def test_a_rewrite_of_a_cookie_that_is_not_clear_drops_its_route(policies: str) -> None:
+    (told,) = served.refusals(to("s1", f"cookieRewritePolicies: [{policies}]"))
+    assert told.startswith("RouteError/CookieRewritePoliciesInvalid: spec.routes[0].cookie")
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("{}", nodes.InternalRedirect()),
+        ("{maxInternalRedirects: 0}", nodes.InternalRedirect(0)),
+        (
+            "{maxInternalRedirects: 5, redirectResponseCodes: [301, 307], "
+            "allowCrossSchemeRedirect: SafeOnly, denyRepeatedRouteRedirect: true}",
+            nodes.InternalRedirect(5, (301, 307), "SafeOnly", True),
+        ),
+    ],
+)
+def test_redirects_of_a_service_are_followed(policy: str, expected: nodes.InternalRedirect) -> None:
+    action = served.forward(to("s1", f"internalRedirectPolicy: {policy}"))
+    assert action.internal_redirect == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("90s", 90.0), ("infinity", 0.0), ("0s", None)])
+def test_a_connection_may_idle(text: str, expected: float | None) -> None:
+    found = served.cluster(to("s1", f"timeoutPolicy: {{idleConnection: {text}}}"))
+    assert found.idle_timeout == expected
+
+
+def test_equal_policies_of_two_routes_are_one_cluster() -> None:
+    policy = "healthCheckPolicy: {path: /up}"
+    assert served.cluster(to("s1", policy)) == served.cluster(to("s1", policy), services("s9"))
