@@ -9,7 +9,7 @@ import importlib
 import click
 
 _COMMANDS = (
-    "run", "translate", "status", "config", "bootstrap", "certgen", "envoy", "version",
+    "run", "translate", "status", "config", "bootstrap", "certgen", "manifests", "envoy", "version",
 )  # fmt: skip
 
 

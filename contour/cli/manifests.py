@@ -1,0 +1,36 @@
+"""`contour manifests`: what `kubectl apply` needs to install an instance, as it is in the wheel."""
+
+from dataclasses import replace
+
+import click
+
+from provisioning import installation
+from provisioning import manifests as documents
+
+
+@click.command()
+@click.option("--namespace", default="projectcontour", show_default=True)
+@click.option("--suffix", default="", help="Ends all names, for several instances in a namespace.")
+@click.option("--image", default=installation.IMAGE, show_default=True, help="Of the controller.")
+@click.option("--envoy-image", default=installation.ENVOY_IMAGE, show_default=True)
+@click.option("--watch-namespaces", default="", help="Look at these only (a,b), by Roles alone.")
+@click.option("--host-ports", is_flag=True, help="Take ports 80 and 443 of every node.")
+@click.option("--crds", "crds_only", is_flag=True, help="Only the definitions of our kinds.")
+def manifests(
+    namespace: str,
+    suffix: str,
+    image: str,
+    envoy_image: str,
+    watch_namespaces: str,
+    host_ports: bool,
+    crds_only: bool,
+) -> None:
+    """Prints the manifests of an installation: contour manifests | kubectl apply -f -"""
+    if crds_only:
+        click.echo(documents.text(documents.crds()), nl=False)
+        return
+    place = installation.Place(namespace=namespace, suffix=suffix, image=image)
+    watched = tuple(it for it in watch_namespaces.split(",") if it)
+    found = installation.installation(place, watched, takes_host_ports=host_ports)
+    found = replace(found, fleet=replace(found.fleet, image=envoy_image))
+    click.echo(documents.text(documents.everything(found)), nl=False)

@@ -1,0 +1,109 @@
+"""What an installation is made of, as far as it differs from one to another.
+
+For the templates. How the processes run is what a ContourConfiguration says (`crds.workloads`), so
+that the operator hands on what users wrote; beside it stand the names that users do not write. What
+is the same in every installation is in the templates.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import NamedTuple
+
+from crds import workloads
+
+VERSION = metadata.version("contour-ingress")
+IMAGE = f"contour-ingress:{VERSION}"
+ENVOY_IMAGE = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
+
+# Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
+_ANNOTATIONS = {"service.beta.kubernetes.io/aws-load-balancer-backend-protocol": "tcp"}
+
+
+class Port(NamedTuple):
+    """A port of a fleet."""
+
+    name: str
+    number: int
+    """As clients see it."""
+    container: int
+    """Where Envoy listens."""
+
+
+PORTS = (Port("http", 80, 8080), Port("https", 443, 8443))
+
+
+def _published() -> workloads.NetworkPublishing:
+    return workloads.NetworkPublishing(
+        type="LoadBalancerService", service_annotations=dict(_ANNOTATIONS)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an instance is, and what tells its objects from those of another."""
+
+    namespace: str = "projectcontour"
+    suffix: str = ""
+    """Ends the names of all objects, so that a namespace can hold several instances."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of every object and pod, beside the usual ones."""
+    image: str = IMAGE
+    """Of the control plane, and of what runs beside Envoy."""
+
+    def named(self, name: str) -> str:
+        """What an object of that name is called here."""
+        return f"{name}{self.suffix}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlPlane:
+    """The pods that watch the cluster and serve xDS."""
+
+    place: Place = Place()
+    contour: workloads.Contour = field(default_factory=workloads.Contour)
+    configuration: str = "contour"
+    """The ContourConfiguration that it follows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """The Envoys that get the same configuration, and the Service in front of them."""
+
+    place: Place = Place()
+    name: str = "contour"
+    """What the control plane calls it."""
+    image: str = ENVOY_IMAGE
+    workload: workloads.Workload = field(default_factory=workloads.Workload)
+    publishing: workloads.NetworkPublishing = field(default_factory=_published)
+    ports: tuple[Port, ...] = PORTS
+    takes_host_ports: bool = False
+    """Whether the ports are also those of the nodes, which restricted namespaces forbid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """An instance that is installed by hand: everything that `kubectl apply` needs."""
+
+    control_plane: ControlPlane = ControlPlane()
+    fleet: Fleet = Fleet()
+    controller_name: str = "projectcontour.io/gateway-controller"
+    """Of the GatewayClasses that it serves."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is; the control plane and the fleet are together."""
+        return self.control_plane.place
+
+
+def installation(
+    place: Place, watch_namespaces: tuple[str, ...] = (), takes_host_ports: bool = False
+) -> Installation:
+    """An instance of the usual shape at a place."""
+    contour = workloads.Contour(watch_namespaces=watch_namespaces)
+    return Installation(
+        control_plane=ControlPlane(
+            place=place, contour=contour, configuration=place.named("contour")
+        ),
+        fleet=Fleet(place=place, takes_host_ports=takes_host_ports),
+    )

@@ -1,0 +1,300 @@
+"""The Kubernetes objects of an installation, rendered from the templates beside this module.
+
+For `hack/generate` and `contour manifests`, which print all of them, and for whoever keeps some of
+them up to date in a cluster. Objects that stay the same when they are applied again: nothing in
+them is made up, and nothing that the API server sets is left to it where it matters.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter
+
+from crds import kinds, schema, workloads
+from provisioning import rights, templating
+from provisioning.installation import VERSION, ControlPlane, Fleet, Installation, Place
+from provisioning.secrets import Names
+from provisioning.templating import Document
+
+CLUSTER_ROLE = "contour"
+"""What the control plane may do in all namespaces; one for all instances."""
+
+MONITORING = {"projectcontour.io/monitoring": "true"}
+"""The label of namespaces whose pods may read metrics."""
+
+_USER = 65532
+
+_SECURITY = {
+    "pod": {
+        "runAsNonRoot": True,
+        "runAsUser": _USER,
+        "runAsGroup": _USER,
+        "fsGroup": _USER,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    },
+    "container": {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    },
+}
+_PRIVATE = 0o440  # the volume's group is the pods' own
+
+_CONTROL_PLANE = workloads.Resources(
+    requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
+)
+_ENVOY = workloads.Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"})
+_ENVOY_HEAP = 900 << 20
+"""Where Envoy begins to refuse work, below the limit at which it would be killed."""
+_BESIDE = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
+
+
+def text(documents: Iterable[Document]) -> str:
+    """The documents as YAML."""
+    return "".join(f"---\n{_dumped(it)}" for it in documents)
+
+
+def everything(given: Installation) -> list[Document]:
+    """All that is installed, in an order in which it can be applied.
+
+    An instance that looks at some namespaces only is for those who may do nothing outside of them:
+    the namespace and the CRDs are there already.
+    """
+    place = given.place
+    return [
+        *([] if given.control_plane.contour.watch_namespaces else _of_the_cluster(given)),
+        *certgen(place),
+        *configuration(given),
+        *control_plane(given.control_plane),
+        *fleet(given.fleet),
+    ]
+
+
+def _of_the_cluster(given: Installation) -> list[Document]:
+    is_restricted = not given.fleet.takes_host_ports
+    return [*namespace(given.place, is_restricted=is_restricted), *crds(), cluster_wide()]
+
+
+def crds() -> list[Document]:
+    """The definitions of our own kinds."""
+    return [schema.crd(it) for it in kinds.KINDS.values() if it.ours]
+
+
+def cluster_wide() -> Document:
+    """The ClusterRole that instances are bound to."""
+    values = {"cluster_role": CLUSTER_ROLE, "rights": rights.everywhere()}
+    (found,) = _rendered("cluster_role", Place(), values)
+    return found
+
+
+def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
+    """The namespace of an instance, closed to pods that want more than ours."""
+    return _rendered("namespace", place, {"is_restricted": is_restricted})
+
+
+def certgen(place: Place) -> list[Document]:
+    """Makes and renews the certificates of an instance that nobody else sees to."""
+    names = Names(place.namespace, place.suffix)
+    suffix = [f"--secrets-name-suffix={place.suffix}"] if place.suffix else []
+    name = place.named("contour-certgen")
+    secrets = (names.authority, names.of_leaf("contour"), names.of_leaf("envoy"))
+    values = {
+        "certgen": name,
+        "version": VERSION.replace(".", "-"),
+        "rights": rights.certificates(secrets),
+        "subject": _account(name, place),
+        "labels": _labels(name, "contour-certgen", place),
+        "arguments": ["certgen", "--kube", "--incluster", *suffix],
+        "beside": _BESIDE,
+    }
+    return _rendered("certgen", place, values)
+
+
+def configuration(given: Installation) -> list[Document]:
+    """The ContourConfiguration with which an instance starts."""
+    values = {
+        "configuration": given.control_plane.configuration,
+        "envoy": given.fleet.place.named("envoy"),
+        "controller_name": given.controller_name,
+    }
+    return _rendered("configuration", given.place, values)
+
+
+def control_plane(given: ControlPlane) -> list[Document]:
+    """The control plane and its rights; the ClusterRole is apart."""
+    place, contour = given.place, given.contour
+    name = place.named("contour")
+    lease, watches_everything = place.named("leader-elect"), not contour.watch_namespaces
+    values = {
+        "contour": name,
+        "cluster_role": CLUSTER_ROLE,
+        "watches_everything": watches_everything,
+        "rights": {
+            "at_home": rights.at_home(lease, watches_everything),
+            "watched": rights.in_a_watched_namespace(),
+        },
+        "subject": _account(name, place),
+        "selector": {"app": name},
+        "envoy_selector": {"app": place.named("envoy")},
+        "labels": _labels(name, "contour", place),
+        "arguments": _serve(given),
+        "control_plane": given,
+        "placement": _placement(contour.placement),
+        "resources": _resources(contour.resources or _CONTROL_PLANE),
+        "spread": _spread(name),
+    }
+    return _rendered("control_plane", place, values)
+
+
+def fleet(given: Fleet) -> list[Document]:
+    """The Envoys and the Service in front of them."""
+    place, workload = given.place, given.workload
+    name = place.named("envoy")
+    values = {
+        "envoy": name,
+        "selector": {"app": name},
+        "labels": _labels(name, "envoy", place),
+        "bootstrap": _bootstrap(given),
+        "arguments": _envoy(workload),
+        "fleet": given,
+        "workload": workload,
+        "publishing": given.publishing,
+        "service_type": given.publishing.type.removesuffix("Service"),
+        "placement": _placement(workload.placement),
+        "resources": _resources(workload.resources or _ENVOY),
+        "beside": _BESIDE,
+        "spread": _spread(name),
+    }
+    return _rendered("fleet", place, values)
+
+
+def _serve(given: ControlPlane) -> list[str]:
+    place, contour = given.place, given.contour
+    found = [
+        *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
+        *("--contour-cafile=/certs/ca.crt", "--contour-cert-file=/certs/tls.crt"),
+        *("--contour-key-file=/certs/tls.key", f"--contour-config-name={given.configuration}"),
+    ]
+    if place.suffix:
+        found.append(f"--leader-election-resource-name={place.named('leader-elect')}")
+    if contour.watch_namespaces:
+        found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
+    if contour.log_level == "debug":
+        found.append("--debug")
+    return found
+
+
+def _bootstrap(given: Fleet) -> list[str]:
+    workload = given.workload
+    heap = workload.overload_max_heap_size or (0 if workload.resources else _ENVOY_HEAP)
+    limits = {
+        "--overload-max-heap": heap,
+        "--overload-downstream-max-conn": workload.overload_max_downstream_connections,
+    }
+    return [
+        *("bootstrap", "/config/envoy.json", "--admin-address=/admin/admin.sock"),
+        *(f"--xds-address={given.place.named('contour')}", "--xds-port=8001"),
+        *("--envoy-cafile=/certs/ca.crt", "--envoy-cert-file=/certs/tls.crt"),
+        *("--envoy-key-file=/certs/tls.key", "--resources-dir=/config/resources"),
+        *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),
+        *(f"{option}={value}" for option, value in limits.items() if value),
+    ]
+
+
+def _envoy(workload: workloads.Workload) -> list[str]:
+    return [
+        *("--config-path", "/config/envoy.json"),
+        # Hot restart wants shared memory, and a pod is never restarted in place.
+        *("--disable-hot-restart", "--drain-strategy", "immediate"),
+        *("--log-level", workload.log_level),
+    ]
+
+
+def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Document]:
+    shared: dict[str, Any] = {
+        "place": place,
+        "namespace": place.namespace,
+        "security": _SECURITY,
+        "private": _PRIVATE,
+        "monitoring": MONITORING,
+        "scraped": _scraped,
+    }
+    return [_placed(it, place) for it in templating.documents(template, {**shared, **values})]
+
+
+def _placed(document: Document, place: Place) -> Document:
+    """With its namespace, unless it says where it is, and with the labels of the place."""
+    meta = document["metadata"]
+    where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
+    labels = {"app.kubernetes.io/part-of": "contour"} | meta.get("labels", {}) | dict(place.labels)
+    rest = {key: it for key, it in meta.items() if key != "namespace"}
+    return document | {"metadata": {"name": meta["name"], **where, **rest, "labels": labels}}
+
+
+def _labels(name: str, component: str, place: Place) -> dict[str, str]:
+    return {
+        "app": name,
+        "app.kubernetes.io/name": component,
+        "app.kubernetes.io/instance": name,
+        "app.kubernetes.io/component": "ingress-controller",
+        **place.labels,
+    }
+
+
+def _account(name: str, place: Place) -> dict[str, str]:
+    return {"kind": "ServiceAccount", "name": name, "namespace": place.namespace}
+
+
+def _scraped(port: int, path: str) -> dict[str, str]:
+    """What Prometheus' usual configuration for pods looks for."""
+    return {
+        "prometheus.io/scrape": "true",
+        "prometheus.io/port": str(port),
+        "prometheus.io/path": path,
+    }
+
+
+def _spread(name: str) -> list[dict[str, Any]]:
+    """Over nodes and zones, as far as there are several."""
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {"app": name}},
+        }
+        for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
+    ]
+
+
+_TOLERATION = TypeAdapter(workloads.Toleration)
+
+
+def _placement(given: workloads.Placement | None) -> dict[str, Any]:
+    found = given or workloads.Placement()
+    return {
+        "node_selector": found.node_selector,
+        "tolerations": [
+            _TOLERATION.dump_python(it, by_alias=True, exclude_defaults=True)
+            for it in found.tolerations
+        ],
+    }
+
+
+def _resources(given: workloads.Resources) -> dict[str, dict[str, str]]:
+    return {"requests": given.requests, "limits": given.limits}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists are indented below their key, and nothing is written as a reference."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _dumped(document: Document) -> str:
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)

@@ -1,0 +1,85 @@
+"""What each process may ask the API server for: the least that does its work.
+
+The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
+control plane reads them and writes statuses and Events, nothing else; Envoy may nothing at all, and
+has no token.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from crds import kinds
+
+Rule = dict[str, Any]
+
+_READ = ("list", "watch")
+_WRITE_STATUS = ("get", "patch", "update")
+
+
+def everywhere() -> list[Rule]:
+    """Of the control plane, in all namespaces."""
+    return [*_kinds(kinds.KINDS.values()), _events()]
+
+
+def in_a_watched_namespace() -> list[Rule]:
+    """Of a control plane that looks at some namespaces only, in each of those."""
+    return [*_kinds(it for it in kinds.KINDS.values() if it.namespaced), _events()]
+
+
+def at_home(lease: str, watches_everything: bool) -> list[Rule]:
+    """Of the control plane, in its own namespace."""
+    found = _leases(lease)
+    if not watches_everything:
+        # Its configuration and Envoy's Service are here, whatever else it looks at.
+        own = (kinds.KINDS["projectcontour.io", "ContourConfiguration"], kinds.KINDS["", "Service"])
+        found += [*_kinds(own), _events()]
+    return found
+
+
+def certificates(secrets: Sequence[str]) -> list[Rule]:
+    """Of those who renew the certificates, in their own namespace."""
+    return [
+        # A right to create cannot be limited to names.
+        _rule([""], ["secrets"], ["create"]),
+        _rule([""], ["secrets"], ["get", "update"], secrets),
+    ]
+
+
+def _leases(name: str) -> list[Rule]:
+    group = ["coordination.k8s.io"]
+    return [
+        _rule(group, ["leases"], ["create"]),
+        _rule(group, ["leases"], ["get", "update"], [name]),
+    ]
+
+
+def _events() -> Rule:
+    return _rule(["events.k8s.io"], ["events"], ["create", "patch"])
+
+
+def _kinds(found: Iterable[kinds.Kind]) -> Iterator[Rule]:
+    for group, members in groupby(sorted(found, key=_group), key=_group):
+        every = list(members)
+        written = [it.plural for it in every if it.has_status]
+        only_read = [it.plural for it in every if not it.has_status]
+        if only_read:
+            yield _rule([group], only_read, _READ)
+        if written:
+            # What was written meanwhile is read again before a status is written.
+            yield _rule([group], written, ("get", *_READ))
+            yield _rule([group], [f"{it}/status" for it in written], _WRITE_STATUS)
+
+
+def _group(kind: kinds.Kind) -> str:
+    return kind.group
+
+
+def _rule(
+    groups: Sequence[str],
+    resources: Sequence[str],
+    verbs: Sequence[str],
+    names: Sequence[str] = (),
+) -> Rule:
+    found = {"apiGroups": list(groups), "resources": sorted(resources), "verbs": list(verbs)}
+    return found | ({"resourceNames": list(names)} if names else {})

@@ -1,0 +1,297 @@
+"""What is installed: closed pods, few rights, and nothing of one instance in another's way."""
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from contour.cli import main
+from crds import decode, kinds, workloads
+from provisioning import installation, manifests, published
+from provisioning.installation import ControlPlane, Fleet, Installation, Place
+
+Document = dict[str, Any]
+
+_SHAPES = {
+    "quickstart": installation.installation(Place()),
+    "namespaced": installation.installation(Place(), watch_namespaces=("a", "b")),
+    "second": installation.installation(Place(namespace="edge", suffix="-blue")),
+    "deployment": Installation(
+        fleet=Fleet(workload=workloads.Workload(type="Deployment", replicas=3))
+    ),
+}
+
+
+def pods(documents: list[Document]) -> Iterator[tuple[str, Document]]:
+    """The template of every pod, by the object that makes it."""
+    for it in documents:
+        spec = it.get("spec", {})
+        spec = spec.get("jobTemplate", {}).get("spec", spec)
+        if "template" in spec:
+            yield f"{it['kind']} {it['metadata']['name']}", spec["template"]
+
+
+def containers(pod: Document) -> list[Document]:
+    """Every container of a pod."""
+    return [*pod["spec"].get("initContainers", ()), *pod["spec"]["containers"]]
+
+
+@pytest.fixture(params=_SHAPES)
+def documents(request: pytest.FixtureRequest) -> list[Document]:
+    return manifests.everything(_SHAPES[request.param])
+
+
+def test_every_pod_is_as_restricted_as_pod_security_knows(documents: list[Document]) -> None:
+    """Pod Security Standards, profile Restricted, field by field."""
+    allowed = {"secret", "emptyDir", "configMap", "projected", "downwardAPI"}
+    found = dict(pods(documents))
+    assert len(found) == 4
+    for pod in found.values():
+        spec = pod["spec"]
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys()
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["runAsUser"] != 0
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert all(it.keys() - {"name"} <= allowed for it in spec.get("volumes", ()))
+        for container in containers(pod):
+            security = container["securityContext"]
+            assert security["allowPrivilegeEscalation"] is False
+            assert security["readOnlyRootFilesystem"] is True
+            assert security["capabilities"] == {"drop": ["ALL"]}
+            assert all("hostPort" not in port for port in container.get("ports", ()))
+            assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+            assert "memory" in container["resources"]["limits"]
+
+
+def test_a_token_is_mounted_only_where_somebody_uses_it(documents: list[Document]) -> None:
+    mounted = {name: pod["spec"]["automountServiceAccountToken"] for name, pod in pods(documents)}
+    for name, is_mounted in mounted.items():
+        assert is_mounted is ("envoy" not in name), name
+    for it in documents:
+        if it["kind"] == "ServiceAccount":
+            assert it["automountServiceAccountToken"] is False
+
+
+def test_what_refers_to_another_object_finds_it(documents: list[Document]) -> None:
+    present = {(it["kind"], it["metadata"]["name"]) for it in documents}
+    present.add(("ClusterRole", manifests.CLUSTER_ROLE))
+    for it in documents:
+        if it["kind"].endswith("RoleBinding"):
+            assert (it["roleRef"]["kind"], it["roleRef"]["name"]) in present
+            for subject in it["subjects"]:
+                assert (subject["kind"], subject["name"]) in present
+    for _, pod in pods(documents):
+        assert ("ServiceAccount", pod["spec"]["serviceAccountName"]) in present
+        volumes = {it["name"] for it in pod["spec"].get("volumes", ())}
+        used = [it["name"] for c in containers(pod) for it in c.get("volumeMounts", ())]
+        assert set(used) == volumes
+    templates = [pod["metadata"]["labels"] for _, pod in pods(documents)]
+    for selector in _selectors(documents):
+        assert [it for it in templates if selector.items() <= it.items()], selector
+
+
+def test_ports_that_are_named_are_there(documents: list[Document]) -> None:
+    named = {
+        port["name"]: port["containerPort"]
+        for _, pod in pods(documents)
+        for container in containers(pod)
+        for port in container.get("ports", ())
+    }
+    for service in (it for it in documents if it["kind"] == "Service"):
+        for port in service["spec"]["ports"]:
+            target = port["targetPort"]
+            assert target in named or target in named.values()
+    for policy in (it for it in documents if it["kind"] == "NetworkPolicy"):
+        for rule in policy["spec"]["ingress"]:
+            assert {port["port"] for port in rule["ports"]} <= {8000, 8001, 8002, 8080, 8443}
+
+
+def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:
+    documents = manifests.fleet(Fleet())
+    (policy,) = [it for it in documents if it["kind"] == "NetworkPolicy"]
+    open_to_all = [it for it in policy["spec"]["ingress"] if "from" not in it]
+    assert [port["port"] for it in open_to_all for port in it["ports"]] == [8080, 8443]
+    text = yaml.safe_dump(documents)
+    assert "--admin-address=/admin/admin.sock" in text
+
+
+def test_rights_are_to_read_the_kinds_and_to_write_their_statuses() -> None:
+    granted = _granted(manifests.cluster_wide()["rules"])
+    wanted = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
+    for kind in kinds.KINDS.values():
+        wanted |= {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
+        if kind.has_status:
+            wanted.add((kind.group, kind.plural, "get"))
+            status = f"{kind.plural}/status"
+            wanted |= {(kind.group, status, verb) for verb in ("get", "patch", "update")}
+    assert granted == wanted
+
+
+def test_no_right_is_granted_by_a_wildcard(documents: list[Document]) -> None:
+    for it in documents:
+        for rule in it.get("rules", ()) if it["kind"].endswith("Role") else ():
+            assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
+            assert not {"escalate", "bind", "impersonate", "delete"} & set(rule["verbs"])
+
+
+def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
+    documents = manifests.everything(_SHAPES["namespaced"])
+    cluster_scoped = {"Namespace", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}
+    assert not cluster_scoped & {it["kind"] for it in documents}
+    roles = {
+        it["metadata"]["namespace"]: _granted(it["rules"])
+        for it in documents
+        if it["kind"] == "Role" and it["metadata"]["name"] != "contour-certgen"
+    }
+    assert set(roles) == {"projectcontour", "a", "b"}
+    for namespace in ("a", "b"):
+        assert ("", "secrets", "watch") in roles[namespace]
+        assert ("", "namespaces", "watch") not in roles[namespace]
+    home = {resource for _, resource, _ in roles["projectcontour"]}
+    assert home == {
+        "leases", "services", "contourconfigurations", "contourconfigurations/status", "events",
+    }  # fmt: skip
+
+
+def test_two_instances_share_nothing_but_the_cluster_role_and_the_kinds() -> None:
+    shared = {"Namespace", "CustomResourceDefinition", "ClusterRole"}
+    places = (Place(), Place(suffix="-blue"), Place(namespace="edge", suffix="-blue"))
+    names = [
+        {
+            (it["kind"], it["metadata"].get("namespace"), it["metadata"]["name"])
+            for it in manifests.everything(installation.installation(place))
+            if it["kind"] not in shared
+        }
+        for place in places
+    ]
+    for one, other in itertools.combinations(names, 2):
+        assert not one & other
+
+
+def test_labels_of_a_place_are_on_every_object_and_pod() -> None:
+    owner = {"example.com/owner": "one"}
+    place = Place(labels=owner)
+    found = [
+        *manifests.control_plane(ControlPlane(place=place)),
+        *manifests.fleet(Fleet(place=place)),
+        *manifests.certgen(place),
+    ]
+    for it in found:
+        assert owner.items() <= it["metadata"]["labels"].items()
+    for _, pod in pods(found):
+        assert owner.items() <= pod["metadata"]["labels"].items()
+
+
+def test_what_a_configuration_says_of_the_pods_arrives() -> None:
+    toleration = workloads.Toleration(key="edge", operator="Exists", toleration_seconds=9)
+    fleet = Fleet(
+        workload=workloads.Workload(
+            type="Deployment",
+            replicas=5,
+            resources=workloads.Resources(requests={"cpu": "2", "memory": "1Gi"}),
+            placement=workloads.Placement(node_selector={"a": "b"}, tolerations=(toleration,)),
+            pod_annotations={"c": "d"},
+            log_level="debug",
+            overload_max_heap_size=12345,
+        ),
+        publishing=workloads.NetworkPublishing(
+            type="ClusterIPService", ip_family_policy="PreferDualStack"
+        ),
+    )
+    found = {it["kind"]: it for it in manifests.fleet(fleet)}
+    spec = found["Deployment"]["spec"]
+    pod = spec["template"]["spec"]
+    assert (spec["replicas"], pod["nodeSelector"]) == (5, {"a": "b"})
+    assert pod["tolerations"] == [{"key": "edge", "operator": "Exists", "tolerationSeconds": 9}]
+    assert spec["template"]["metadata"]["annotations"]["c"] == "d"
+    envoy = pod["containers"][1]
+    assert envoy["resources"]["requests"] == {"cpu": "2", "memory": "1Gi"}
+    assert envoy["args"][-2:] == ["--log-level", "debug"]
+    assert "--overload-max-heap=12345" in pod["initContainers"][0]["args"]
+    service = found["Service"]["spec"]
+    assert (service["type"], service["ipFamilyPolicy"]) == ("ClusterIP", "PreferDualStack")
+    assert "externalTrafficPolicy" not in service
+    assert "PodDisruptionBudget" in found
+
+
+def test_values_are_values_whatever_is_in_them() -> None:
+    nasty = 'x"\n---\nkind: Secret # {{ 1 }} {% raw %} \u2028 \x85 \ufeff 😀'
+    place = Place(labels={"example.com/owner": nasty})
+    found = manifests.fleet(Fleet(place=place, image=nasty))
+    assert len(found) == len(manifests.fleet(Fleet()))
+    (workload,) = [it for it in found if it["kind"] == "DaemonSet"]
+    assert workload["spec"]["template"]["spec"]["containers"][1]["image"] == nasty
+    assert workload["metadata"]["labels"]["example.com/owner"] == nasty
+
+
+def test_ports_of_nodes_are_taken_only_when_asked_for() -> None:
+    given = installation.installation(Place(), takes_host_ports=True)
+    documents = manifests.everything(given)
+    ports = [
+        port["hostPort"]
+        for _, pod in pods(documents)
+        for container in containers(pod)
+        for port in container.get("ports", ())
+        if "hostPort" in port
+    ]
+    assert ports == [80, 443]
+    (namespace,) = [it for it in documents if it["kind"] == "Namespace"]
+    assert "pod-security.kubernetes.io/enforce" not in namespace["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("component", ["bootstrap", "certgen", "envoy", "serve"])
+def test_the_arguments_of_the_containers_are_those_of_the_commands(component: str) -> None:
+    if component not in main.list_commands(None):  # type: ignore[arg-type]
+        pytest.skip(f"contour {component} is not there")
+    used = [
+        args
+        for shape in _SHAPES.values()
+        for _, pod in pods(manifests.everything(shape))
+        for container in containers(pod)
+        if container["command"] == ["contour"] and (args := container["args"])[0] == component
+    ]
+    assert used
+    for args in used:
+        shown = CliRunner().invoke(main, [*args, "--help"])
+        assert shown.exit_code == 0, shown.output
+        options = {it.partition("=")[0] for it in args if it.startswith("--")}
+        assert all(f"{it} " in shown.output or f"{it}\n" in shown.output for it in options)
+
+
+def test_the_configuration_is_one_that_can_be_read() -> None:
+    (document,) = manifests.configuration(Installation())
+    found = decode.decode(document)
+    assert isinstance(found, decode.Decoded)
+    assert not found.complaints
+    assert "contour:" not in document["spec"], "the operator would take it for its own"
+
+
+def test_the_files_are_those_that_are_in_the_wheel() -> None:
+    printed = CliRunner().invoke(main, ["manifests"]).stdout
+    assert published.files()["quickstart.yaml"].endswith(printed)
+    crds = CliRunner().invoke(main, ["manifests", "--crds"]).stdout
+    names = {it["spec"]["names"]["kind"] for it in yaml.safe_load_all(crds)}
+    assert names == {it.kind for it in kinds.KINDS.values() if it.ours}
+
+
+def _granted(rules: list[Document]) -> set[tuple[str, str, str]]:
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def _selectors(documents: list[Document]) -> Iterator[dict[str, str]]:
+    for it in documents:
+        spec = it.get("spec", {})
+        selector = spec.get("selector") or spec.get("podSelector") or {}
+        if it["kind"] == "Service":
+            yield selector
+        elif it["kind"] != "CustomResourceDefinition" and "matchLabels" in selector:
+            yield selector["matchLabels"]
