@@ -1,0 +1,70 @@
+"""Answers that are no: the Status objects of the API server, by reason."""
+
+from typing import Any
+
+Raw = dict[str, Any]
+
+REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    409: "Conflict",
+    410: "Expired",
+    415: "UnsupportedMediaType",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+
+
+class RefusalError(Exception):
+    """Raised where a request is refused; becomes its answer."""
+
+    def __init__(self, code: int, message: str, reason: str = "", **metadata: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status(code, message, reason, **metadata)
+
+
+def status(code: int, message: str, reason: str = "", **metadata: str) -> Raw:
+    """A Status that says why not."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "status": "Failure",
+        "message": message,
+        "reason": reason or REASONS.get(code, "Unknown"),
+        "code": code,
+    }
+
+
+def not_found(plural: str, group: str, name: str) -> RefusalError:
+    """There is no such object."""
+    return RefusalError(404, f'{_qualified(plural, group)} "{name}" not found')
+
+
+def already_exists(plural: str, group: str, name: str) -> RefusalError:
+    """There is such an object already."""
+    return RefusalError(
+        409, f'{_qualified(plural, group)} "{name}" already exists', "AlreadyExists"
+    )
+
+
+def conflict(plural: str, group: str, name: str, why: str) -> RefusalError:
+    """The object has changed since it was read."""
+    message = f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {why}'
+    return RefusalError(409, message)
+
+
+def expired(message: str, **metadata: str) -> RefusalError:
+    """The history that was asked for has been dropped."""
+    return RefusalError(410, message, **metadata)
+
+
+def _qualified(plural: str, group: str) -> str:
+    return f"{plural}.{group}" if group else plural
