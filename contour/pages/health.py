@@ -1,0 +1,55 @@
+"""Whether the process is alive, and whether it is ready: for the kubelet.
+
+Alive it is when it answers: a process that hangs does not. An API server that is away is no reason
+to restart a control plane, which serves on what it knows; so unlike upstream's, `/healthz` does not
+ask for it. Ready it is when an Envoy that connects would get all there is, and no more from the
+moment it is told to stop.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from contour.pages.listeners import Pages
+
+Lack = Callable[[], str]
+"""What is missing, in a few words; empty if nothing is."""
+
+
+@dataclass(slots=True)
+class Readiness:
+    """What has to be there, by name, in the order in which it comes."""
+
+    lacks: Mapping[str, Lack]
+    _is_closing: bool = field(default=False)
+
+    def close(self) -> None:
+        """Not ready any more: no new Envoys are to come here."""
+        self._is_closing = True
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """What is missing; empty if it is ready."""
+        found = {name: lack() for name, lack in self.lacks.items()}
+        closing = {"shutdown": "the process is stopping"} if self._is_closing else {}
+        return {name: words for name, words in found.items() if words} | closing
+
+    def __bool__(self) -> bool:
+        return not self.missing
+
+
+def pages(readiness: Readiness) -> Pages:
+    """`/health` and `/healthz`, as upstream has them, and `/readyz`."""
+
+    async def alive(_: web.BaseRequest) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def ready(_: web.BaseRequest) -> web.Response:
+        missing = readiness.missing
+        lines = [f"[+]{name} ok" for name in readiness.lacks if name not in missing]
+        lines += [f"[-]{name}: {words}" for name, words in missing.items()]
+        verdict = "not ready" if missing else "ready"
+        return web.Response(status=503 if missing else 200, text="\n".join([*lines, verdict, ""]))
+
+    return {"/health": alive, "/healthz": alive, "/livez": alive, "/readyz": ready}

@@ -1,0 +1,106 @@
+"""The sockets that the pages are on, moved while the process runs.
+
+A new socket is open before an old one closes, unless that is in its way. One that cannot be opened
+leaves what it was to replace where it is, and is tried again with every update, so an address with
+a typing error costs no probe its answer.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from contour.pages import certificates
+from contour.pages.settings import Purpose, Site, Sites
+
+log = logging.getLogger(__name__)
+
+Page = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Pages = Mapping[str, Page]
+"""By path."""
+
+_LAST_ANSWERS = 1.0  # seconds, for requests that are being answered when a socket closes
+
+
+@dataclass(slots=True, eq=False)
+class Listener:
+    """One open socket; what it is for may change while it is open."""
+
+    purposes: frozenset[Purpose]
+    runner: web.ServerRunner
+
+
+@dataclass(slots=True)
+class Listeners:
+    """All of them."""
+
+    pages: Mapping[Purpose, Pages]
+    _open: dict[Site, Listener] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def port(self, purpose: Purpose) -> int | None:
+        """Where something is served; None if it is not."""
+        found = (it.runner for it in self._open.values() if purpose in it.purposes)
+        return next((int(it.addresses[0][1]) for it in found), None)
+
+    async def update(self, wanted: Sites) -> tuple[str, ...]:
+        """Listens there and nowhere else. Returns what could not be done, and why."""
+        async with self._turn:
+            failures: dict[Site, str] = {}
+            for site in sorted(wanted.purposes.keys() - self._open.keys(), key=str):
+                failure = await self._replace(site, wanted.purposes[site])
+                if failure:
+                    failures[site] = failure
+            homeless = frozenset[Purpose]().union(*(wanted.purposes[it] for it in failures))
+            for site, listener in list(self._open.items()):
+                kept = listener.purposes & homeless
+                listener.purposes = wanted.purposes.get(site, frozenset()) | kept
+                if not listener.purposes:
+                    await self._shut(site)
+            return (*wanted.problems, *failures.values())
+
+    async def close(self) -> None:
+        """Closes all of them."""
+        await self.update(Sites({}))
+
+    async def _replace(self, site: Site, purposes: frozenset[Purpose]) -> str:
+        """Opens a socket in place of those that are in its way; returns why not."""
+        in_the_way = {it: self._open[it].purposes for it in self._open if it.overlaps(site)}
+        for it in in_the_way:
+            await self._shut(it)
+        failure = await self._try(site, purposes)
+        for it, before in in_the_way.items() if failure else ():
+            if again := await self._try(it, before):
+                log.error("%s", again)
+        return failure
+
+    async def _try(self, site: Site, purposes: frozenset[Purpose]) -> str:
+        server = web.Server(lambda request: self._answer(site, request))
+        runner = web.ServerRunner(server, access_log=None, shutdown_timeout=_LAST_ANSWERS)
+        await runner.setup()
+        try:
+            tls = certificates.context(site.tls) if site.tls else None
+            await web.TCPSite(runner, site.address, site.port, ssl_context=tls).start()
+        except (OSError, ssl.SSLError) as error:
+            await runner.cleanup()
+            return f"cannot listen on {site}: {error}"
+        self._open[site] = Listener(purposes, runner)
+        log.info("listening on %s", site)
+        return ""
+
+    async def _shut(self, site: Site) -> None:
+        await self._open.pop(site).runner.cleanup()
+        log.info("no longer listening on %s", site)
+
+    async def _answer(self, site: Site, request: web.BaseRequest) -> web.StreamResponse:
+        listener = self._open.get(site)
+        for purpose in sorted(listener.purposes) if listener else ():
+            page = self.pages.get(purpose, {}).get(request.path)
+            if page is not None and request.method not in {"GET", "HEAD"}:
+                return web.Response(status=405, headers={"allow": "GET, HEAD"})
+            if page is not None:
+                return await page(request)
+        return web.Response(status=404, text="there is no such page\n")

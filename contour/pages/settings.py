@@ -1,0 +1,114 @@
+"""Where the pages are: `health`, `metrics` and `debug` of a ContourConfiguration.
+
+The defaults are Contour's: health and metrics share 0.0.0.0:8000, debugging is for this machine
+alone, 127.0.0.1:6060, unless its address says otherwise: it shows the configuration to whoever can
+connect. Metrics over TLS need a port of their own; where they have none, health keeps the port and
+the metrics are not served, which is told, and never served in the clear instead.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from crds import endpoints
+from crds.contourconfiguration import ContourConfigurationSpec
+
+Purpose = Literal["health", "metrics", "debug"]
+
+
+_ANYWHERE = frozenset({"0.0.0.0", "::"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """PEM files of a server, and the authority of its clients, if they need a certificate."""
+
+    certificate: Path
+    key: Path
+    authority: Path | None = None
+
+
+class Site(NamedTuple):
+    """A socket to listen on."""
+
+    address: str
+    port: int
+    tls: Files | None = None
+
+    def overlaps(self, other: "Site") -> bool:
+        """Whether both cannot be open at a time, unless they are one and the same."""
+        addresses = {self.address, other.address}
+        return self.port == other.port and (len(addresses) == 1 or bool(addresses & _ANYWHERE))
+
+    def __str__(self) -> str:
+        host = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
+
+
+USUAL: Mapping[Purpose, Site] = {
+    "health": Site("0.0.0.0", 8000),
+    "metrics": Site("0.0.0.0", 8000),
+    "debug": Site("127.0.0.1", 6060),
+}
+
+
+class Sites(NamedTuple):
+    """The purposes of every socket, and what cannot be: by its field."""
+
+    purposes: Mapping[Site, frozenset[Purpose]]
+    problems: tuple[str, ...] = ()
+
+
+def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, Site] = USUAL) -> Sites:
+    """What a configuration asks for; `usual` is what holds where it says nothing."""
+    found: defaultdict[Site, set[Purpose]] = defaultdict(set)
+    problems = []
+    for purpose, site in _wanted(spec, usual):
+        if isinstance(site, str):
+            problems.append(site)
+        elif (other := _clash(site, found)) is not None:
+            problems.append(f"spec.{purpose}: port {site.port} is {_named(found[other])}'s already")
+        else:
+            found[site].add(purpose)
+    return Sites({site: frozenset(it) for site, it in found.items()}, tuple(problems))
+
+
+def _wanted(
+    spec: ContourConfigurationSpec, usual: Mapping[Purpose, Site]
+) -> Iterator[tuple[Purpose, Site | str]]:
+    """Health first: what clashes with it is not served."""
+    yield "health", _site(spec.health, usual["health"])
+    metrics = _site(spec.metrics, usual["metrics"])
+    tls = spec.metrics.tls if spec.metrics else None
+    files = _files(tls) if tls else metrics.tls
+    yield "metrics", files if isinstance(files, str) else metrics._replace(tls=files)
+    yield "debug", _site(spec.debug, usual["debug"])
+
+
+def _site(
+    given: endpoints.Endpoint | endpoints.DebugEndpoint | endpoints.MetricsEndpoint | None,
+    usual: Site,
+) -> Site:
+    if given is None:
+        return usual
+    return usual._replace(address=given.address or usual.address, port=given.port or usual.port)
+
+
+def _files(tls: endpoints.MetricsTLS) -> Files | str | None:
+    if not (tls.cert_file or tls.key_file or tls.ca_file):
+        return None
+    if not (tls.cert_file and tls.key_file):
+        return "spec.metrics.tls: certFile and keyFile are needed for TLS"
+    return Files(
+        Path(tls.cert_file), Path(tls.key_file), Path(tls.ca_file) if tls.ca_file else None
+    )
+
+
+def _clash(site: Site, found: Mapping[Site, set[Purpose]]) -> Site | None:
+    return next((it for it in found if it != site and it.overlaps(site)), None)
+
+
+def _named(purposes: set[Purpose]) -> str:
+    return " and ".join(sorted(purposes))
