@@ -1,6 +1,5 @@
 """Alive is who answers; ready is who has everything, until it is told to stop."""
 
-import operator
 from functools import partial
 
 from contour.pages import health
@@ -12,7 +11,7 @@ from tests.contour.xds.envoys import free_port
 
 async def test_ready_is_who_lacks_nothing_until_it_closes() -> None:
     lacks = {"configuration": "waiting for projectcontour/contour", "xds": ""}
-    readiness = health.Readiness({name: partial(operator.getitem, lacks, name) for name in lacks})
+    readiness = health.Readiness({name: partial(lacks.__getitem__, name) for name in lacks})
     port = free_port()
     listeners = Listeners({"health": health.pages(readiness)})
     await listeners.update(Sites({Site("127.0.0.1", port): frozenset({"health"})}))
