@@ -108,7 +108,8 @@ class Candidate:
     def won(self, record: Record, asked_at: float, now: float) -> None:
         """The claim that was asked for at that time has been accepted as this record."""
         self.observe(record, now)
-        self._leads_until = asked_at + self.timing.renew_deadline
+        if record.holder == self.identity:
+            self._leads_until = asked_at + self.timing.renew_deadline
 
     def resign(self, wall_clock: str) -> Record | None:
         """Ceases to lead at once; the record that frees the Lease, if it was held."""
@@ -121,8 +122,8 @@ class Candidate:
         return now >= self._seen_at + max(found.duration, self.timing.duration)
 
 
-def record(lease: Raw) -> Record:
-    """What a Lease says; whatever somebody else wrote into it."""
+def record(lease: Any) -> Record:
+    """What a Lease says; whatever somebody else wrote into it, or answered in its place."""
     metadata, spec = _part(lease, "metadata"), _part(lease, "spec")
     transitions, duration = spec.get("leaseTransitions"), spec.get("leaseDurationSeconds")
     return Record(
@@ -136,8 +137,8 @@ def record(lease: Raw) -> Record:
     )
 
 
-def _part(found: Raw, name: str) -> Raw:
-    part = found.get(name)
+def _part(found: Any, name: str) -> Raw:
+    part = found.get(name) if isinstance(found, dict) else None
     return part if isinstance(part, dict) else {}
 
 

@@ -74,6 +74,12 @@ def test_an_answer_that_comes_after_the_deadline_makes_nobody_a_leader() -> None
     assert not found.is_leader(131.0)
 
 
+def test_an_answer_that_names_nobody_makes_nobody_a_leader() -> None:
+    found = candidate(None)
+    found.won(lease.record({}), 100.0, 100.1)
+    assert not found.is_leader(100.1)
+
+
 def test_who_sees_another_holder_leads_no_more() -> None:
     found = candidate(None)
     found.won(replace(OWN, version="8"), 100.0, 100.1)
@@ -113,10 +119,11 @@ def test_a_lease_says_what_was_written_to_it() -> None:
         {"metadata": None, "spec": None},
         {"spec": {"holderIdentity": None, "leaseDurationSeconds": "x", "leaseTransitions": []}},
         {"metadata": [], "spec": "garbage"},
+        [],
     ],
 )
 def test_a_lease_in_which_somebody_else_wrote_anything_is_read_all_the_same(
-    found: lease.Raw,
+    found: object,
 ) -> None:
     assert lease.record(found) == lease.Record()
 

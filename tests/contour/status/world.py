@@ -15,9 +15,9 @@ from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag.statuses import Condition, ContourStatus, ParentStatus, RouteStatus
 from kube.client import Client
-from kube.credentials import Credentials
 from tests.cluster.double.resources import Name, Resource
 from tests.cluster.double.server import Double
+from tests.kube.unguarded import Unguarded
 
 Raw = dict[str, Any]
 
@@ -29,16 +29,6 @@ CUSTOM = [
 ]
 _NAMES = {it.kind: Name(it.group, it.plural) for it in KINDS.values()}
 _VERSIONS = {it.kind: it.api_version for it in KINDS.values()}
-
-
-class Open:
-    """Access to a server that asks nobody who he is."""
-
-    def __init__(self, url: str) -> None:
-        self._credentials = Credentials(url)
-
-    async def credentials(self, refused: Credentials | None = None) -> Credentials:
-        return self._credentials
 
 
 class World:
@@ -121,7 +111,7 @@ class World:
 @asynccontextmanager
 async def world() -> AsyncIterator[World]:
     """An API server with our CRDs and those of the Gateway API, and nothing in it."""
-    async with Double() as double, Client(Open(double.url)) as client:
+    async with Double() as double, Client(Unguarded(double.url)) as client:
         double.define(CUSTOM)
         yield World(double, client)
 
