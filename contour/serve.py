@@ -12,9 +12,10 @@ from contour import intake
 from contour.envoy import outputs
 from contour.events import Batch, Event
 from contour.status.board import Board, Remark
-from contour.verdicts import Verdicts
+from contour.verdicts import Standing, Verdicts
 from contour.xds import resources
-from crds.contourconfiguration import ContourConfiguration
+from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import configuration, listeners, nodes, plan, ports, refusals, settings, tables
 from dag.incremental import Engine
@@ -24,17 +25,26 @@ from dag.view import Change
 Publish = Callable[[str, Iterable[resources.Change]], None]
 """Takes the changed parts of a fleet."""
 
+Tell = Callable[[Iterable[ObjectRef]], None]
+"""Takes the objects of which something else may have to be told now."""
+
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
+
+
+def _nobody(_: Iterable[ObjectRef]) -> None:
+    """There is no cluster to write statuses to."""
 
 
 class Controller:
     """The core between a provider and the fleets."""
 
-    def __init__(self, publish: Publish) -> None:
+    def __init__(self, publish: Publish, tell: Tell | None = None) -> None:
         self.engine = Engine(plan.PLAN + outputs.PLAN)
         self.board = Board()
         self._publish = publish
+        self._tell = tell or _nobody
         self._waiting: list[Event] | None = []
+        self._concerned: set[ObjectRef] = set()
 
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine: ports are bound as this says, not as in a pod."""
@@ -61,9 +71,36 @@ class Controller:
         fleet: str,
         settle_soon: Callable[[], None],
         is_accepted: Callable[[resources.Name], bool] = lambda _: True,
+        standing: Standing | None = None,
     ) -> Verdicts:
         """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
-        return Verdicts(fleet, self.engine, settle_soon, is_accepted)
+        return Verdicts(fleet, self.engine, settle_soon, is_accepted, standing)
+
+    def generation(self, subject: ObjectRef) -> int | None:
+        """The version of an object that has been judged; None if there is no such object."""
+        table = tables.BY_KIND.get(subject.kind)
+        found = table and self.engine.row(table, subject.key)
+        return found.metadata.generation if found else None
+
+    def subjects(self) -> list[ObjectRef]:
+        """Every object that may have a status of ours."""
+        kinds = [it for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
+        return [
+            ObjectRef(kind.kind, *key)
+            for kind in kinds
+            for key, _ in self.engine.rows(tables.BY_KIND[kind.kind])
+        ]
+
+    @property
+    def controller_name(self) -> str:
+        """Whose GatewayClasses are ours; nobody's, if empty."""
+        return self.engine.answer(settings.controller_name, ()) or ""
+
+    @property
+    def configuration(self) -> ContourConfigurationSpec:
+        """What the ContourConfiguration says that holds; if there is none, nothing."""
+        found = self.engine.answer(settings.chosen_configuration, ())
+        return found.spec if found else ContourConfigurationSpec()
 
     def take(self, batch: Batch) -> None:
         """One step: everything in the batch is written before anything is published."""
@@ -82,8 +119,10 @@ class Controller:
     def _write(self, events: Iterable[Event]) -> None:
         for kind, key, found in events:
             fault = intake.write(self.engine, kind, key, found)
-            remark = [Remark("error", fault)] if fault else []
-            self._remark(ObjectRef(kind.kind, *key), "intake", tuple(remark))
+            remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
+            self._remark(subject, "intake", tuple(remark))
+            if kind.has_status:
+                self._concerned.add(subject)
 
     def _awaited(self) -> list[Event]:
         """Everything that has waited for a configuration, once there is one."""
@@ -111,22 +150,27 @@ class Controller:
         """Brings every answer up to date and tells those concerned what changed."""
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         for change in self.engine.settle():
-            self._tell(change)
+            self._note(change)
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
         for fleet, changed in parts.items():
             self._publish(fleet, changed)
         if parts:
             self._fix_routing()
+        concerned, self._concerned = self._concerned, set()
+        if concerned:
+            self._tell(concerned)
 
     def _fix_routing(self) -> None:
         """From the first publication on: another way to cut hosts would drain every listener."""
         self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
 
-    def _tell(self, change: Change) -> None:
+    def _note(self, change: Change) -> None:
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
-            self.board.put(ObjectRef(kind, *change.key), change.new)
+            subject = ObjectRef(kind, *change.key)
+            self.board.put(subject, change.new)
+            self._concerned.add(subject)
 
 
 def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:

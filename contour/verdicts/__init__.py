@@ -5,6 +5,6 @@ of what all replicas say, for statuses to tell; `reporting` sends a follower's t
 leader, `reception` takes it in there; `encoding` is what goes over the wire between them.
 """
 
-from contour.verdicts.merging import Verdicts
+from contour.verdicts.merging import Standing, Verdicts
 
-__all__ = ["Verdicts"]
+__all__ = ["Standing", "Verdicts"]

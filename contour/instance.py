@@ -1,0 +1,90 @@
+"""A running instance: the controller, the xDS server it feeds, and the way back from Envoy.
+
+What `contour run` and `contour serve` have in common. A fleet is there from the moment it is first
+spoken of; what its Envoys answer settles once for everything that they say at a time.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from contour.events import Batch
+from contour.inspection import Page
+from contour.serve import Controller, Tell
+from contour.verdicts import Verdicts
+from contour.xds import resources, view
+from contour.xds.fleet import Fleet
+from contour.xds.server import Server
+from dag.listeners import DEFAULT_FLEET
+
+log = logging.getLogger(__name__)
+
+_LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
+
+
+def _nobody(_: Verdicts) -> None:
+    """Nobody else cares what the Envoys of a fleet say."""
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """Must be made where an event loop runs."""
+
+    server: Server
+    tell: Tell | None = None
+    """Is told the objects whose status may have to say something else now."""
+    heard: Callable[[Verdicts], None] = _nobody
+    """Is told of each fleet as it comes, and what is said of it."""
+    controller: Controller = field(init=False)
+    _settling: asyncio.Handle | None = None
+
+    def __post_init__(self) -> None:
+        self.controller = Controller(self._publish, self.tell)
+        self._fleet(DEFAULT_FLEET)
+
+    def take(self, batch: Batch) -> None:
+        """One step of the loop; what the provider complains of for the first time is logged."""
+        for complaint in batch.fresh:
+            log.log(_LEVELS[complaint.severity], "%s", complaint)
+        self.controller.take(batch)
+
+    def pages(self) -> dict[str, Page]:
+        """What it tells about itself, by name."""
+        return {
+            "status": lambda: list(self._rows()),
+            "config": lambda: [view.fleet(it) for it in self.server.fleets.values()],
+        }
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for row in self.controller.board.rows():
+            yield asdict(row) | {"subject": row.subject._asdict()}
+
+    def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
+        self._fleet(fleet).publish(changes)
+
+    def _fleet(self, name: str) -> Fleet:
+        found = self.server.fleets.get(name)
+        if found is None:
+            found = self.server.fleet(name)
+            found.witness = self._witness(found)
+        return found
+
+    def _witness(self, fleet: Fleet) -> Verdicts:
+        def is_accepted(name: resources.Name) -> bool:
+            return name not in fleet.acceptance.pending
+
+        verdicts = self.controller.hear(
+            fleet.name, self._settle_soon, is_accepted, fleet.acceptance
+        )
+        self.heard(verdicts)
+        return verdicts
+
+    def _settle_soon(self) -> None:
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_soon(self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        self.controller.settle()
