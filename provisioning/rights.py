@@ -14,7 +14,7 @@ from crds import kinds
 Rule = dict[str, Any]
 
 _READ = ("list", "watch")
-_WRITE_STATUS = ("get", "patch", "update")
+_WRITE_STATUS = ("patch",)
 
 
 def everywhere() -> list[Rule]:
