@@ -22,6 +22,7 @@ SECTIONS = {
     "endpoints": resources.ENDPOINTS,
     "secrets": resources.SECRET,
     "scoped_routes": resources.SCOPE,
+    "extension_configs": resources.EXTENSION,
 }
 """The sections of the output, and the xDS type of each."""
 

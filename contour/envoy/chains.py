@@ -1,17 +1,16 @@
 """How TLS is terminated: one filter chain for all hosts of a listener with equal settings.
 
 A chain is named by what it is made of, so no change of a host touches it; the certificate comes by
-SDS, so neither does its renewal. Which name leads to which chain: `server_names`. Ciphers: the
-default list of Contour's configuration reference.
+SDS, so neither does its renewal. Which name leads to which chain: `server_names`.
 """
 
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
-from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
+from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 
-from contour.envoy import connection_manager, encoding, listeners, names
+from contour.envoy import connection_manager, encoding, listeners, names, tls_parameters
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -19,14 +18,7 @@ DEFAULT = "default"
 """The chain of connections that name no host we know. Names of the others contain slashes."""
 
 _HANDSHAKE_TIMEOUT = 10  # seconds
-_VERSIONS = {"1.2": common_pb2.TlsParameters.TLSv1_2, "1.3": common_pb2.TlsParameters.TLSv1_3}
 _PROTOCOLS = {"HTTP/2": "h2", "HTTP/1.1": "http/1.1"}
-_CIPHERS = (
-    "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
-    "[ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]",
-    "ECDHE-ECDSA-AES256-GCM-SHA384",
-    "ECDHE-RSA-AES256-GCM-SHA384",
-)
 
 
 def named(listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
@@ -55,12 +47,11 @@ def _encoded(
 def _termination(tls: nodes.Tls, policy: Downstream) -> tls_pb2.DownstreamTlsContext:
     result = tls_pb2.DownstreamTlsContext()
     shared = result.common_tls_context
-    shared.tls_params.tls_minimum_protocol_version = _VERSIONS[tls.minimum]
-    shared.tls_params.tls_maximum_protocol_version = _VERSIONS[tls.maximum]
-    shared.tls_params.cipher_suites.extend(_CIPHERS)
+    versions = (tls.minimum, tls.maximum)
+    tls_parameters.write_parameters(shared.tls_params, versions, tls.ciphers, tls.curves)
     shared.alpn_protocols.extend(
         alpn for version, alpn in _PROTOCOLS.items() if version in policy.http_versions
     )
-    secret = shared.tls_certificate_sds_secret_configs.add(name=names.secret(tls.secret).name)
-    secret.sds_config.CopyFrom(encoding.aggregated())
+    for secret in (tls.secret, *tls.more_secrets):
+        tls_parameters.write_certificate(shared, secret)
     return result

@@ -1,15 +1,14 @@
-"""A Service port with its policies, as an Envoy cluster.
+"""Where requests go, as Envoy clusters: Service ports, extensions, servers of JWT keys.
 
-Endpoints come by EDS and are never part of it; a Service of type ExternalName is resolved by Envoy.
-Panic mode is off, as in Contour: with no healthy endpoint a request fails instead of going to a
-sick one.
+Endpoints come by EDS and are never part of a cluster; names of other machines (ExternalName, JWKS)
+are resolved by Envoy. Panic mode is off, as in Contour: with no healthy endpoint a request fails
+instead of going to a sick one. Elsewhere: TLS (`upstream_tls`), health and limits (`resilience`).
 """
 
 from envoy.config.cluster.v3 import cluster_pb2 as pb
-from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
-from contour.envoy import encoding, names
+from contour.envoy import encoding, names, resilience, upstream_tls
 from contour.envoy import policy as policies
 from contour.xds import resources
 from dag import nodes
@@ -18,11 +17,6 @@ BUFFER = 32 * 1024
 """Bytes buffered per connection before the sender is slowed (Envoy's guide for edge proxies)."""
 
 _HTTP = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
-_BALANCING = {
-    "RoundRobin": pb.Cluster.ROUND_ROBIN,
-    "Random": pb.Cluster.RANDOM,
-    "WeightedLeastRequest": pb.Cluster.LEAST_REQUEST,
-}
 _FAMILIES = {
     "auto": pb.Cluster.AUTO,
     "v4": pb.Cluster.V4_ONLY,
@@ -31,41 +25,72 @@ _FAMILIES = {
 }
 
 
-def resource(node: nodes.Cluster, policy: policies.Upstream) -> tuple[resources.Name, bytes]:
+def resource(node: nodes.AnyCluster, policy: policies.Upstream) -> tuple[resources.Name, bytes]:
     """The cluster's name, which is made from its content, and its encoded message."""
     message = _cluster(node, policy)
-    name = names.cluster(node.port, encoding.encoded(message))
+    name = names.cluster(node, encoding.encoded(message))
     message.name = name.name
     return name, encoding.encoded(message)
 
 
-def _cluster(node: nodes.Cluster, policy: policies.Upstream) -> pb.Cluster:
-    result = pb.Cluster(
-        alt_stat_name=names.statistics(node.port),
-        connect_timeout=encoding.seconds(policy.connect_timeout),
-        lb_policy=_BALANCING[node.balancing],
-    )
-    result.per_connection_buffer_limit_bytes.value = BUFFER
+def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
+    result = pb.Cluster(alt_stat_name=names.statistics(node))
+    buffer = policy.every.buffer_limit
+    result.per_connection_buffer_limit_bytes.value = BUFFER if buffer is None else buffer
     result.common_lb_config.healthy_panic_threshold.value = 0
-    source = names.endpoints(node.port)
-    if node.dns is None:
-        result.type = pb.Cluster.EDS
-        result.eds_cluster_config.eds_config.CopyFrom(encoding.aggregated())
-        result.eds_cluster_config.service_name = source.name
-    else:
-        _write_dns(result, source.name, node.dns, policy)
-    if node.protocol == "h2c":
-        result.typed_extension_protocol_options[_HTTP].Pack(_http2())
+    match node:
+        case nodes.Cluster():
+            _write_service(result, node, policy)
+        case nodes.ExtensionCluster():
+            _write_extension(result, node, policy)
+        case nodes.JwksCluster():
+            _write_jwks(result, node, policy)
     return result
 
 
+def _write_service(target: pb.Cluster, node: nodes.Cluster, policy: policies.Upstream) -> None:
+    source = names.endpoints(node.port, node.health_port)
+    if node.dns is None:
+        _write_eds(target, source.name)
+    else:
+        _write_dns(target, source.name, node.dns, policy.dns_lookup_family)
+    _write_connections(target, node, policy)
+    upstream_tls.write_tls(target, node.protocol, node.tls, policy.every, offers=_offers(node))
+    resilience.write_health(target, node)
+    resilience.write_slow_start(target, node)
+
+
+def _write_extension(
+    target: pb.Cluster, node: nodes.ExtensionCluster, policy: policies.Upstream
+) -> None:
+    _write_eds(target, names.extension_endpoints(node).name)
+    target.common_lb_config.locality_weighted_lb_config.SetInParent()
+    _write_connections(target, node, policy)
+    upstream_tls.write_tls(target, node.protocol, node.tls, policy.every, offers=_offers(node))
+
+
+def _write_jwks(target: pb.Cluster, node: nodes.JwksCluster, policy: policies.Upstream) -> None:
+    family = node.dns_family or policy.dns_lookup_family
+    name = f"{node.address.host}:{node.address.port}"
+    _write_dns(target, name, node.address, family)
+    target.connect_timeout.CopyFrom(encoding.seconds(policy.connect_timeout))
+    if node.tls is not None:
+        upstream_tls.write_tls(target, "tls", node.tls, policy.every, offers=())
+
+
+def _write_eds(target: pb.Cluster, name: str) -> None:
+    target.type = pb.Cluster.EDS
+    target.eds_cluster_config.eds_config.CopyFrom(encoding.aggregated())
+    target.eds_cluster_config.service_name = name
+
+
 def _write_dns(
-    target: pb.Cluster, name: str, address: nodes.DnsAddress, policy: policies.Upstream
+    target: pb.Cluster, name: str, address: nodes.DnsAddress, family: policies.DnsLookupFamily
 ) -> None:
     """Resolved by Envoy; a silent name server must not hold up the other clusters."""
-    is_logical = policy.dns_lookup_family == "all"
+    is_logical = family == "all"
     target.type = pb.Cluster.LOGICAL_DNS if is_logical else pb.Cluster.STRICT_DNS
-    target.dns_lookup_family = _FAMILIES[policy.dns_lookup_family]
+    target.dns_lookup_family = _FAMILIES[family]
     target.wait_for_warm_on_init.value = False
     target.load_assignment.cluster_name = name
     endpoint = target.load_assignment.endpoints.add().lb_endpoints.add().endpoint
@@ -73,9 +98,41 @@ def _write_dns(
     endpoint.address.socket_address.port_value = address.port
 
 
-def _http2() -> http_protocol_options_pb2.HttpProtocolOptions:
-    return http_protocol_options_pb2.HttpProtocolOptions(
-        explicit_http_config=http_protocol_options_pb2.HttpProtocolOptions.ExplicitHttpConfig(
-            http2_protocol_options=protocol_pb2.Http2ProtocolOptions()
-        )
-    )
+def _write_connections(
+    target: pb.Cluster, node: nodes.Cluster | nodes.ExtensionCluster, policy: policies.Upstream
+) -> None:
+    timeout = policy.connect_timeout if node.connect_timeout is None else node.connect_timeout
+    target.connect_timeout.CopyFrom(encoding.seconds(timeout))
+    resilience.write_balancing(target, node.balancing)
+    resilience.write_limits(target, node.limits or policy.every.limits)
+    options = _options(node, policy.every.max_requests_per_connection)
+    if options is not None:
+        target.typed_extension_protocol_options[_HTTP].CopyFrom(encoding.packed(options))
+
+
+def _options(
+    node: nodes.Cluster | nodes.ExtensionCluster, most_requests: int | None
+) -> http_protocol_options_pb2.HttpProtocolOptions | None:
+    """Which HTTP is spoken and how long; None where that is HTTP/1.1 as Envoy does it."""
+    result = http_protocol_options_pb2.HttpProtocolOptions()
+    if node.idle_timeout is not None:
+        idle = encoding.seconds(node.idle_timeout)
+        result.common_http_protocol_options.idle_timeout.CopyFrom(idle)
+    if most_requests is not None:
+        result.common_http_protocol_options.max_requests_per_connection.value = most_requests
+    if isinstance(node, nodes.Cluster) and node.prefers_http2:
+        result.auto_config.SetInParent()
+    elif node.protocol in ("h2", "h2c"):
+        result.explicit_http_config.http2_protocol_options.SetInParent()
+    elif not result.ByteSize():
+        return None
+    else:
+        result.explicit_http_config.http_protocol_options.SetInParent()
+    return result
+
+
+def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:
+    """The protocols that TLS offers the backend."""
+    if isinstance(node, nodes.Cluster) and node.prefers_http2:
+        return ("h2", "http/1.1")
+    return ("h2",) if node.protocol == "h2" else ()

@@ -29,19 +29,19 @@ Pb: TypeAlias = pb.HttpConnectionManager
 
 def plain(listener: str, policy: Downstream) -> Pb:
     """For plain HTTP."""
-    result = _hardened(listener, policy, http_filters.plain(listener, sharded=policy.sharded))
+    result = _hardened(listener, policy, http_filters.plain(listener, policy))
     return _routed(result, listener, policy)
 
 
 def secure(listener: str, policy: Downstream) -> Pb:
     """For TLS connections that named a host we know."""
-    result = _hardened(listener, policy, http_filters.secure(listener, sharded=policy.sharded))
+    result = _hardened(listener, policy, http_filters.secure(listener, policy))
     return _routed(result, listener, policy)
 
 
 def default(listener: str, policy: Downstream) -> Pb:
     """For TLS connections that named no host we know."""
-    result = _hardened(listener, policy, http_filters.default())
+    result = _hardened(listener, policy, http_filters.default(policy))
     result.rds.route_config_name = names.default_routes(listener)
     result.rds.config_source.CopyFrom(encoding.aggregated())
     return result

@@ -4,7 +4,7 @@ Equal messages give equal bytes (deterministic encoding), on every replica and a
 versions of resources are hashes of these bytes.
 """
 
-from envoy.config.core.v3 import config_source_pb2
+from envoy.config.core.v3 import config_source_pb2, grpc_service_pb2
 from google.protobuf import any_pb2, duration_pb2, message
 
 
@@ -33,3 +33,11 @@ def aggregated() -> config_source_pb2.ConfigSource:
         ads=config_source_pb2.AggregatedConfigSource(),
         resource_api_version=config_source_pb2.ApiVersion.V3,
     )
+
+
+def grpc(cluster: str, authority: str = "") -> grpc_service_pb2.GrpcService:
+    """A gRPC service behind a cluster; without an authority, the cluster's name is sent."""
+    result = grpc_service_pb2.GrpcService()
+    result.envoy_grpc.cluster_name = cluster
+    result.envoy_grpc.authority = authority
+    return result

@@ -1,18 +1,50 @@
-"""The endpoints of a Service port, as the ClusterLoadAssignment that all its clusters share."""
+"""Endpoints: of a Service port, as the assignment that all its clusters share; of an extension.
 
-from envoy.config.endpoint.v3 import endpoint_pb2
+An assignment without endpoints is an answer too: Envoy must not wait for one.
+"""
+
+from collections.abc import Iterable
+
+from envoy.config.endpoint.v3 import endpoint_components_pb2, endpoint_pb2
 
 from contour.envoy import encoding, names
 from dag import nodes
 
 
-def encoded(port: nodes.ServicePort, found: nodes.Endpoints) -> bytes:
-    """An assignment without endpoints is an answer too: Envoy must not wait for one."""
-    result = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.endpoints(port).name)
+def encoded(
+    port: nodes.ServicePort, found: nodes.Endpoints, health_port: int | None = None
+) -> bytes:
+    """The endpoints of a Service port; health checks may go to another port of each."""
+    result = endpoint_pb2.ClusterLoadAssignment(
+        cluster_name=names.endpoints(port, health_port).name
+    )
     if found.endpoints:
-        locality = result.endpoints.add()
-        for endpoint in found.endpoints:
-            socket = locality.lb_endpoints.add().endpoint.address.socket_address
-            socket.address = endpoint.address
-            socket.port_value = endpoint.port
+        _write_endpoints(result.endpoints.add(), found, health_port)
     return encoding.encoded(result)
+
+
+def shared(
+    node: nodes.ExtensionCluster, found: Iterable[tuple[nodes.WeightedPort, nodes.Endpoints]]
+) -> bytes:
+    """The endpoints of an extension: each of its Services is a locality with a weight."""
+    result = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.extension_endpoints(node).name)
+    for share, endpoints in found:
+        if endpoints.endpoints and share.weight:
+            locality = result.endpoints.add()
+            locality.locality.zone = names.endpoints(share.port).name
+            locality.load_balancing_weight.value = share.weight
+            _write_endpoints(locality, endpoints, None)
+    return encoding.encoded(result)
+
+
+def _write_endpoints(
+    target: endpoint_components_pb2.LocalityLbEndpoints,
+    found: nodes.Endpoints,
+    health_port: int | None,
+) -> None:
+    for it in found.endpoints:
+        endpoint = target.lb_endpoints.add().endpoint
+        endpoint.address.socket_address.address = it.address
+        endpoint.address.socket_address.port_value = it.port
+        if health_port is not None:
+            endpoint.health_check_config.port_value = health_port

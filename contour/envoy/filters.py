@@ -1,131 +1,70 @@
-"""The HTTP filters of ours, and their order.
+"""The HTTP filters of every connection, in the order in which a request meets them.
 
-Both are fixed Lua texts: no string of a tenant is ever part of one. The first answers 421 to a
-request whose Host is not the name its connection was opened for; else a connection to one host,
-with its client certificates and TLS versions, would reach every other (Contour does the same). The
-second names the table that holds the host, as `shards` places it, and lets Envoy choose again.
+Which filters there are depends on the settings alone, never on the hosts: a changed chain drains
+its connections, and hosts share chains. What a filter does to a request is said by its route and
+virtual host (`guards`), so all of these come after `routing`, which chooses both.
 
-Envoy judges upgrades by the route that it chose first, and without a table it chose none. So the
-second filter judges them, by what the route says in its metadata, and refuses them as Envoy does.
+Error pages come early, so that they see the answers of all that follow (answers run backwards).
+Preflights are answered before anybody is refused, and what costs least refuses first.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 
-from envoy.extensions.filters.http.lua.v3 import lua_pb2
 from envoy.extensions.filters.http.router.v3 import router_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
-    http_connection_manager_pb2 as hcm_pb2,
+    http_connection_manager_pb2 as pb,
 )
-from google.protobuf import message
+from google.protobuf.message import Message
 
-from contour.envoy import encoding, shards
-
-_HOST = """
-local function host_of(handle)
-  local host = string.lower(handle:headers():get(":authority") or "")
-  return (string.gsub(host, ":%d+$", ""))
-end
-"""
-
-_SAME_NAME = """
-function envoy_on_request(handle)
-  local host = host_of(handle)
-  if host ~= string.lower(handle:streamInfo():requestedServerName()) then
-    handle:respond({[":status"] = "421"}, "misdirected request")
-  end
-end
-"""
-
-_TABLE = """
-local function hashed(name)
-  local result = 0
-  for i = 1, #name do
-    result = (result * {multiplier} + string.byte(name, i)) % {modulus}
-  end
-  return result
-end
-
-local function choose(handle, kind, name, tables)
-  local table = string.format("{listener}/%s%d", kind, hashed(name) % tables)
-  handle:headers():replace("{header}", table)
-  handle:clearRouteCache()
-end
-
-local function is_found(handle)
-  local metadata = handle:metadata() -- makes Envoy choose the route
-  return handle:streamInfo():routeName() ~= "{marker}", metadata
-end
-
-local function is_allowed(handle, metadata)
-  local upgrade = handle:headers():get("upgrade")
-  return upgrade == nil or string.lower(upgrade) == metadata:get("{upgrade}")
-end
-
-function envoy_on_request(handle)
-  local host = host_of(handle)
-  if #host > {longest} then
-    host = string.sub(host, -{longest})
-  end
-  choose(handle, "", host, {exact})
-  local found, metadata = is_found(handle)
-  if not found then
-    choose(handle, "wild/", string.match(host, "^.*%.([^.]+%.[^.]+)$") or host, {wild})
-    found, metadata = is_found(handle)
-  end
-  if found and not is_allowed(handle, metadata) then
-    handle:respond({{[":status"] = "403"}}, "upgrade failed")
-  end
-end
-"""
-
-_OURS = re.compile(r"[a-z0-9_-]+")
+from contour.envoy import encoding, scripts
+from contour.envoy.guards import (
+    addresses,
+    authorization,
+    bodies,
+    cookies,
+    cors,
+    errorpages,
+    ratelimits,
+    sessions,
+    tokens,
+)
+from contour.envoy.policy import Downstream
 
 
-def plain(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
+def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For plain HTTP."""
-    if sharded:
-        yield _lua(shards.FILTER, _table_text(listener))
-    yield _router()
+    if policy.sharded:
+        yield _filter(scripts.TABLE, scripts.table(listener))
+    yield from _guards(policy)
 
 
-def secure(listener: str, *, sharded: bool) -> Iterable[hcm_pb2.HttpFilter]:
+def secure(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named a host we know."""
-    yield _lua("contour.same_name", _HOST + _SAME_NAME)
-    yield from plain(listener, sharded=sharded)
+    yield _filter(scripts.SAME_NAME, scripts.same_name())
+    yield from plain(listener, policy)
 
 
-def default() -> Iterable[hcm_pb2.HttpFilter]:
-    """For TLS connections that named none: their routes hold the one host `*`."""
-    yield _router()
+def default(policy: Downstream) -> Iterator[pb.HttpFilter]:
+    """For TLS connections that named none: one table holds all that they can reach."""
+    yield from _guards(policy)
 
 
-def _table_text(listener: str) -> str:
-    if not _OURS.fullmatch(listener):
-        raise ValueError(f"{listener!r} is not the name of a listener")
-    fixed = _TABLE.format(
-        longest=shards.LONGEST_HOST,
-        multiplier=shards.MULTIPLIER,
-        modulus=shards.MODULUS,
-        header=shards.HEADER,
-        listener=listener,
-        marker=shards.MARKER,
-        upgrade=shards.UPGRADE,
-        exact=shards.EXACT,
-        wild=shards.WILD,
-    )
-    return _HOST + fixed
+def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
+    yield _filter(errorpages.NAME, errorpages.installed())
+    yield _filter(cors.NAME, cors.installed())
+    yield _filter(addresses.NAME, addresses.installed())
+    yield _filter(ratelimits.LOCAL, ratelimits.installed_local())
+    yield pb.HttpFilter(name=tokens.NAME, config_discovery=tokens.discovered())
+    yield _filter(authorization.CLOSED, authorization.installed(fails_open=False))
+    yield _filter(authorization.OPEN, authorization.installed(fails_open=True))
+    if policy.rate_limits is not None:
+        service, cluster = policy.rate_limits
+        yield _filter(ratelimits.GLOBAL, ratelimits.installed_global(service, cluster))
+    yield _filter(bodies.NAME, bodies.installed())
+    yield _filter(cookies.NAME, cookies.installed())
+    yield _filter(sessions.NAME, sessions.installed())
+    yield _filter("envoy.filters.http.router", router_pb2.Router())
 
 
-def _lua(name: str, text: str) -> hcm_pb2.HttpFilter:
-    content = lua_pb2.Lua()
-    content.default_source_code.inline_string = text
-    return _filter(name, content)
-
-
-def _router() -> hcm_pb2.HttpFilter:
-    return _filter("envoy.filters.http.router", router_pb2.Router())
-
-
-def _filter(name: str, content: message.Message) -> hcm_pb2.HttpFilter:
-    return hcm_pb2.HttpFilter(name=name, typed_config=encoding.packed(content))
+def _filter(name: str, content: Message) -> pb.HttpFilter:
+    return pb.HttpFilter(name=name, typed_config=encoding.packed(content))

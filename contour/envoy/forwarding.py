@@ -1,19 +1,22 @@
-"""Requests that go to backends: clusters and weights, timeouts, retries, rewrites.
+"""Requests that go to backends: clusters and weights, copies, timeouts, retries, rewrites.
 
 A share of the traffic without a backend is answered 500 (Gateway API, HTTPBackendRef): it goes to a
 cluster that does not exist, and the route says what that means. All of it without one is a direct
 response, decided in `routes`. Header policies of a backend apply before those of the route, so the
-route's win (as in Contour).
+route's win (as in Contour); so do rewrites of its cookies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.type.v3 import percent_pb2
 
-from contour.envoy import encoding, headers, paths
+from contour.envoy import encoding, headers, paths, redirects
+from contour.envoy.guards import cookies
 from dag import nodes
 
-ClusterNames = Mapping[nodes.Cluster, str]
+ClusterNames = Mapping[nodes.AnyCluster, str]
 
 NOWHERE = "no-backend"
 """The cluster that does not exist. Names of real ones contain slashes."""
@@ -25,7 +28,7 @@ def write_forward(
     target: pb.RouteAction, node: nodes.Forward, path: nodes.Path, names: ClusterNames
 ) -> None:
     """Fills in where a request goes and what happens to it on the way."""
-    _write_clusters(target, [it for it in node.backends if it.weight], names)
+    _write_clusters(target, node, [it for it in node.backends if it.weight], names)
     if node.timeout is not None:
         target.timeout.CopyFrom(encoding.seconds(node.timeout))
     if node.idle_timeout is not None:
@@ -36,25 +39,47 @@ def write_forward(
         _write_retry(target.retry_policy, node.retry)
     if node.websockets:
         target.upgrade_configs.add(upgrade_type="websocket")
+    for mirror in node.mirrors:
+        _write_mirror(target.request_mirror_policies.add(), mirror, names)
+    for policy in node.hash_policies:
+        _write_hash(target.hash_policy.add(), policy)
+    if node.internal_redirect is not None:
+        redirects.write_internal(target.internal_redirect_policy, node.internal_redirect)
 
 
 def _write_clusters(
-    target: pb.RouteAction, backends: Sequence[nodes.Backend], names: ClusterNames
+    target: pb.RouteAction,
+    node: nodes.Forward,
+    backends: Sequence[nodes.Backend],
+    names: ClusterNames,
 ) -> None:
-    if len(backends) == 1 and not _changes_headers(backends[0]):
+    if any(it.cluster is None for it in backends):
+        target.cluster_not_found_response_code = _NOT_FOUND[node.missing]
+    if len(backends) == 1 and not is_special(backends[0]):
         target.cluster = _name(backends[0], names)
         return
     weights = _weights(backends)
     for backend, weight in zip(backends, weights, strict=True):
         share = target.weighted_clusters.clusters.add(name=_name(backend, names))
         share.weight.value = weight
+        share.host_rewrite_literal = backend.host
         headers.write_policies(share, backend.request_headers, backend.response_headers)
-    if any(it.cluster is None for it in backends):
-        target.cluster_not_found_response_code = pb.RouteAction.INTERNAL_SERVER_ERROR
+        if backend.cookies:
+            every = cookies.policy((*backend.cookies, *node.cookies))
+            share.typed_per_filter_config[cookies.NAME].CopyFrom(encoding.packed(every))
 
 
-def _changes_headers(backend: nodes.Backend) -> bool:
-    return backend.request_headers is not None or backend.response_headers is not None
+_NOT_FOUND = {
+    404: pb.RouteAction.NOT_FOUND,
+    500: pb.RouteAction.INTERNAL_SERVER_ERROR,
+    503: pb.RouteAction.SERVICE_UNAVAILABLE,
+}
+
+
+def is_special(backend: nodes.Backend) -> bool:
+    """Whether a share is more than a cluster."""
+    changes = (backend.request_headers, backend.response_headers)
+    return bool(backend.host or backend.cookies) or any(it is not None for it in changes)
 
 
 def _name(backend: nodes.Backend, names: ClusterNames) -> str:
@@ -73,15 +98,60 @@ def _weights(backends: Iterable[nodes.Backend]) -> Sequence[int]:
 def _write_rewrite(target: pb.RouteAction, rewrite: nodes.Rewrite, path: nodes.Path) -> None:
     if rewrite.host:
         target.host_rewrite_literal = rewrite.host
+    elif rewrite.host_header:
+        target.host_rewrite_header = rewrite.host_header
+    elif rewrite.host_of_backend:
+        target.auto_host_rewrite.value = True
     if rewrite.full_path is not None:
         paths.write_whole(target, rewrite.full_path)
     elif rewrite.prefix is not None:
         paths.write_prefix(target, path, rewrite.prefix)
+    elif rewrite.regex is not None:
+        target.regex_rewrite.pattern.regex = rewrite.regex.pattern
+        target.regex_rewrite.substitution = rewrite.regex.substitution
+
+
+_STATUS_CODES = "retriable-status-codes"
 
 
 def _write_retry(target: pb.RetryPolicy, retry: nodes.Retry) -> None:
-    target.retry_on = ",".join(retry.on)
+    conditions = dict.fromkeys((*retry.on, *([_STATUS_CODES] if retry.status_codes else [])))
+    target.retry_on = ",".join(conditions)
     target.num_retries.value = retry.attempts
     if retry.per_try_timeout is not None:
         target.per_try_timeout.CopyFrom(encoding.seconds(retry.per_try_timeout))
     target.retriable_status_codes.extend(retry.status_codes)
+    if retry.backoff:
+        longest = max(retry.backoff, retry.max_backoff or retry.backoff * 10)
+        target.retry_back_off.base_interval.CopyFrom(encoding.seconds(retry.backoff))
+        target.retry_back_off.max_interval.CopyFrom(encoding.seconds(longest))
+
+
+_MILLION = 1_000_000
+
+
+def _write_mirror(
+    target: pb.RouteAction.RequestMirrorPolicy, node: nodes.Mirror, names: ClusterNames
+) -> None:
+    """Shares are rounded to a millionth, a copy at least where one is asked for."""
+    target.cluster = names[node.cluster]
+    share = Fraction(node.numerator, node.denominator) * _MILLION
+    target.runtime_fraction.default_value.numerator = min(_MILLION, -(-share // 1))
+    target.runtime_fraction.default_value.denominator = percent_pb2.FractionalPercent.MILLION
+    target.disable_shadow_host_suffix_append = True
+
+
+def _write_hash(target: pb.RouteAction.HashPolicy, node: nodes.HashPolicy) -> None:
+    target.terminal = node.is_terminal
+    match node.source:
+        case "Cookie":
+            target.cookie.name = node.name
+            target.cookie.path = node.path
+            if node.ttl is not None:
+                target.cookie.ttl.CopyFrom(encoding.seconds(node.ttl))
+        case "Header":
+            target.header.header_name = node.name
+        case "Query":
+            target.query_parameter.name = node.name
+        case "SourceIp":
+            target.connection_properties.source_ip = True

@@ -33,6 +33,11 @@ def write_policies(
         target.response_headers_to_remove.extend(response.remove)
 
 
+def overwriting(name: str, value: nodes.Value) -> base_pb2.HeaderValueOption:
+    """A header that replaces others of its name."""
+    return _option(name, value, _OVERWRITE)
+
+
 def _options(policy: nodes.HeaderPolicy) -> Iterable[base_pb2.HeaderValueOption]:
     for name, value in policy.set:
         yield _option(name, value, _OVERWRITE)

@@ -8,13 +8,12 @@ a host is served there: Envoy refuses one without filter chains.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contour.envoy import chains, names, policy, server_names
+from contour.envoy import chains, credentials, names, policy, server_names
 from contour.envoy import listeners as sockets
-from contour.envoy import secrets as certificates
-from contour.envoy.routing import Pieces
+from contour.envoy.credentials import Pieces
 from contour.xds import resources
-from crds.meta import NamespacedName, ObjectRef
-from dag import hosts, listeners, nodes, secrets
+from crds.meta import ObjectRef
+from dag import hosts, listeners, nodes
 from dag.view import Index, Kept, View, query
 
 
@@ -24,13 +23,6 @@ class ChainKey(NamedTuple):
     fleet: str
     listener: str
     tls: nodes.Tls
-
-
-class SecretKey(NamedTuple):
-    """A certificate, as a fleet has it."""
-
-    fleet: str
-    secret: NamespacedName
 
 
 @query
@@ -51,20 +43,9 @@ def chain(view: View, key: ChainKey) -> Pieces:
 
 
 def _chain(view: View, key: ChainKey, name: str, body: bytes) -> resources.Change:
-    view.demand(secret, SecretKey(key.fleet, key.tls.secret))
+    view.demand(credentials.secret, credentials.SecretKey(key.fleet, key.tls.secret))
     part = resources.part(body, origins=[ObjectRef("Secret", *key.tls.secret)])
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
-
-
-@query
-def secret(view: View, key: SecretKey) -> Pieces | None:
-    """A certificate, while it can serve."""
-    found = view.ask(secrets.secret, key.secret)
-    if found is None:
-        return None
-    body = certificates.encoded(key.secret, found)
-    part = resources.part(body, origins=[ObjectRef("Secret", *key.secret)])
-    return (resources.Change(names.secret(key.secret), "", part),)
 
 
 @query
@@ -147,4 +128,4 @@ KEPT = (
     Kept(wildcards, WILDCARDS),
     Kept(server_name, HOSTS),
 )
-PUBLISHED = (secret, listener, chain, exact_names, wildcards, server_name)
+PUBLISHED = (listener, chain, exact_names, wildcards, server_name)

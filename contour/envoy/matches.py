@@ -17,9 +17,11 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
         header = target.headers.add(name=":method")
         header.string_match.exact = match.method
     for wanted in match.headers:
-        _write_header(target.headers.add(name=wanted.name), wanted)
+        write_header(target.headers.add(name=wanted.name), wanted)
     for query in match.queries:
         _write_query(target.query_parameters.add(name=query.name), query.value)
+    if match.is_grpc:
+        target.grpc.SetInParent()
 
 
 def _write_path(target: pb.RouteMatch, path: nodes.Path) -> None:
@@ -34,11 +36,12 @@ def _write_path(target: pb.RouteMatch, path: nodes.Path) -> None:
             target.safe_regex.regex = path.expression
 
 
-def _write_header(target: pb.HeaderMatcher, wanted: nodes.HeaderMatch) -> None:
+def write_header(target: pb.HeaderMatcher, wanted: nodes.HeaderMatch) -> None:
+    """Fills in a condition on a header."""
     if wanted.value.operator == "present":
         target.present_match = True
     else:
-        _write_value(target.string_match, wanted.value)
+        write_value(target.string_match, wanted.value)
     target.invert_match = wanted.inverted
     target.treat_missing_header_as_empty = wanted.missing_as_empty
 
@@ -47,10 +50,11 @@ def _write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> 
     if wanted.operator == "present":
         target.present_match = True
     else:
-        _write_value(target.string_match, wanted)
+        write_value(target.string_match, wanted)
 
 
-def _write_value(target: string_pb2.StringMatcher, wanted: nodes.ValueMatch) -> None:
+def write_value(target: string_pb2.StringMatcher, wanted: nodes.ValueMatch) -> None:
+    """Fills in what a text must be; `present` has no such form."""
     if wanted.operator == "regex":
         # Envoy does not apply `ignore_case` to regexes.
         target.safe_regex.regex = f"(?i){wanted.value}" if wanted.ignore_case else wanted.value

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.core.v3 import extension_pb2
 from envoy.config.endpoint.v3 import endpoint_pb2
 from envoy.config.listener.v3 import listener_pb2
 from envoy.config.route.v3 import route_pb2, scoped_route_pb2
@@ -15,6 +16,7 @@ TYPES: Mapping[str, Callable[[], Message]] = {
     resources.CLUSTER: cluster_pb2.Cluster,
     resources.ENDPOINTS: endpoint_pb2.ClusterLoadAssignment,
     resources.SECRET: secret_pb2.Secret,
+    resources.EXTENSION: extension_pb2.TypedExtensionConfig,
     resources.LISTENER: listener_pb2.Listener,
     resources.ROUTE: route_pb2.RouteConfiguration,
     resources.SCOPE: scoped_route_pb2.ScopedRouteConfiguration,

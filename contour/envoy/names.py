@@ -7,32 +7,74 @@ warmed again, is named by its content instead. Elsewhere: which shard a host is 
 from functools import lru_cache
 from hashlib import blake2b
 
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SCOPE, SECRET, Name
+from contour.xds.resources import (
+    CLUSTER,
+    ENDPOINTS,
+    EXTENSION,
+    LISTENER,
+    ROUTE,
+    SCOPE,
+    SECRET,
+    Name,
+)
 from crds.meta import NamespacedName
 from dag import nodes
 
 
-def endpoints(port: nodes.ServicePort) -> Name:
+def endpoints(port: nodes.ServicePort, health_port: int | None = None) -> Name:
     """The endpoints of a Service port, whatever the policies of the clusters that use them."""
     # The port's name too: one name stands for one node, or a renamed port would remove its heir.
     path = (port.service.namespace, port.service.name, str(port.port), port.port_name)
-    return Name(ENDPOINTS, "/".join(it for it in path if it))
+    name = "/".join(it for it in path if it)
+    return Name(ENDPOINTS, name if health_port is None else f"{name}/health:{health_port}")
 
 
-def cluster(port: nodes.ServicePort, body: bytes) -> Name:
-    """A cluster: its Service port, and a hash of everything else about it."""
-    digest = blake2b(body, digest_size=5).hexdigest()
-    return Name(CLUSTER, f"{port.service.namespace}/{port.service.name}/{port.port}/{digest}")
+def extension_endpoints(node: nodes.ExtensionCluster) -> Name:
+    """The endpoints of the Services of an extension, and their shares."""
+    digest = _digest(repr(node.services).encode())
+    return Name(ENDPOINTS, f"extension/{node.name.namespace}/{node.name.name}/{digest}")
 
 
-def statistics(port: nodes.ServicePort) -> str:
+def cluster(node: nodes.AnyCluster, body: bytes) -> Name:
+    """A cluster: where it leads, and a hash of everything else about it."""
+    return Name(CLUSTER, f"{'/'.join(_path(node))}/{_digest(body)}")
+
+
+def statistics(node: nodes.AnyCluster) -> str:
     """Under which name a cluster is counted: series survive a change of its policies."""
-    return f"{port.service.namespace}_{port.service.name}_{port.port}"
+    return "_".join(_path(node))
+
+
+def _path(node: nodes.AnyCluster) -> tuple[str, ...]:
+    match node:
+        case nodes.Cluster():
+            return (*node.port.service, str(node.port.port))
+        case nodes.ExtensionCluster():
+            return ("extension", *node.name)
+        case nodes.JwksCluster():
+            return ("jwks", node.address.host, str(node.address.port))
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=5).hexdigest()
+
+
+def trust(key: nodes.Trust) -> Name:
+    """Authorities and revocations; renewing one changes the content under the same name."""
+    parts = ["+".join("/".join(it) for it in key.authorities)]
+    if key.revocations is not None:
+        parts.append("/".join(("revocations", *key.revocations)))
+    return Name(SECRET, "/".join(("trust", *parts)))
 
 
 def secret(key: NamespacedName) -> Name:
     """A certificate; renewing it changes the content under the same name."""
     return Name(SECRET, f"{key.namespace}/{key.name}")
+
+
+def extension(name: str) -> Name:
+    """The configuration of a filter is called as the filter."""
+    return Name(EXTENSION, name)
 
 
 @lru_cache(maxsize=1024)
@@ -59,5 +101,4 @@ def default_routes(listener: str) -> str:
 
 def chain(tls: nodes.Tls) -> str:
     """A filter chain: the certificate, and a hash of all TLS settings."""
-    digest = blake2b(repr(tls).encode(), digest_size=5).hexdigest()
-    return f"{tls.secret.namespace}/{tls.secret.name}/{digest}"
+    return f"{tls.secret.namespace}/{tls.secret.name}/{_digest(repr(tls).encode())}"

@@ -5,6 +5,7 @@ Small values of their own: a setting that Envoy never sees changes none of them.
 
 from typing import Literal, NamedTuple
 
+from dag import nodes
 from dag.configuration import Timeouts
 from dag.settings import routing, settings
 from dag.view import View, query
@@ -17,6 +18,7 @@ class Upstream(NamedTuple):
 
     connect_timeout: float = 2.0  # seconds
     dns_lookup_family: DnsLookupFamily = "auto"
+    every: nodes.Upstreams = nodes.Upstreams()
 
 
 class Downstream(NamedTuple):
@@ -28,13 +30,15 @@ class Downstream(NamedTuple):
     merge_slashes: bool = True
     strip_trailing_host_dot: bool = False
     num_trusted_hops: int = 0
+    rate_limits: tuple[nodes.RateLimitService, str] | None = None
+    """The service that counts, and the name of its cluster."""
 
 
 @query
 def upstream(view: View, _: tuple[()]) -> Upstream:
     """For clusters."""
     found = view.ask(settings, ())
-    return Upstream(found.timeouts.connect, found.dns_lookup_family)
+    return Upstream(found.timeouts.connect, found.dns_lookup_family, found.upstreams)
 
 
 @query

@@ -5,8 +5,11 @@ the port the client wrote. For a host known by name, naming the host drops it.
 """
 
 from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.extensions.internal_redirect.previous_routes.v3 import previous_routes_config_pb2
+from envoy.extensions.internal_redirect.safe_cross_scheme.v3 import safe_cross_scheme_config_pb2
+from google.protobuf.message import Message
 
-from contour.envoy import paths
+from contour.envoy import encoding, paths
 from dag import nodes
 
 _CODES = {
@@ -35,3 +38,20 @@ def write_redirect(
         target.path_redirect = node.full_path
     elif node.prefix is not None:
         paths.write_prefix(target, path, node.prefix)
+
+
+def write_internal(target: pb.InternalRedirectPolicy, node: nodes.InternalRedirect) -> None:
+    """Fills in which redirects of backends are followed by Envoy itself."""
+    target.max_internal_redirects.value = node.max_redirects
+    target.redirect_response_codes.extend(node.codes)
+    target.allow_cross_scheme_redirect = node.cross_scheme != "Never"
+    predicates: list[tuple[str, Message]] = []
+    if node.cross_scheme == "SafeOnly":
+        predicates.append(
+            ("safe_cross_scheme", safe_cross_scheme_config_pb2.SafeCrossSchemeConfig())
+        )
+    if node.deny_repeated_route:
+        predicates.append(("previous_routes", previous_routes_config_pb2.PreviousRoutesConfig()))
+    for name, predicate in predicates:
+        extension = target.predicates.add(name=f"envoy.internal_redirect_predicates.{name}")
+        extension.typed_config.CopyFrom(encoding.packed(predicate))

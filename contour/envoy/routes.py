@@ -7,7 +7,8 @@ only routes with WebSockets have some.
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 
-from contour.envoy import forwarding, headers, matches, redirects, shards
+from contour.envoy import encoding, forwarding, headers, matches, redirects, shards
+from contour.envoy.guards import cookies, policies, ratelimits
 from dag import nodes
 
 
@@ -27,8 +28,19 @@ def write_route(
             forwarding.write_forward(target.route, forward, node.match.path, names)
             if forward.websockets:
                 target.metadata.filter_metadata[shards.FILTER][shards.UPGRADE] = "websocket"
-        case nodes.Forward():
-            target.direct_response.status = 500
+            if forward.cookies:
+                rewrites = encoding.packed(cookies.policy(forward.cookies))
+                target.typed_per_filter_config[cookies.NAME].CopyFrom(rewrites)
+        case nodes.Forward() as forward:
+            target.direct_response.status = forward.missing
+    if node.policies is not None:
+        _write_guards(target, node.policies, names)
+
+
+def _write_guards(target: pb.Route, node: nodes.Policies, names: forwarding.ClusterNames) -> None:
+    policies.write_policies(target, node, names)
+    if isinstance(node.rate_limits, nodes.RateLimits) and target.HasField("route"):
+        ratelimits.write_descriptors(target.route, node.rate_limits)
 
 
 def _write_response(target: pb.DirectResponseAction, node: nodes.Respond) -> None:

@@ -4,24 +4,23 @@ A host asks for its clusters, for it needs their names; a cluster demands its en
 content it does not depend on. So whatever no host uses any more is forgotten by itself.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from contour.envoy import clusters, names, policy, shards, virtual_hosts
+from contour.envoy import clusters, credentials, names, policy, shards, upstream_tls, virtual_hosts
 from contour.envoy import endpoints as assignments
+from contour.envoy.credentials import Pieces
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, services
 from dag.view import Index, Kept, View, query
-
-Pieces = tuple[resources.Change, ...]
-"""What one answer puts into a fleet: parts, each with its place."""
 
 
 class ClusterKey(NamedTuple):
     """A cluster of a fleet."""
 
     fleet: str
-    cluster: nodes.Cluster
+    cluster: nodes.AnyCluster
 
 
 class EndpointsKey(NamedTuple):
@@ -29,6 +28,14 @@ class EndpointsKey(NamedTuple):
 
     fleet: str
     port: nodes.ServicePort
+    health_port: int | None = None
+
+
+class ExtensionKey(NamedTuple):
+    """The endpoints of an extension, as a fleet has them."""
+
+    fleet: str
+    cluster: nodes.ExtensionCluster
 
 
 @query
@@ -37,16 +44,20 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
-    used = {
-        it: view.ask(cluster, ClusterKey(key.fleet, it))[0].name
-        for it in dict.fromkeys(virtual_hosts.clusters(node))
-    }
+    used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     body = virtual_hosts.encoded(node, {it: name.name for it, name in used.items()})
     part = resources.part(body, used.values(), node.origins)
     tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
     if key.host == "*" and _is_secure(view, key):
         tables = (*tables, names.default_routes(key.listener))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
+
+
+def clusters_of(
+    view: View, fleet: str, found: Iterable[nodes.AnyCluster]
+) -> Mapping[nodes.AnyCluster, resources.Name]:
+    """The names of clusters, which exist by being asked for."""
+    return {it: view.ask(cluster, ClusterKey(fleet, it))[0].name for it in dict.fromkeys(found)}
 
 
 def _is_secure(view: View, key: nodes.HostKey) -> bool:
@@ -58,23 +69,73 @@ def _is_secure(view: View, key: nodes.HostKey) -> bool:
 def cluster(view: View, key: ClusterKey) -> Pieces:
     """A cluster; its name is that of its only piece."""
     node = key.cluster
-    name, body = clusters.resource(node, view.ask(policy.upstream, ()))
-    origins = (ObjectRef("Service", *node.port.service),)
-    if node.dns is not None:
-        part = resources.Part(body, resources.digest(body), origins=origins, warms=False)
-    else:
-        view.demand(endpoints, EndpointsKey(key.fleet, node.port))
-        part = resources.part(body, [names.endpoints(node.port)], origins)
+    settings = view.ask(policy.upstream, ())
+    name, body = clusters.resource(node, settings)
+    _demand_credentials(view, key, settings.every)
+    origins = tuple(_origins(node))
+    part = resources.Part(
+        body,
+        resources.digest(body),
+        frozenset(_endpoints(view, key)),
+        origins,
+        warms=not _is_dns(node),
+        health_checked=isinstance(node, nodes.Cluster) and node.health_check is not None,
+    )
     return (resources.Change(name, "", part),)
+
+
+def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:
+    """Demands the endpoints of a cluster; what it cannot do without."""
+    match key.cluster:
+        case nodes.Cluster(port=port, dns=None, health_port=health_port):
+            view.demand(endpoints, EndpointsKey(key.fleet, port, health_port))
+            yield names.endpoints(port, health_port)
+        case nodes.ExtensionCluster() as found:
+            view.demand(extension_endpoints, ExtensionKey(key.fleet, found))
+            yield names.extension_endpoints(found)
+
+
+def _is_dns(node: nodes.AnyCluster) -> bool:
+    return isinstance(node, nodes.JwksCluster) or (
+        isinstance(node, nodes.Cluster) and node.dns is not None
+    )
+
+
+def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
+    match node:
+        case nodes.Cluster():
+            yield ObjectRef("Service", *node.port.service)
+        case nodes.ExtensionCluster():
+            yield ObjectRef("ExtensionService", *node.name)
+
+
+def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> None:
+    tls = key.cluster.tls
+    if tls is None and not upstream_tls.is_needed(key.cluster):
+        return
+    certificate = upstream_tls.client_certificate(tls, every)
+    if certificate is not None:
+        view.demand(credentials.secret, credentials.SecretKey(key.fleet, certificate))
+    if tls is not None and tls.trust is not None:
+        view.demand(credentials.authorities, credentials.TrustKey(key.fleet, tls.trust))
 
 
 @query
 def endpoints(view: View, key: EndpointsKey) -> Pieces:
     """Where a Service port's traffic goes; an answer even if that is nowhere."""
-    body = assignments.encoded(key.port, view.ask(services.endpoints, key.port))
+    found = view.ask(services.endpoints, key.port)
+    body = assignments.encoded(key.port, found, key.health_port)
     origins = (ObjectRef("Service", *key.port.service),)
     part = resources.part(body, origins=origins)
-    return (resources.Change(names.endpoints(key.port), "", part),)
+    return (resources.Change(names.endpoints(key.port, key.health_port), "", part),)
+
+
+@query
+def extension_endpoints(view: View, key: ExtensionKey) -> Pieces:
+    """Where an extension is, over all its Services."""
+    found = [(it, view.ask(services.endpoints, it.port)) for it in key.cluster.services]
+    part = resources.part(assignments.shared(key.cluster, found), origins=_origins(key.cluster))
+    return (resources.Change(names.extension_endpoints(key.cluster), "", part),)
 
 
 @query
@@ -93,4 +154,4 @@ HOSTS: Index[nodes.HostKey, None] = Index(
 
 INDEXES = (HOSTS,)
 KEPT = (Kept(tables, listeners.NAMES), Kept(host, HOSTS))
-PUBLISHED = (endpoints, cluster, tables, host)
+PUBLISHED = (endpoints, extension_endpoints, cluster, tables, host)

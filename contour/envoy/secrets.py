@@ -1,4 +1,4 @@
-"""A certificate and its key, as the SDS resource that filter chains refer to by name."""
+"""Certificates, their keys and authorities: the SDS resources that TLS refers to by name."""
 
 from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
 
@@ -12,4 +12,13 @@ def encoded(key: NamespacedName, secret: nodes.Secret) -> bytes:
     result = secret_pb2.Secret(name=names.secret(key).name)
     result.tls_certificate.certificate_chain.inline_bytes = secret.chain
     result.tls_certificate.private_key.inline_bytes = secret.key
+    return encoding.encoded(result)
+
+
+def trusted(key: nodes.Trust, bundle: nodes.TrustBundle) -> bytes:
+    """The authorities and what they revoked."""
+    result = secret_pb2.Secret(name=names.trust(key).name)
+    result.validation_context.trusted_ca.inline_bytes = bundle.authorities
+    if bundle.revocations:
+        result.validation_context.crl.inline_bytes = bundle.revocations
     return encoding.encoded(result)

@@ -27,6 +27,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 )
 
 from contour.envoy import encoding, names
+from contour.envoy.guards import policies
 from contour.xds import resources
 
 EXACT = 256
@@ -114,6 +115,7 @@ def _head(name: str, *, marked: bool = False) -> bytes:
     # Contour's users measure queueing with this header.
     result.request_headers_to_add.add().header.key = "x-request-start"
     result.request_headers_to_add[0].header.value = "t=%START_TIME(%s.%3f)%"
+    policies.write_defaults(result)
     if marked:
         host = result.virtual_hosts.add(name=MARKER, domains=["*"])
         route = host.routes.add(name=MARKER)

@@ -10,16 +10,25 @@ from collections.abc import Iterator
 from envoy.config.route.v3 import route_pb2
 
 from contour.envoy import encoding, forwarding, routes
+from contour.envoy.guards import policies, ratelimits
 from dag import nodes
 
 
-def clusters(host: nodes.VirtualHost) -> Iterator[nodes.Cluster]:
-    """The clusters its requests go to, some perhaps several times."""
+def clusters(host: nodes.VirtualHost) -> Iterator[nodes.AnyCluster]:
+    """The clusters its requests go to and its guards ask, some perhaps several times."""
+    yield from policies.clusters(host.policies)
     for route in host.routes:
+        yield from policies.clusters(route.policies)
         if isinstance(route.action, nodes.Forward):
-            for backend in route.action.backends:
-                if backend.cluster is not None and backend.weight:
-                    yield backend.cluster
+            yield from _targets(route.action)
+
+
+def _targets(action: nodes.Forward) -> Iterator[nodes.Cluster]:
+    for backend in action.backends:
+        if backend.cluster is not None and backend.weight:
+            yield backend.cluster
+    for mirror in action.mirrors:
+        yield mirror.cluster
 
 
 def encoded(host: nodes.VirtualHost, names: forwarding.ClusterNames) -> bytes:
@@ -27,6 +36,10 @@ def encoded(host: nodes.VirtualHost, names: forwarding.ClusterNames) -> bytes:
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
+    if host.policies is not None:
+        policies.write_policies(target, host.policies, names)
+        if isinstance(host.policies.rate_limits, nodes.RateLimits):
+            ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
         routes.write_route(target.routes.add(), route, host.host, names)
     return encoding.encoded(result)

@@ -1,7 +1,8 @@
 """What is served: xDS resources, cut into parts. The contract with those who translate.
 
 A RouteConfiguration is a head part `""` (its name and settings) and one part per virtual host;
-most other resources are the single part `""`. The encoded message is the parts' bodies joined in
+an extension's configuration is a head and the parts of what the extension is told; most other
+resources are the single part `""`. The encoded message is the parts' bodies joined in
 order of part name. Parts matter because one Envoy may hold the newest part of one host and still
 the previous part of another, whose new cluster is not ready there. Versions are content hashes:
 equal on all replicas and after every restart. Gating is in `gates`, refusals are in `narrowing`.
@@ -13,18 +14,20 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
+from contour.xds import wire
 from crds.meta import ObjectRef
 
 _PREFIX = "type.googleapis.com/envoy"
 CLUSTER = f"{_PREFIX}.config.cluster.v3.Cluster"
 ENDPOINTS = f"{_PREFIX}.config.endpoint.v3.ClusterLoadAssignment"
 SECRET = f"{_PREFIX}.extensions.transport_sockets.tls.v3.Secret"
+EXTENSION = f"{_PREFIX}.config.core.v3.TypedExtensionConfig"
 LISTENER = f"{_PREFIX}.config.listener.v3.Listener"
 ROUTE = f"{_PREFIX}.config.route.v3.RouteConfiguration"
 SCOPE = f"{_PREFIX}.config.route.v3.ScopedRouteConfiguration"
 
 # What a resource refers to goes out before it.
-ORDER = (CLUSTER, ENDPOINTS, SECRET, LISTENER, ROUTE, SCOPE)
+ORDER = (CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE)
 RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
 # Envoy asks for all of these without naming them; in state of the world, absence is removal.
 WHOLE = frozenset({CLUSTER, LISTENER, SCOPE})
@@ -167,11 +170,17 @@ class Resource:
         """The encoded message: the bodies of the parts in order of their names."""
         if instead:
             mixed = {**self.parts, **instead}
-            return b"".join(value.body for _, value in sorted(mixed.items()) if value is not None)
+            return self._joined([it.body for _, it in sorted(mixed.items()) if it is not None])
         if self._order is None:
             self._order = sorted(self.parts)
         parts = self.parts
-        return b"".join([parts[name].body for name in self._order])
+        return self._joined([parts[name].body for name in self._order])
+
+    def _joined(self, bodies: list[bytes]) -> bytes:
+        """Of an extension's configuration, all but the head stand inside its `Any`."""
+        if self.name.type_url != EXTENSION:
+            return b"".join(bodies)
+        return b"".join((*bodies[:1], wire.field(2, wire.field(2, b"".join(bodies[1:])))))
 
     def _sum_with(self, instead: Parts | None) -> int:
         total = self._sum

@@ -27,6 +27,7 @@ _SERVICES = {
     "cluster.v3.ClusterDiscoveryService": ("Clusters", resources.CLUSTER),
     "endpoint.v3.EndpointDiscoveryService": ("Endpoints", resources.ENDPOINTS),
     "secret.v3.SecretDiscoveryService": ("Secrets", resources.SECRET),
+    "extension.v3.ExtensionConfigDiscoveryService": ("ExtensionConfigs", resources.EXTENSION),
     "listener.v3.ListenerDiscoveryService": ("Listeners", resources.LISTENER),
     "route.v3.RouteDiscoveryService": ("Routes", resources.ROUTE),
     "route.v3.ScopedRoutesDiscoveryService": ("ScopedRoutes", resources.SCOPE),
@@ -68,7 +69,9 @@ class Server:
     fallback: str = ""  # the fleet of nodes whose cluster names none, as with foreign bootstraps
     clock: Callable[[], float] = time.monotonic
     fleets: dict[str, Fleet] = field(default_factory=dict)
-    services: tuple["grpc.GenericRpcHandler[bytes, bytes]", ...] = ()  # beside xDS, on the same port
+    services: tuple[
+        "grpc.GenericRpcHandler[bytes, bytes]", ...
+    ] = ()  # beside xDS, on the same port
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)

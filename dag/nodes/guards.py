@@ -9,6 +9,7 @@ host's of the same kind, `OFF` takes it away. Durations are seconds.
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from crds.meta import ObjectRef
 from dag.nodes.texts import HeaderMatch, ValueMatch
 from dag.nodes.upstreams import Cluster, ExtensionCluster, JwksCluster
 
@@ -90,6 +91,8 @@ class JwtProvider:
     """The token goes on to the backend."""
     claim_headers: tuple[tuple[str, str], ...] = ()
     """Claims (`a.b` for nested ones) that become request headers: claim, header."""
+    origins: tuple[ObjectRef, ...] = ()
+    """Who is told when Envoy refuses it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,21 @@ def _main(module: str, message: str) -> None:
 _FILTERS = "envoy.extensions.filters"
 _EXTENSIONS = (
     f"{_FILTERS}.network.http_connection_manager.v3.http_connection_manager_pb2",
-    f"{_FILTERS}.http.lua.v3.lua_pb2",
-    f"{_FILTERS}.http.router.v3.router_pb2",
+    *(
+        f"{_FILTERS}.http.{name}_pb2"
+        for name in (
+            "buffer.v3.buffer",
+            "cors.v3.cors",
+            "custom_response.v3.custom_response",
+            "ext_authz.v3.ext_authz",
+            "jwt_authn.v3.config",
+            "local_ratelimit.v3.local_rate_limit",
+            "lua.v3.lua",
+            "rbac.v3.rbac",
+            "router.v3.router",
+            "stateful_session.v3.stateful_session",
+        )
+    ),
     f"{_FILTERS}.listener.tls_inspector.v3.tls_inspector_pb2",
     "envoy.extensions.access_loggers.stream.v3.stream_pb2",
     "envoy.extensions.matching.common_inputs.network.v3.network_inputs_pb2",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contour.envoy import listening, names, outputs, routing, shards
+from contour.envoy import credentials, extending, listening, names, outputs, routing, shards
 from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
@@ -238,4 +238,5 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
-    assert set(outputs.PLAN.published) == {*routing.PUBLISHED, *listening.PUBLISHED}
+    modules = (credentials, routing, extending, listening)
+    assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}

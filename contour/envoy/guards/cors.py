@@ -1,0 +1,43 @@
+"""Requests of other origins (CORS): preflights are answered by Envoy.
+
+`*` is any origin to Envoy; it answers with the origin of the request, never with `*`, so that
+credentials work too.
+"""
+
+from envoy.extensions.filters.http.cors.v3 import cors_pb2 as pb
+
+from contour.envoy import matches
+from dag import nodes
+
+NAME = "envoy.filters.http.cors"
+
+
+def installed() -> pb.Cors:
+    """Without a policy nothing is done."""
+    return pb.Cors()
+
+
+def policy(node: nodes.Cors) -> pb.CorsPolicy:
+    """What browsers are told."""
+    result = pb.CorsPolicy(
+        allow_methods=",".join(node.methods),
+        allow_headers=",".join(node.headers),
+        expose_headers=",".join(node.expose),
+        max_age="" if node.max_age is None else str(node.max_age),
+    )
+    for origin in node.origins:
+        target = result.allow_origin_string_match.add()
+        if origin.operator == "present":
+            target.exact = "*"
+        else:
+            matches.write_value(target, origin)
+    result.allow_credentials.value = node.credentials
+    result.allow_private_network_access.value = node.private_network
+    return result
+
+
+def off() -> pb.CorsPolicy:
+    """In place of the virtual host's."""
+    result = pb.CorsPolicy()
+    result.filter_enabled.default_value.SetInParent()
+    return result

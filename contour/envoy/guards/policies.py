@@ -1,0 +1,89 @@
+"""Which guards stand before a route, or before all routes of a virtual host.
+
+Each filter takes what the route says, else what its virtual host says, else what the heads of all
+RouteConfigurations say (`write_defaults`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.config.route.v3 import route_pb2
+from google.protobuf.message import Message
+
+from contour.envoy import encoding
+from contour.envoy.guards import (
+    addresses,
+    authorization,
+    bodies,
+    cors,
+    errorpages,
+    ratelimits,
+    sessions,
+    tokens,
+)
+from dag import nodes
+
+Target: TypeAlias = pb.Route | pb.VirtualHost
+ClusterNames = Mapping[nodes.AnyCluster, str]
+
+
+def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) -> None:
+    """Fills in what every guard is told. Descriptors of global limits are written elsewhere."""
+    for name, content in _configurations(node, names):
+        target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
+
+
+def write_defaults(target: route_pb2.RouteConfiguration) -> None:
+    """Turns off what no filter chain can hold turned off."""
+    for name in authorization.NAMES:
+        target.typed_per_filter_config[name].CopyFrom(encoding.packed(authorization.off()))
+    target.typed_per_filter_config[bodies.NAME].CopyFrom(encoding.packed(bodies.off()))
+
+
+def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
+    """The clusters that guards ask."""
+    if node is not None and isinstance(node.authorization, nodes.Authorization):
+        yield node.authorization.cluster
+
+
+def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple[str, Message]]:
+    if node.cors is not None:
+        yield cors.NAME, _told(node.cors, cors.policy, cors.off)
+    if node.ip_filter is not None:
+        yield addresses.NAME, _told(node.ip_filter, addresses.policy, addresses.off)
+    if node.jwt is not None:
+        yield tokens.NAME, _told(node.jwt, tokens.policy, tokens.off)
+    if node.local_rate_limit is not None:
+        limit = _told(node.local_rate_limit, ratelimits.local, ratelimits.off_local)
+        yield ratelimits.LOCAL, limit
+    if isinstance(node.rate_limits, str):
+        yield ratelimits.GLOBAL, ratelimits.off_global()
+    if node.authorization is not None:
+        yield from _authorization(node.authorization, names)
+    if node.body_limit is not None:
+        yield bodies.NAME, _told(node.body_limit, bodies.policy, bodies.off)
+    if node.error_pages is not None:
+        yield errorpages.NAME, _told(node.error_pages, errorpages.policy, errorpages.off)
+    if node.session is not None:
+        yield sessions.NAME, _told(node.session, sessions.policy, sessions.off)
+
+
+T = TypeVar("T")
+
+
+def _told(
+    node: T | nodes.Off, policy: Callable[[T], Message], off: Callable[[], Message]
+) -> Message:
+    return off() if isinstance(node, str) else policy(node)
+
+
+def _authorization(
+    node: nodes.Authorization | nodes.Off, names: ClusterNames
+) -> Iterator[tuple[str, Message]]:
+    """The filter that is not asked is turned off, for the virtual host may ask it."""
+    for name in authorization.NAMES:
+        if not isinstance(node, str) and authorization.name(node) == name:
+            yield name, authorization.policy(node, names[node.cluster])
+        else:
+            yield name, authorization.off()

@@ -1,0 +1,107 @@
+"""How often clients may ask: local limits in Envoy itself, global ones by a server that counts.
+
+A local limit of a virtual host is one bucket for all its routes, for Envoy keeps a bucket for each
+configuration it reads. Global limits are sent as descriptors; Envoy asks for no route without a
+cluster, so rules warn there.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from envoy.config.ratelimit.v3 import rls_pb2
+from envoy.config.route.v3 import route_components_pb2 as route_pb
+from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
+from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
+from envoy.type.v3 import percent_pb2
+
+from contour.envoy import encoding, headers, matches
+from dag import nodes
+
+LOCAL = "envoy.filters.http.local_ratelimit"
+GLOBAL = "envoy.filters.http.ratelimit"
+
+Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+
+
+def installed_local() -> local_pb.LocalRateLimit:
+    """Without a bucket nothing is limited."""
+    return local_pb.LocalRateLimit(stat_prefix="http")
+
+
+def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
+    """The service that counts; without descriptors it is not asked."""
+    result = global_pb.RateLimit(
+        domain=node.domain,
+        failure_mode_deny=not node.fail_open,
+        rate_limited_as_resource_exhausted=node.resource_exhausted,
+    )
+    if node.x_ratelimit_headers:
+        result.enable_x_ratelimit_headers = global_pb.RateLimit.DRAFT_VERSION_03
+    if node.timeout is not None:
+        result.timeout.CopyFrom(encoding.seconds(node.timeout))
+    result.rate_limit_service.CopyFrom(
+        rls_pb2.RateLimitServiceConfig(
+            grpc_service=encoding.grpc(cluster),
+            transport_api_version="V3",
+        )
+    )
+    return result
+
+
+def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
+    """So many requests a time."""
+    result = local_pb.LocalRateLimit(stat_prefix="http")
+    bucket = result.token_bucket
+    bucket.max_tokens = node.requests + node.burst
+    bucket.tokens_per_fill.value = node.requests
+    bucket.fill_interval.CopyFrom(encoding.seconds(_SECONDS[node.unit]))
+    for enabled in (result.filter_enabled, result.filter_enforced):
+        enabled.default_value.numerator = 100
+        enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
+    result.status.code = node.status
+    for name, value in node.response_headers:
+        result.response_headers_to_add.append(headers.overwriting(name, value))
+    return result
+
+
+def off_local() -> local_pb.LocalRateLimit:
+    """In place of the virtual host's."""
+    return local_pb.LocalRateLimit(stat_prefix="http")
+
+
+def off_global() -> global_pb.RateLimitPerRoute:
+    """In place of the virtual host's."""
+    return global_pb.RateLimitPerRoute(vh_rate_limits=global_pb.RateLimitPerRoute.IGNORE)
+
+
+def write_descriptors(target: Target, node: nodes.RateLimits) -> None:
+    """What the service is asked about a request."""
+    for entries in node.descriptors:
+        _write_entries(target.rate_limits.add(), entries)
+
+
+def _write_entries(target: route_pb.RateLimit, entries: Iterable[nodes.DescriptorEntry]) -> None:
+    for entry in entries:
+        action = target.actions.add()
+        match entry:
+            case nodes.GenericKey():
+                action.generic_key.descriptor_key = entry.key
+                action.generic_key.descriptor_value = headers.literal(entry.value)
+            case nodes.RequestHeader():
+                action.request_headers.header_name = entry.name
+                action.request_headers.descriptor_key = entry.key
+            case nodes.HeaderValueMatch():
+                _write_header_match(action.header_value_match, entry)
+            case nodes.RemoteAddress():
+                action.remote_address.SetInParent()
+
+
+def _write_header_match(
+    target: route_pb.RateLimit.Action.HeaderValueMatch, node: nodes.HeaderValueMatch
+) -> None:
+    target.descriptor_value = headers.literal(node.value)
+    target.expect_match.value = node.expect
+    for it in node.headers:
+        matches.write_header(target.headers.add(name=it.name), it)

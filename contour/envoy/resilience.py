@@ -1,0 +1,124 @@
+"""How a cluster's endpoints share requests, and what keeps sick ones and floods away.
+
+Success rates are no reason to leave an endpoint out: which of two good ones is the worse is chance.
+A checked cluster is asked as often without traffic as with it, so that users get the interval they
+wrote.
+"""
+
+from collections.abc import Mapping
+
+from envoy.config.cluster.v3 import circuit_breaker_pb2
+from envoy.config.cluster.v3 import cluster_pb2 as pb
+from envoy.config.core.v3 import health_check_pb2
+from envoy.type.v3 import http_pb2
+from google.protobuf import duration_pb2, wrappers_pb2
+
+from contour.envoy import encoding
+from dag import nodes
+
+_BALANCING: Mapping[str, pb.Cluster.LbPolicy] = {
+    "RoundRobin": pb.Cluster.ROUND_ROBIN,
+    "Random": pb.Cluster.RANDOM,
+    "WeightedLeastRequest": pb.Cluster.LEAST_REQUEST,
+    "RingHash": pb.Cluster.RING_HASH,
+    "Maglev": pb.Cluster.MAGLEV,
+}
+_CHECKER = "contour-envoy-healthcheck"
+"""The host that health checks ask for, as in Contour."""
+
+
+def write_balancing(target: pb.Cluster, balancing: nodes.Balancing) -> None:
+    """Fills in how requests are spread."""
+    target.lb_policy = _BALANCING[balancing]
+
+
+def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None:
+    """Fills in what may be open at once."""
+    if node is None:
+        return
+    threshold = target.circuit_breakers.thresholds.add(track_remaining=True)
+    _write_number(threshold.max_connections, node.connections)
+    _write_number(threshold.max_pending_requests, node.pending_requests)
+    _write_number(threshold.max_requests, node.requests)
+    _write_number(threshold.max_retries, node.retries)
+    _write_budget(threshold, node)
+    if node.connections_per_host is not None:
+        host = target.circuit_breakers.per_host_thresholds.add()
+        host.max_connections.value = node.connections_per_host
+
+
+def _write_budget(
+    target: circuit_breaker_pb2.CircuitBreakers.Thresholds, node: nodes.CircuitBreakers
+) -> None:
+    if node.retry_budget_percent is not None:
+        target.retry_budget.budget_percent.value = node.retry_budget_percent
+        _write_number(target.retry_budget.min_retry_concurrency, node.min_retries)
+
+
+def write_health(target: pb.Cluster, node: nodes.Cluster) -> None:
+    """Fills in how sick endpoints are found."""
+    if node.health_check is not None:
+        target.ignore_health_on_host_removal = True
+        _write_check(target.health_checks.add(), node.health_check, node.protocol)
+    if node.outliers is not None:
+        _write_outliers(target, node.outliers)
+
+
+def _write_check(
+    target: health_check_pb2.HealthCheck,
+    node: nodes.HealthCheck,
+    protocol: nodes.UpstreamProtocol,
+) -> None:
+    target.interval.CopyFrom(encoding.seconds(node.interval))
+    target.no_traffic_interval.CopyFrom(encoding.seconds(node.interval))
+    target.timeout.CopyFrom(encoding.seconds(node.timeout))
+    target.unhealthy_threshold.value = node.unhealthy_threshold
+    target.healthy_threshold.value = node.healthy_threshold
+    if not node.path:
+        target.tcp_health_check.SetInParent()
+        return
+    http = target.http_health_check
+    http.path, http.host = node.path, node.host or _CHECKER
+    for start, end in node.statuses:
+        http.expected_statuses.add(start=start, end=end)
+    if protocol in ("h2", "h2c"):
+        http.codec_client_type = http_pb2.HTTP2
+
+
+def _write_outliers(target: pb.Cluster, node: nodes.OutlierDetection) -> None:
+    outliers = target.outlier_detection
+    outliers.enforcing_success_rate.value = 0
+    _write_number(outliers.consecutive_5xx, node.consecutive_5xx)
+    if node.consecutive_gateway_errors is not None:
+        outliers.consecutive_gateway_failure.value = node.consecutive_gateway_errors
+        outliers.enforcing_consecutive_gateway_failure.value = 100
+    _write_duration(outliers.interval, node.interval)
+    _write_duration(outliers.base_ejection_time, node.ejection_time)
+    longest = node.max_ejection_time
+    if longest is not None:
+        longest = max(longest, node.ejection_time or 30.0)
+    _write_duration(outliers.max_ejection_time, longest)
+    _write_number(outliers.max_ejection_percent, node.max_ejection_percent)
+
+
+def write_slow_start(target: pb.Cluster, node: nodes.Cluster) -> None:
+    """Fills in how new endpoints get their share; only two ways of balancing know that."""
+    if node.slow_start is None or node.balancing not in ("RoundRobin", "WeightedLeastRequest"):
+        return
+    is_round = node.balancing == "RoundRobin"
+    balancer = target.round_robin_lb_config if is_round else target.least_request_lb_config
+    slow = balancer.slow_start_config
+    slow.slow_start_window.CopyFrom(encoding.seconds(node.slow_start.window))
+    slow.aggression.default_value = node.slow_start.aggression
+    slow.aggression.runtime_key = "contour.slow_start.aggression"
+    slow.min_weight_percent.value = node.slow_start.min_weight_percent
+
+
+def _write_number(target: wrappers_pb2.UInt32Value, number: int | None) -> None:
+    if number is not None:
+        target.value = number
+
+
+def _write_duration(target: duration_pb2.Duration, number: float | None) -> None:
+    if number is not None:
+        target.CopyFrom(encoding.seconds(number))
