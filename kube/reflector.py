@@ -8,17 +8,27 @@ resource that is not served any more has no objects until it is served again.
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from kube import errors, ledger, listing, pauses, watching
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
 from kube.resources import Resource
 
-Take = Callable[[Sequence[ledger.Sighting]], None]
+
+class Intake(Protocol):
+    """Who wants to know."""
+
+    def take(self, news: Sequence[ledger.Sighting]) -> None:
+        """These objects are new, changed or gone."""
+
+    def trouble(self, message: str) -> None:
+        """Why the collection has not been followed for a while; empty: all is well again."""
+
 
 MOST_BROKEN = 3  # watches in a row that end in nonsense, before a list is the way out
 
@@ -49,12 +59,16 @@ class Collection(NamedTuple):
     """Selectors, which leave out what would only be thrown away."""
 
 
+Phase = Literal["starting", "current", "failing", "denied", "absent"]
+
+
 @dataclass(slots=True)
 class State:
     """How a collection is doing, for health, metrics and people."""
 
-    phase: Literal["starting", "current", "failing", "denied", "absent"] = "starting"
+    phase: Phase = "starting"
     reason: str = ""  # why it is not current
+    trouble: str = ""  # the same, if it has been so for a while
     is_listed: bool = False  # it has been, and its objects are known
     objects: int = 0
     events: int = 0
@@ -73,24 +87,25 @@ class Reflector:
         client: Client,
         discovery: Discovery,
         collection: Collection,
-        take: Take,
+        intake: Intake,
         pace: Pace | None = None,
     ) -> None:
         self.state = State()
+        self.resource: Resource | None = None
+        """What is followed; None while it is not served."""
         self.settled = asyncio.Event()
         """Listed, or known to be absent or denied: nobody has to wait for it any more."""
         self._client = client
         self._discovery = discovery
         self._wanted, self._namespace, self._params = collection
-        self._take = take
+        self._intake = intake
         self._pace = pace = pace or Pace()
         self._pauses = pauses.Pauses(pace.first_pause, pace.longest_pause)
         self._ledger = ledger.Ledger()
-        self._resource: Resource | None = None
         self._is_guess = False
         self._is_due = True
         self._audit_at = 0.0
-        self._denied_since: float | None = None
+        self._ailing_since: float | None = None
         self._broken = 0
 
     async def run(self) -> None:
@@ -104,11 +119,11 @@ class Reflector:
 
     async def _turn(self) -> float:
         """Lists if need be and watches until that ends; how long to wait then."""
-        if self._resource is None:
+        if self.resource is None:
             await self._locate()
-        if self._resource is None:
+        if self.resource is None:
             return self._vanish()
-        path = self._resource.path(self._namespace)
+        path = self.resource.path(self._namespace)
         if self._is_due or _now() >= self._audit_at:
             await self._list(path)
         else:
@@ -117,17 +132,17 @@ class Reflector:
 
     async def _locate(self) -> None:
         try:
-            self._resource = await self._discovery.resource(self._wanted)
+            self.resource = await self._discovery.resource(self._wanted)
             self._is_guess = False
         except errors.Refused as error:
             if error.code != 403:
                 raise
-            self._resource, self._is_guess = self._wanted.resources[0], True
+            self.resource, self._is_guess = self._wanted.resources[0], True
 
     def _vanish(self) -> float:
-        self._resource, self._is_due = None, True
+        self.resource, self._is_due = None, True
         self._tell(self._ledger.clear())
-        self.state.phase, self.state.reason = "absent", f"{self._name} is not served"
+        self._is_well("absent", f"{self._wanted.resources[0]} is not served")
         self.settled.set()
         return pauses.jittered(self._pace.absent)
 
@@ -172,18 +187,25 @@ class Reflector:
         }
         self.state.watches += 1
         try:
-            async for arrived in watching.events(self._client, path, params, pace.idle):
-                self._is_well()
-                self._hear(arrived)
+            async with aclosing(watching.events(self._client, path, params, pace.idle)) as events:
+                async for arrived in events:
+                    self._is_well()
+                    self._hear(arrived)
         finally:
             lived = _now() - began
             if lived >= pace.calm:
                 self._pauses.reset()
         return 0.0 if lived >= pace.calm else self._pauses.next()
 
-    def _is_well(self) -> None:
-        self.state.phase, self.state.reason = "current", ""
-        self._denied_since = None
+    def _is_well(self, phase: Phase = "current", reason: str = "") -> None:
+        self.state.phase, self.state.reason = phase, reason
+        self._ailing_since = None
+        self._report("")
+
+    def _report(self, trouble: str) -> None:
+        if trouble != self.state.trouble:
+            self.state.trouble = trouble
+            self._intake.trouble(trouble)
 
     def _hear(self, arrived: Sequence[watching.Event]) -> None:
         news: list[ledger.Sighting] = []
@@ -208,14 +230,17 @@ class Reflector:
         if news:
             self.state.events += len(news)
             self.state.last_event = _now()
-            self._take(news)
+            self._intake.take(news)
         self.state.objects = len(self._ledger)
 
     def _failed(self, error: errors.RequestError) -> float:
         """What has to be done otherwise next time, and how long to wait before."""
-        state = self.state
-        state.failures += 1
-        state.phase, state.reason = "failing", str(error)
+        self.state.failures += 1
+        self.state.phase, self.state.reason = "failing", str(error)
+        if self._ailing_since is None:
+            self._ailing_since = _now()
+        if _now() - self._ailing_since >= self._pace.grace:
+            self._report(str(error))
         if isinstance(error, errors.Refused):
             return self._refused(error)
         if isinstance(error, watching.Broken):
@@ -229,7 +254,7 @@ class Reflector:
             case 401 | 403:
                 return self._denied(error)
             case 404:
-                self._resource = None
+                self.resource = None
                 if self._is_guess:
                     return self._vanish()
             case 408 | 429 | 500 | 502 | 503 | 504:
@@ -242,17 +267,11 @@ class Reflector:
         """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
         self._is_due = True
         self.state.phase = "denied"
-        if self._denied_since is None:
-            self._denied_since = _now()
-        if _now() - self._denied_since < self._pace.grace:
+        if not self.state.trouble:
             return self._pauses.next()
         if error.code == 403:
             self.settled.set()
         return pauses.jittered(self._pace.denied)
-
-    @property
-    def _name(self) -> str:
-        return str(self._wanted.resources[0])
 
 
 def _now() -> float:

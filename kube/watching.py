@@ -4,7 +4,7 @@ The wire format is that of Kubernetes API concepts, "Efficient detection of chan
 means for what is known is `ledger`; what to do when a watch ends is `reflector`.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple
 
 from kube import errors, texts
@@ -27,7 +27,7 @@ class Broken(errors.RequestError):
 
 async def events(
     client: Client, path: str, params: Mapping[str, str], idle: float
-) -> AsyncIterator[list[Event]]:
+) -> AsyncGenerator[list[Event], None]:
     """Nothing as soon as the watch is open; then those that arrive at once together."""
     async with client.stream(path, params, idle) as lines:
         yield []

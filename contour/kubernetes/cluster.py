@@ -1,0 +1,122 @@
+"""The provider itself: everything that a cluster holds of our kinds, then what changes.
+
+For `contour serve`. Every collection is followed by a reflector of its own, so that what is wrong
+with one does not concern the others; all of them write to `objects`, and whoever runs the graph
+takes from there. A single event goes out at once; while a batch is being taken, the next gathers.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from contour.complaints import Place
+from contour.events import Batch
+from contour.kubernetes import scope
+from contour.kubernetes.known import Hear, Known
+from contour.kubernetes.objects import Objects
+from crds.kinds import KINDS, Kind
+from crds.meta import ObjectRef
+from kube.client import Client
+from kube.discovery import Discovery
+from kube.ledger import Sighting
+from kube.reflector import Pace, Reflector, State
+from kube.resources import Resource
+
+
+class Collection(NamedTuple):
+    """How one of the collections is doing."""
+
+    kind: str
+    namespace: str
+    """Empty for all namespaces."""
+    resource: Resource | None
+    """What it is on this API server; None while it is not served."""
+    state: State
+
+
+class Cluster:
+    """The objects of a cluster, or of some of its namespaces."""
+
+    def __init__(
+        self,
+        client: Client,
+        within: scope.Scope | None = None,
+        kinds: Iterable[Kind] = KINDS.values(),
+        pace: Pace | None = None,
+    ) -> None:
+        self._objects = Objects()
+        self._arrived = asyncio.Event()
+        discovery = Discovery(client)
+        self._followed: list[tuple[scope.Source, Reflector]] = []
+        for source in scope.sources(within or scope.Scope(), kinds):
+            intake = _Intake(source, self._objects, self._arrived)
+            reflector = Reflector(client, discovery, source.collection, intake, pace)
+            self._followed.append((source, reflector))
+
+    async def run(self) -> None:
+        """Follows every collection. Never ends."""
+        async with asyncio.TaskGroup() as tasks:
+            for _, reflector in self._followed:
+                tasks.create_task(reflector.run())
+
+    async def initial(self) -> Batch:
+        """Everything there is, once every collection is listed, or known not to be there for us."""
+        for _, reflector in self._followed:
+            await reflector.settled.wait()
+        return self._objects.batch()
+
+    async def changes(self) -> AsyncGenerator[Batch, None]:
+        """What changes after `initial`."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            batch = self._objects.batch()
+            if not batch.is_empty:
+                yield batch
+
+    def known(self, ref: ObjectRef) -> Known | None:
+        """The versions and the status of an object, as last seen."""
+        return self._objects.statuses.known(ref)
+
+    def hear(self, hear: Hear) -> None:
+        """Who is to be told of objects whose status has become another."""
+        self._objects.statuses.hear = hear
+
+    def resource(self, kind: str) -> Resource | None:
+        """Where a kind is written to; None while the API server does not serve it."""
+        for collection in self.state():
+            if collection.kind == kind and collection.resource is not None:
+                return collection.resource
+        return None
+
+    def state(self) -> Iterator[Collection]:
+        """How each of the collections is doing."""
+        for source, reflector in self._followed:
+            yield Collection(
+                source.kind.kind, source.collection.namespace, reflector.resource, reflector.state
+            )
+
+
+class _Intake:
+    """Where a reflector puts what it sees."""
+
+    def __init__(self, source: scope.Source, objects: Objects, arrived: asyncio.Event) -> None:
+        self._kind = source.kind
+        self._place = _place(source)
+        self._objects = objects
+        self._arrived = arrived
+
+    def take(self, news: Sequence[Sighting]) -> None:
+        self._objects.take(self._kind, news)
+        if self._objects.is_pending:
+            self._arrived.set()
+
+    def trouble(self, message: str) -> None:
+        self._objects.trouble(self._place, message)
+        self._arrived.set()
+
+
+def _place(source: scope.Source) -> Place:
+    kind, namespace = source.kind, source.collection.namespace
+    where = f" in namespace {namespace}" if namespace else ""
+    return Place(f"kind {kind.kind} of {kind.api_version}{where}")

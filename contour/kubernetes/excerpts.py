@@ -1,0 +1,73 @@
+"""What of an object can matter to us, so that the rest can change as often as it likes.
+
+Before anything is decoded: an object whose excerpt is the one that was seen last says nothing new.
+Statuses, versions and managers of fields never matter. Of Secrets and ConfigMaps, which every
+program of a cluster keeps its own things in, only the keys count that a rule may read; what else
+they hold is not even kept.
+"""
+
+import json
+from hashlib import blake2b
+from typing import Any
+
+import orjson
+
+from crds.kinds import Kind
+
+Raw = dict[str, Any]
+
+KEYS_OF_SECRETS = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
+KEYS_OF_CONFIG_MAPS = frozenset({"ca.crt", "crl.pem"})
+
+
+def excerpt(kind: Kind, raw: Raw) -> Raw:
+    """The part of an object that is decoded; in lists, objects do not say of what kind they are."""
+    found = {name: value for name, value in raw.items() if name not in _NEVER}
+    found["apiVersion"], found["kind"] = kind.api_version, kind.kind
+    metadata = raw.get("metadata")
+    if isinstance(metadata, dict):
+        found["metadata"] = _metadata(kind, metadata)
+    for name in ("data", "binaryData"):
+        if kind.kind in _KEYS and isinstance(found.get(name), dict):
+            keys = _KEYS[kind.kind]
+            found[name] = {key: value for key, value in found[name].items() if key in keys}
+    return found
+
+
+def digest(found: Raw) -> bytes:
+    """Equal for excerpts that are equal."""
+    try:
+        text = orjson.dumps(found)
+    except TypeError:  # lone surrogates, from text that was broken
+        text = json.dumps(found).encode()
+    return blake2b(text, digest_size=16).digest()
+
+
+def _metadata(kind: Kind, metadata: Raw) -> Raw:
+    found = {name: metadata[name] for name in _OF_METADATA if name in metadata}
+    if kind.kind in _WITHOUT_ANNOTATIONS:
+        found.pop("annotations", None)
+    elif isinstance(annotations := found.get("annotations"), dict):
+        found["annotations"] = {
+            name: value for name, value in annotations.items() if name != _LAST_APPLIED
+        }
+    if kind.kind in _KEYS:
+        found.pop("labels", None)
+    return found
+
+
+_NEVER = frozenset({"status", "stringData"})  # the API server never sends the latter
+_OF_METADATA = (
+    "name",
+    "namespace",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "labels",
+    "annotations",
+)
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more
+_KEYS = {"Secret": KEYS_OF_SECRETS, "ConfigMap": KEYS_OF_CONFIG_MAPS}
+# No rule reads theirs, and controllers write the time of every change there.
+_WITHOUT_ANNOTATIONS = frozenset({"EndpointSlice", "Secret", "ConfigMap", "Namespace"})

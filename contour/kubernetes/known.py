@@ -1,0 +1,97 @@
+"""What the API server says of objects beside what users wrote: versions, and statuses as last seen.
+
+For the status writer, which compares before it writes and must not overwrite what is newer. Kept
+apart from the models, or our own writes would look like changes. A status is kept as bytes: parsed,
+it would take five times the memory, and it is looked at about once.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from contour.kubernetes.excerpts import Raw
+from crds.kinds import Kind
+from crds.meta import ObjectRef
+
+Hear = Callable[[ObjectRef], None]
+"""Takes an object whose status is another than before."""
+
+
+class Known(NamedTuple):
+    """An object, as last seen."""
+
+    resource_version: str
+    generation: int
+    uid: str
+    status: Raw
+
+
+class _Stored(NamedTuple):
+    resource_version: str
+    generation: int
+    uid: str
+    status: bytes
+
+
+class Statuses:
+    """Of the kinds that we write a status to, and of Services with an address outside."""
+
+    def __init__(self) -> None:
+        self.hear: Hear = lambda _: None
+        self._stored: dict[ObjectRef, _Stored] = {}
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+    def known(self, ref: ObjectRef) -> Known | None:
+        """None if the object is not there."""
+        found = self._stored.get(ref)
+        return None if found is None else Known(*found[:3], orjson.loads(found.status))
+
+    def note(self, kind: Kind, ref: ObjectRef, raw: Raw) -> None:
+        """The object is there in this version."""
+        if not kind.has_status and not _has_address(kind, raw):
+            self.forget(ref)
+            return
+        before, after = self._stored.get(ref), _stored(raw)
+        self._stored[ref] = after
+        if before is None or before.status != after.status:
+            self.hear(ref)
+
+    def forget(self, ref: ObjectRef) -> None:
+        """The object is gone."""
+        if self._stored.pop(ref, None) is not None:
+            self.hear(ref)
+
+
+def _has_address(kind: Kind, raw: Raw) -> bool:
+    """The Service in front of Envoy tells what address Ingresses and HTTPProxies have."""
+    if kind.kind != "Service":
+        return False
+    status = raw.get("status")
+    balancer = status.get("loadBalancer") if isinstance(status, dict) else None
+    return isinstance(balancer, dict) and bool(balancer.get("ingress"))
+
+
+def _stored(raw: Raw) -> _Stored:
+    metadata = raw["metadata"]
+    generation = metadata.get("generation")
+    return _Stored(
+        _text(metadata.get("resourceVersion")),
+        generation if isinstance(generation, int) else 0,
+        _text(metadata.get("uid")),
+        _packed(raw.get("status")),
+    )
+
+
+def _text(found: Any) -> str:
+    return found if isinstance(found, str) else ""
+
+
+def _packed(status: Any) -> bytes:
+    """A status that cannot be read counts as none: it is replaced."""
+    try:
+        return orjson.dumps(status) if isinstance(status, dict) else b"{}"
+    except TypeError:
+        return b"{}"

@@ -1,0 +1,117 @@
+"""From what is seen in the cluster to a batch for the graph: decoded, compared, with complaints.
+
+Pure. Whatever arrives before a batch is taken is one batch, in which the newest version of each
+object counts. An object that does not decode any more keeps serving in its last good version, while
+it is the same object (its uid), and a complaint tells; the API server's own validation makes that
+rare. What the rules refuse of a good object is not decided here.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from contour.complaints import Complaint, Place, Subject
+from contour.events import Batch, Event
+from contour.kubernetes import excerpts
+from contour.kubernetes.known import Statuses
+from crds import decode
+from crds.complaints import dotted
+from crds.kinds import Kind
+from crds.meta import NamespacedName, ObjectRef
+from kube.ledger import Sighting
+
+
+class _Seen(NamedTuple):
+    """What an object was when it was last looked at."""
+
+    digest: bytes
+    uid: str
+    is_served: bool  # the graph has an object, in this version or in an earlier one
+
+
+class Objects:
+    """Written by sighting, read by batch."""
+
+    def __init__(self) -> None:
+        self.statuses = Statuses()
+        self._seen: dict[ObjectRef, _Seen] = {}
+        self._said: dict[Subject, tuple[Complaint, ...]] = {}
+        self._events: dict[ObjectRef, Event] = {}
+        self._complaints: dict[Subject, tuple[Complaint, ...]] = {}
+        self._fresh: list[Complaint] = []
+
+    def take(self, kind: Kind, sightings: Sequence[Sighting]) -> None:
+        """Objects of a kind have changed, or may have."""
+        for key, raw in sightings:
+            ref = ObjectRef(kind.kind, *key)
+            if raw is None:
+                self._is_gone(kind, ref)
+            else:
+                self.statuses.note(kind, ref, raw)
+                self._is_there(kind, ref, excerpts.excerpt(kind, raw))
+
+    def trouble(self, place: Place, message: str) -> None:
+        """Something is wrong with a whole collection; empty if nothing is any more."""
+        told = (Complaint(place, 0, place, "", message, "error"),) if message else ()
+        self._complain(place, told)
+
+    @property
+    def is_pending(self) -> bool:
+        """There is something for a batch."""
+        return bool(self._events or self._complaints)
+
+    def batch(self) -> Batch:
+        """What changed since the last batch."""
+        found = Batch(tuple(self._events.values()), self._complaints, tuple(self._fresh))
+        self._events, self._complaints, self._fresh = {}, {}, []
+        return found
+
+    def _is_there(self, kind: Kind, ref: ObjectRef, found: excerpts.Raw) -> None:
+        digest, before = excerpts.digest(found), self._seen.get(ref)
+        if before is not None and before.digest == digest:
+            return
+        uid = str(found["metadata"].get("uid", ""))
+        new, told = _decoded(ref, found)
+        is_served = self._serve(kind, ref, new, uid, before)
+        self._seen[ref] = _Seen(digest, uid, is_served)
+        self._complain(ref, told)
+
+    def _serve(
+        self, kind: Kind, ref: ObjectRef, new: Any | None, uid: str, before: _Seen | None
+    ) -> bool:
+        was_served = before is not None and before.is_served
+        if new is not None:
+            self._events[ref] = Event(kind, ref.key, new)
+        elif was_served and before is not None and before.uid != uid:
+            self._events[ref] = Event(kind, ref.key, None)
+            was_served = False
+        return new is not None or was_served
+
+    def _is_gone(self, kind: Kind, ref: ObjectRef) -> None:
+        self.statuses.forget(ref)
+        before = self._seen.pop(ref, None)
+        if before is not None and before.is_served:
+            self._events[ref] = Event(kind, ref.key, None)
+        self._complain(ref, ())
+
+    def _complain(self, subject: Subject, told: tuple[Complaint, ...]) -> None:
+        before = self._said.get(subject, ())
+        if told == before:
+            return
+        self._complaints[subject] = told
+        self._fresh += [it for it in told if it not in before]
+        if told:
+            self._said[subject] = told
+        else:
+            del self._said[subject]
+
+
+def _decoded(ref: ObjectRef, found: excerpts.Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
+    result = decode.decode(found)
+    if not isinstance(result, decode.Decoded):
+        message = result.message if isinstance(result, decode.NotAnObject) else "is not read"
+        return None, (Complaint("", 0, ref, "", message, "error"),)
+    told = [Complaint("", 0, ref, dotted(it.path), it.message, it.severity)
+            for it in result.complaints]  # fmt: skip
+    if result.object is not None and result.key != NamespacedName(ref.namespace, ref.name):
+        return None, (Complaint("", 0, ref, "metadata", "is of another object", "error"),)
+    return result.object, tuple(told)

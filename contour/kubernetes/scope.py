@@ -1,0 +1,66 @@
+"""What is asked of the API server: which collections, and which objects of them are left out there.
+
+Secrets are chosen by the API server, so that those nobody may refer to are not even sent: releases
+of Helm, tokens of service accounts, bootstrap tokens and registry passwords make up most of the
+Secrets of a cluster, and of their changes. ConfigMaps have nothing to be chosen by; `excerpts`
+looks at them first.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from crds.kinds import Kind
+from kube.discovery import Wanted
+from kube.reflector import Collection
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The namespaces that are watched."""
+
+    namespaces: tuple[str, ...] = ()
+    """Empty for all, which needs a ClusterRole; by name, Roles are enough."""
+    own: str = ""
+    """Where the configuration is, and what it refers to, if that is not among them."""
+
+
+class Source(NamedTuple):
+    """A kind, and one of the collections that its objects come from."""
+
+    kind: Kind
+    collection: Collection
+
+
+def sources(scope: Scope, kinds: Iterable[Kind]) -> Iterator[Source]:
+    """Every collection that belongs to a scope."""
+    for kind in kinds:
+        wanted = Wanted(kind.group, kind.versions, kind.plural, kind.namespaced)
+        for namespace in _namespaces(scope, kind):
+            yield Source(kind, Collection(wanted, namespace, _SELECTORS.get(kind.kind, {})))
+
+
+def _namespaces(scope: Scope, kind: Kind) -> tuple[str, ...]:
+    if not scope.namespaces or not kind.namespaced:
+        return ("",)
+    also = (scope.own,) if scope.own and kind.kind in _OF_CONFIGURATIONS else ()
+    return tuple(dict.fromkeys((*scope.namespaces, *also)))
+
+
+_OF_CONFIGURATIONS = frozenset(
+    {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
+)
+
+_NEVER_READ = (
+    "helm.sh/release.v1",
+    "kubernetes.io/service-account-token",
+    "bootstrap.kubernetes.io/token",
+    "kubernetes.io/dockercfg",
+    "kubernetes.io/dockerconfigjson",
+    "kubernetes.io/ssh-auth",
+)
+
+_SELECTORS = MappingProxyType(
+    {"Secret": {"fieldSelector": ",".join(f"type!={it}" for it in _NEVER_READ)}}
+)
