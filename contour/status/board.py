@@ -117,6 +117,12 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
         case statuses.GatewayStatus():
             own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
             return _by_conditions(found.conditions, own)
+        case statuses.ListenerSetStatus():
+            own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
+            return _by_conditions(found.conditions, own)
+        case statuses.PolicyStatus():
+            those = ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in found.ancestors)
+            return _by_conditions((), those)
         case statuses.RouteStatus():
             parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
             if not found.parents:

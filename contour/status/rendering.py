@@ -8,6 +8,7 @@ belongs to the writer, who alone knows the condition that stands in the cluster.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from crds.gateway.references import ParentReference
 from dag import statuses
 
 
@@ -27,7 +28,15 @@ def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
             return {
                 "conditions": _conditions(found.conditions, generation),
                 "listeners": [_listener(it, generation) for it in found.listeners],
+                "attachedListenerSets": found.attached_listener_sets,
             }
+        case statuses.ListenerSetStatus():
+            return {
+                "conditions": _conditions(found.conditions, generation),
+                "listeners": [_listener(it, generation) for it in found.listeners],
+            }
+        case statuses.PolicyStatus():
+            return {"ancestors": [_ancestor(it, generation) for it in found.ancestors]}
         case statuses.RouteStatus():
             return {"parents": [_parent(it, generation) for it in found.parents]}
 
@@ -61,7 +70,22 @@ def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]
 
 
 def _parent(found: statuses.ParentStatus, generation: int) -> dict[str, Any]:
-    parent = found.parent
+    return {
+        "parentRef": _reference(found.parent),
+        "controllerName": found.controller_name,
+        "conditions": _conditions(found.conditions, generation),
+    }
+
+
+def _ancestor(found: statuses.AncestorStatus, generation: int) -> dict[str, Any]:
+    return {
+        "ancestorRef": _reference(found.ancestor),
+        "controllerName": found.controller_name,
+        "conditions": _conditions(found.conditions, generation),
+    }
+
+
+def _reference(parent: ParentReference) -> dict[str, Any]:
     named = {
         "group": parent.group,
         "kind": parent.kind,
@@ -70,11 +94,7 @@ def _parent(found: statuses.ParentStatus, generation: int) -> dict[str, Any]:
         "sectionName": parent.section_name,
         "port": parent.port,
     }
-    return {
-        "parentRef": {field: value for field, value in named.items() if value},
-        "controllerName": found.controller_name,
-        "conditions": _conditions(found.conditions, generation),
-    }
+    return {field: value for field, value in named.items() if value}
 
 
 def _conditions(found: Iterable[statuses.Condition], generation: int) -> list[dict[str, Any]]:

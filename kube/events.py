@@ -1,0 +1,243 @@
+"""Tells people what happened to an object, where they look for it: Events (events.k8s.io/v1).
+
+Recording costs nothing and waits for nothing. What is said again within a while is counted and not
+sent again; its name is made from what it says, so another replica, or this one after a restart,
+counts on where the last one stopped. Events are told as well as can be: too many at once are
+dropped and counted, and no caller ever learns of it.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+
+log = logging.getLogger(__name__)
+
+EVENTS = Resource("events.k8s.io", "v1", "events")
+
+MOST_WAITING = 1_000
+MOST_REMEMBERED = 10_000
+REPEATED_AFTER = 300.0  # seconds: sooner, the same is only counted
+PACE = 0.05  # seconds between two requests
+LONGEST_PAUSE = 30.0
+
+_LONGEST_NOTE = 1024  # bytes; the API server takes no more
+_LONGEST_NAME = 253
+
+
+class Regarding(NamedTuple):
+    """The object that something happened to."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    """Empty for objects of the cluster."""
+    name: str
+    uid: str = ""
+
+
+class Occurrence(NamedTuple):
+    """What happened. Two that are equal are one that happened twice."""
+
+    regarding: Regarding
+    type: Literal["Normal", "Warning"]
+    reason: str
+    """Why, for programs: one word in CamelCase."""
+    action: str
+    """What was being done, for programs."""
+    note: str
+    """What happened, for people. Nothing secret: whoever may read Events may read it."""
+
+
+class Reporter(NamedTuple):
+    """Who tells."""
+
+    controller: str
+    """The name of a program, such as `projectcontour.io/contour`."""
+    instance: str
+    """Its pod, as a rule."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    due: float
+    times: int
+
+
+class _Told(NamedTuple):
+    at: float
+    times: int
+
+
+class Recorder:
+    """Sends, in `run`, what is recorded at any time."""
+
+    def __init__(self, client: Client, reporter: Reporter) -> None:
+        self.dropped = 0
+        self._client = client
+        self._reporter = Reporter(reporter.controller, reporter.instance[:128])
+        self._waiting: dict[Occurrence, _Waiting] = {}
+        self._told: OrderedDict[Occurrence, _Told] = OrderedDict()
+        self._news = asyncio.Event()
+        self._failures = 0
+
+    def record(self, found: Occurrence) -> None:
+        """Tells it, soon. Never waits and never fails."""
+        if (waiting := self._waiting.get(found)) is not None:
+            waiting.times += 1
+        elif len(self._waiting) >= MOST_WAITING:
+            self.dropped += 1
+        else:
+            told = self._told.get(found)
+            self._waiting[found] = _Waiting(told.at + REPEATED_AFTER if told else 0.0, 1)
+            self._news.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled; what is not sent by then stays for the next run."""
+        while True:
+            found = await self._next()
+            times = self._waiting[found].times
+            try:
+                await self._tell(found, times)
+            except errors.RequestError as error:
+                await self._failed(found, error)
+            else:
+                self._failures = 0
+                if rest := self._waiting.pop(found).times - times:  # more of it, meanwhile
+                    self._waiting[found] = _Waiting(_now() + REPEATED_AFTER, rest)
+            await asyncio.sleep(PACE)
+
+    async def _next(self) -> Occurrence:
+        while True:
+            first = min(self._waiting, key=lambda it: self._waiting[it].due, default=None)
+            left = self._waiting[first].due - _now() if first is not None else None
+            if first is not None and left is not None and left <= 0:
+                return first
+            self._news.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+
+    async def _tell(self, found: Occurrence, times: int) -> None:
+        told = self._told.get(found)
+        if told is not None and await self._is_counted(found, told.times + times):
+            times += told.times
+        else:
+            times = await self._create(found, times)
+        self._told[found] = _Told(_now(), times)
+        self._told.move_to_end(found)
+        while len(self._told) > MOST_REMEMBERED:
+            self._told.popitem(last=False)
+
+    async def _create(self, found: Occurrence, times: int) -> int:
+        """How often it has happened by now, by the Event."""
+        body = event(found, self._reporter, _wall_clock())
+        collection = EVENTS.path(body["metadata"]["namespace"])
+        try:
+            await self._client.create(collection, body)
+        except errors.Refused as error:
+            if error.code != 409:
+                raise
+            return await self._count_on(found, times)
+        if times > 1:
+            await self._is_counted(found, times)
+        return times
+
+    async def _count_on(self, found: Occurrence, times: int) -> int:
+        """Somebody has told it before: this process, another replica, or the one before."""
+        before = await self._client.get(_path(found, self._reporter))
+        count = times + max(1, int((before.get("series") or {}).get("count") or 1))
+        await self._is_counted(found, count)
+        return count
+
+    async def _is_counted(self, found: Occurrence, count: int) -> bool:
+        """False if the Event has expired."""
+        series = {"count": count, "lastObservedTime": _wall_clock()}
+        try:
+            await self._client.patch(_path(found, self._reporter), {"series": series})
+        except errors.Refused as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
+
+    async def _failed(self, found: Occurrence, error: errors.RequestError) -> None:
+        """Waits if it may go better later; else it is not told."""
+        if isinstance(error, errors.Refused) and error.code < 500 and error.code != 429:
+            self.dropped += 1
+            del self._waiting[found]
+            log.warning("an Event about %s is refused: %s", _words(found.regarding), error)
+            return
+        self._failures += 1
+        if self._failures == 1:
+            log.warning("Events wait: %s", error)
+        await asyncio.sleep(min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures - 1, 10)))
+
+
+def event(found: Occurrence, reporter: Reporter, now: str) -> dict[str, Any]:
+    """The Event that tells it for the first time."""
+    regarding = {
+        "apiVersion": found.regarding.api_version,
+        "kind": found.regarding.kind,
+        "namespace": found.regarding.namespace,
+        "name": found.regarding.name,
+        "uid": found.regarding.uid,
+    }
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": "Event",
+        "metadata": {"name": _name(found, reporter), "namespace": _namespace(found)},
+        "eventTime": now,
+        "type": found.type,
+        "reason": found.reason[:128],
+        "action": found.action[:128],
+        "note": _cut(found.note),
+        "regarding": _filled(regarding),
+        "reportingController": reporter.controller,
+        "reportingInstance": reporter.instance,
+    }
+
+
+def _filled(found: Mapping[str, str]) -> dict[str, str]:
+    return {field: value for field, value in found.items() if value}
+
+
+def _cut(note: str) -> str:
+    return note.encode()[:_LONGEST_NOTE].decode(errors="ignore")
+
+
+def _namespace(found: Occurrence) -> str:
+    """Those about objects of the cluster are where the API server wants them."""
+    return found.regarding.namespace or "default"
+
+
+def _name(found: Occurrence, reporter: Reporter) -> str:
+    said = "\0".join((*found.regarding, *found[1:], reporter.controller))
+    digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+    return f"{found.regarding.name[: _LONGEST_NAME - 17].rstrip('.-')}.{digest}"
+
+
+def _path(found: Occurrence, reporter: Reporter) -> str:
+    return EVENTS.path(_namespace(found), _name(found, reporter))
+
+
+def _words(found: Regarding) -> str:
+    return f"{found.kind} {found.namespace}/{found.name}"
+
+
+def _wall_clock() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

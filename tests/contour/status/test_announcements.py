@@ -1,0 +1,101 @@
+"""What is told by Events: each problem once when it appears, and the end of the last one."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from contour.status import announcements
+from contour.status.announcements import Announcements
+from contour.status.board import Board, Remark
+from crds.meta import ObjectRef
+from dag.statuses import IngressStatus, SubCondition
+from kube.events import Occurrence
+
+WEB = ObjectRef("Ingress", "default", "web")
+PROBLEM = SubCondition("SpecError", "BackendUnresolved", "Service api is not found")
+OTHER = SubCondition("TLSError", "SecretNotValid", "Secret web has no certificate")
+
+
+class Stage:
+    """A board, and what was told of it."""
+
+    def __init__(self) -> None:
+        self.board = Board()
+        self.told: list[Occurrence] = []
+        self.uids = {WEB: "uid-1"}
+        self.announcements = Announcements(
+            self.board, self.told.append, lambda it: self.uids.get(it, "")
+        )
+
+    def problems(self, *found: SubCondition) -> list[str]:
+        """What is told when the Ingress has these."""
+        self.board.put(WEB, IngressStatus(found))
+        return self.noticed(WEB)
+
+    def noticed(self, subject: ObjectRef) -> list[str]:
+        before = len(self.told)
+        self.announcements.notice([subject])
+        return [f"{it.type} {it.reason}: {it.note}" for it in self.told[before:]]
+
+    @asynccontextmanager
+    async def term(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as group:
+            task = group.create_task(self.announcements.run())
+            await asyncio.sleep(0)
+            yield
+            task.cancel()
+
+
+FIRST = "Warning BackendUnresolved: Service api is not found"
+SECOND = "Warning SecretNotValid: Secret web has no certificate"
+
+
+async def test_each_problem_is_told_once_and_so_is_the_end_of_the_last() -> None:
+    stage = Stage()
+    async with stage.term():
+        assert stage.problems(PROBLEM) == [FIRST]
+        assert stage.problems(PROBLEM) == []
+        assert stage.problems(PROBLEM, OTHER) == [SECOND]
+        assert stage.problems(OTHER) == []
+        assert stage.problems() == ["Normal Valid: every problem is solved"]
+        assert stage.problems() == []
+    assert {it.regarding.uid for it in stage.told} == {"uid-1"}
+
+
+async def test_nothing_is_told_by_who_does_not_lead_and_all_of_it_by_the_next_who_does() -> None:
+    stage = Stage()
+    assert stage.problems(PROBLEM) == []
+    async with stage.term():
+        assert [it.reason for it in stage.told] == ["BackendUnresolved"]
+
+
+async def test_what_lasts_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcements, "TOLD_AGAIN", 0.0)
+    stage = Stage()
+    stage.problems(PROBLEM)
+    async with stage.term():
+        while len(stage.told) < 3:
+            await asyncio.sleep(0)
+    assert len(set(stage.told)) == 1
+
+
+async def test_an_object_that_is_gone_is_told_nothing() -> None:
+    stage = Stage()
+    async with stage.term():
+        stage.problems(PROBLEM)
+        del stage.uids[WEB]
+        assert stage.problems() == []
+
+
+async def test_a_version_that_cannot_be_read_is_told_but_never_of_a_secret() -> None:
+    stage = Stage()
+    remark = Remark("error", "spec.ports[0].port: must be a number")
+    service, secret = (ObjectRef(kind, "default", "api") for kind in ("Service", "Secret"))
+    stage.uids |= {service: "uid-2", secret: "uid-3"}
+    async with stage.term():
+        for subject in (service, secret):
+            stage.board.remark(subject, "document", (remark, Remark("warning", "ignored")))
+        assert stage.noticed(service) == [f"Warning NotTaken: {remark.message}"]
+        assert stage.noticed(secret) == []
