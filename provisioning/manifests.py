@@ -178,11 +178,10 @@ def _serve(given: ControlPlane) -> list[str]:
     ]
     if place.suffix:
         found.append(f"--leader-election-resource-name={place.named('leader-elect')}")
+        found.append(f"--envoy-service-name={place.named('envoy')}")
     if contour.watch_namespaces:
         found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
-    if contour.log_level == "debug":
-        found.append("--debug")
-    return found
+    return [*found, "--log-format=json", f"--log-level={contour.log_level}"]
 
 
 def _bootstrap(given: Fleet) -> list[str]:

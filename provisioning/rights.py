@@ -13,6 +13,11 @@ from crds import kinds
 
 Rule = dict[str, Any]
 
+_OF_CONFIGURATIONS = frozenset(
+    {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
+)
+"""A configuration, what it refers to, and Envoy's Service: read at home whatever else is."""
+
 _READ = ("list", "watch")
 _WRITE_STATUS = ("patch",)
 
@@ -31,8 +36,7 @@ def at_home(lease: str, watches_everything: bool) -> list[Rule]:
     """Of the control plane, in its own namespace."""
     found = _leases(lease)
     if not watches_everything:
-        # Its configuration and Envoy's Service are here, whatever else it looks at.
-        own = (kinds.KINDS["projectcontour.io", "ContourConfiguration"], kinds.KINDS["", "Service"])
+        own = (it for it in kinds.KINDS.values() if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]
     return found
 

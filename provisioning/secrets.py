@@ -23,6 +23,9 @@ Secret = dict[str, Any]
 
 SECRETS = Resource("", "v1", "secrets")
 
+AUTHORITY_TYPE = "projectcontour.io/authority"
+"""The type of the Secret with the authorities' keys: one that nobody who serves TLS reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -46,7 +49,7 @@ def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
     trusted = pem.bundle(held.authorities)
     keys = {"ca.crt": trusted, "ca.key": pem.keys(held.authorities)}
     return (
-        _secret(names.authority, names.namespace, "Opaque", keys),
+        _secret(names.authority, names.namespace, AUTHORITY_TYPE, keys),
         *(
             _secret(
                 names.of_leaf(name),

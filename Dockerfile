@@ -1,0 +1,32 @@
+# The control plane and the operator; also what runs beside Envoy in its pods. Envoy is an image of
+# its own. Build with: docker build -t contour-ingress:0.1.0 .
+#
+# PYTHON is given by tag; a release pins it by digest (--build-arg PYTHON=python@sha256:...).
+ARG PYTHON=docker.io/library/python:3.11-slim-bookworm
+
+FROM ${PYTHON} AS build
+WORKDIR /source
+RUN python -m venv /opt/contour
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY pyproject.toml README.md LICENSE ./
+COPY crds crds
+COPY dag dag
+COPY kube kube
+COPY provisioning provisioning
+COPY contour contour
+COPY operator operator
+RUN /opt/contour/bin/pip install '.[operator]' \
+    # The root file system is read only where this runs: bytecode has to be there already.
+    && /opt/contour/bin/python -m compileall -q /opt/contour/lib \
+    && rm -rf /opt/contour/lib/python3.*/site-packages/pip /opt/contour/bin/pip*
+
+FROM ${PYTHON}
+COPY --from=build /opt/contour /opt/contour
+ENV PATH=/opt/contour/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1
+# By number, so that a kubelet can see that it is not root.
+USER 65532:65532
+EXPOSE 8000 8001
+ENTRYPOINT ["contour"]
+CMD ["--help"]
