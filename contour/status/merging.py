@@ -10,6 +10,7 @@ Elsewhere: what we say (`contour.status.rendering`), when it is written (`contou
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 Raw = dict[str, Any]
@@ -86,8 +87,10 @@ def _replaced(_: str, _stored: Stored, value: Any, _voice: Voice) -> Any:
 
 
 def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+    told = {it["type"]: it for it in ours}
+
     def is_foreign(it: Stored) -> bool:
-        return it.get("type") not in OWN_TYPES[field]
+        return it.get("type") not in OWN_TYPES[field] and it.get("type") not in told
 
     def stamped(before: Stored, it: Raw) -> Raw:
         is_as_true = before.get("status") == it["status"]
@@ -96,7 +99,7 @@ def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -
 
     before = _items(holder, "conditions")
     room = max(1, MOST_CONDITIONS - sum(map(is_foreign, before)))
-    kept = dict([(it["type"], it) for it in ours][:room])
+    kept = dict(islice(told.items(), room))
     return _in_place(before, kept, _Rule(is_foreign, lambda it: it.get("type"), stamped))
 
 
@@ -121,7 +124,7 @@ def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> l
 
     before = _items(stored, field)
     room = max(0, most - sum(map(is_foreign, before)))
-    kept = dict([(key(it), it) for it in ours][:room])
+    kept = dict(islice({key(it): it for it in ours}.items(), room))
     return _in_place(before, kept, _Rule(is_foreign, key, joined))
 
 

@@ -66,6 +66,12 @@ FOREIGN = entry("edge", stands("Accepted", "Unknown"), by="example.com/other")
             id="what we do not say any more goes",
         ),
         pytest.param(
+            {"conditions": [stands("Novel", "False")]},
+            {"conditions": [condition("Novel")]},
+            {"conditions": [stands("Novel", since=NOW)]},
+            id="a type that nobody expected is ours if we say it",
+        ),
+        pytest.param(
             {"conditions": [stands("Accepted")], "example": {"a": 1}},
             {"conditions": [condition("Accepted")]},
             {"conditions": [stands("Accepted")], "example": {"a": 1}},

@@ -1,0 +1,80 @@
+"""What is to be said of an object, by its kind, and the version it is said of."""
+
+from contour.status import merging
+from contour.status.addresses import Address
+from contour.status.answers import Answers
+from contour.status.board import Board
+from crds.meta import ObjectRef
+from dag.statuses import Condition, GatewayClassStatus, IngressStatus
+from tests.contour.status.world import accepted, proxy, route, valid
+
+WEB, API = proxy("web"), route("api")
+INGRESS = ObjectRef("Ingress", "default", "web")
+
+
+def answers(board: Board, *known: ObjectRef) -> Answers:
+    return Answers(board, dict.fromkeys(known, 7).get)
+
+
+def test_an_answer_names_the_version_it_is_about() -> None:
+    board = Board()
+    board.put(WEB, valid())
+    found = answers(board, WEB)(WEB)
+    assert found is not None
+    assert found.generation == 7
+    assert found.status["conditions"][0]["observedGeneration"] == 7
+
+
+def test_of_an_object_that_is_gone_there_is_nothing_to_say() -> None:
+    board = Board()
+    board.put(WEB, valid())
+    assert answers(board)(WEB) is None
+    assert answers(board)(API) is None
+
+
+def test_an_object_that_is_not_ours_is_left_alone_but_a_route_loses_our_entries() -> None:
+    found = answers(Board(), WEB, API, INGRESS)
+    assert found(WEB) is None
+    assert found(INGRESS) is None
+    told = found(API)
+    assert told is not None
+    assert told.status == {"parents": []}
+
+
+def test_only_an_httpproxy_has_a_current_status() -> None:
+    board = Board()
+    delegation = ObjectRef("TLSCertificateDelegation", "default", "certificates")
+    for it in (WEB, delegation):
+        board.put(it, valid())
+    found = answers(board, WEB, delegation)
+    proxies, delegations = found(WEB), found(delegation)
+    assert proxies is not None
+    assert delegations is not None
+    assert proxies.status.keys() == {"conditions", "currentStatus", "description", "loadBalancer"}
+    assert delegations.status.keys() == {"conditions"}
+
+
+def test_a_new_address_concerns_all_who_tell_it_and_an_old_one_nobody() -> None:
+    board = Board()
+    board.put(WEB, valid())
+    board.put(INGRESS, IngressStatus())
+    board.put(API, accepted("edge"))
+    board.put(ObjectRef("GatewayClass", "", "contour"), GatewayClassStatus(()))
+    found = answers(board, WEB, INGRESS)
+    assert set(found.relocate([Address(ip="192.0.2.1")])) == {WEB, INGRESS}
+    assert list(found.relocate([Address(ip="192.0.2.1")])) == []
+    told = found(INGRESS)
+    assert told is not None
+    assert told.status == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+
+
+def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> None:
+    board = Board()
+    bad = Condition("Accepted", "False", "Invalid", "x" * 40_000)
+    subject = ObjectRef("GatewayClass", "", "contour")
+    board.put(subject, GatewayClassStatus((bad,)))
+    found = answers(board, subject)(subject)
+    assert found is not None
+    assert len(found.status["conditions"][0]["message"]) <= 32_768
+    voice = merging.Voice("c", "2026-01-01T00:00:00Z")
+    assert merging.merged({}, found.status, voice)["conditions"][0]["type"] == "Accepted"
