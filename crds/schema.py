@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import (
     DataclassSchema,
+    IntSchema,
     LiteralSchema,
     NullableSchema,
     WithDefaultSchema,
@@ -114,6 +115,9 @@ _COLUMNS = {
 }
 
 
+_WIDEST = 2**63 - 1
+
+
 class _Structural(GenerateJsonSchema):
     """Leaves out what no structural schema may have, and puts in what only Kubernetes knows."""
 
@@ -128,6 +132,15 @@ class _Structural(GenerateJsonSchema):
         default = schema.get("default")
         is_written = isinstance(default, str | int) and bool(default)
         return {**inner, "default": default} if is_written else inner
+
+    def int_schema(self, schema: IntSchema) -> JsonSchemaValue:
+        """An API server reads bounds as floating point: that of 64 bits would come out negative."""
+        written = super().int_schema(schema)
+        is_wide = written.get("maximum") == _WIDEST
+        for bound, value in (("maximum", _WIDEST), ("minimum", -_WIDEST - 1)):
+            if written.get(bound) == value:
+                del written[bound]
+        return {**written, "format": "int64"} if is_wide else written
 
     def literal_schema(self, schema: LiteralSchema) -> JsonSchemaValue:
         written = super().literal_schema(schema)
