@@ -1,0 +1,53 @@
+"""`hack/cluster`: a control plane to try things on, until it is interrupted."""
+
+import argparse
+import os
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.cluster import assets, cluster, controlplane, shared
+
+
+def main() -> None:
+    """Builds, owns or shows a control plane."""
+    parser = argparse.ArgumentParser(prog="hack/cluster", description=__doc__)
+    parser.add_argument("--build", action="store_true", help="build what is missing, and no more")
+    parser.add_argument("--bare", action="store_true", help="install no CRDs")
+    parser.add_argument("--kubeconfig", type=Path, help="where to write it to")
+    parser.add_argument("--own", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if options.own:
+            shared.own(options.own)
+            return
+        assets.build()
+        if not options.build:
+            _show(options.kubeconfig, options.bare)
+    except assets.MissingError as error:
+        sys.exit(f"hack/cluster: {error}")
+    except KeyboardInterrupt:
+        pass
+
+
+def _show(kubeconfig: Path | None, bare: bool) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="cluster-") as folder,
+        controlplane.ControlPlane(Path(folder, "state")) as running,
+    ):
+        if not bare:
+            cluster.Cluster(running.folder).install_crds()
+        path = running.kubeconfig
+        if kubeconfig:
+            kubeconfig.write_text(path.read_text())
+            path = kubeconfig
+        print(f"{running.url} is ready. Elsewhere:\n\n  export KUBECONFIG={path}\n", flush=True)
+        print("Ctrl-C stops it and forgets everything.", flush=True)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main()

@@ -1,0 +1,227 @@
+"""A cluster as tests see it: requests, namespaces, users with rights, kubectl, our CRDs.
+
+Requests here are blocking ones of the administrator, on purpose not by the project's own client:
+what a test sets up must not depend on what it tests. That one is had by `client`.
+"""
+
+import http.client
+import json
+import secrets
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import yaml
+
+from kube import client, kubeconfig
+from tests.cluster import assets, controlplane
+
+Raw = dict[str, Any]
+
+OURS = assets.ROOT / "crds" / "schema"
+RBAC = "rbac.authorization.k8s.io"
+MEDIA = {
+    "apply": "application/apply-patch+yaml",
+    "merge": "application/merge-patch+json",
+    "json": "application/json-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+}
+
+
+class RefusedError(Exception):
+    """The API server said no."""
+
+    def __init__(self, code: int, status: Raw) -> None:
+        super().__init__(f"{code}: {status.get('message', status)}")
+        self.code = code
+        self.status = status
+        self.reason = str(status.get("reason", ""))
+
+
+class Cluster:
+    """A real API server, and its administrator's rights."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._config = yaml.safe_load(self.admin.read_text())
+        server = self._config["clusters"][0]["cluster"]
+        self.url = str(server["server"])
+        self.authority = Path(server["certificate-authority"])
+        self._tls = ssl.create_default_context(cafile=str(self.authority))
+        self._token = self._config["users"][0]["user"]["token"]
+        self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
+
+    @property
+    def admin(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.folder / "admin.kubeconfig"
+
+    def kubeconfig(self, token: str = "", namespace: str = "default") -> Path:
+        """A kubeconfig of its own for whoever has this token; without one, the administrator."""
+        path = self.folder / f"{secrets.token_hex(8)}.kubeconfig"
+        return controlplane.write_kubeconfig(
+            path, self.url, self.authority, token or self._token, namespace
+        )
+
+    def client(self, config: Path | None = None) -> client.Client:
+        """The project's own client, to be opened by `async with`."""
+        return client.Client(kubeconfig.Kubeconfig(str(config or self.admin)))
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Runs kubectl as the administrator; it is for the caller to look at the exit code."""
+        program = Path(sys.executable).with_name("kubectl")
+        return subprocess.run(
+            [program, "--kubeconfig", self.admin, *arguments],
+            input=stdin, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        media: str = "application/json",
+        token: str = "",
+        **query: str,
+    ) -> Raw:
+        """One request; the answer, or `RefusedError`."""
+        where = urlsplit(self.url)
+        connection = http.client.HTTPSConnection(where.netloc, timeout=30, context=self._tls)
+        headers = {"Authorization": f"Bearer {token or self._token}", "Content-Type": media}
+        packed = None if body is None else json.dumps(body)
+        try:
+            connection.request(method, f"{path}?{urlencode(query)}", packed, headers)
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        answer = _read(content)
+        if response.status >= 400:
+            raise RefusedError(response.status, answer)
+        return answer
+
+    def path(self, obj: Raw, of_collection: bool = False) -> str:
+        """Where an object lives, or the objects of its kind."""
+        plural, is_namespaced = self._kind(obj["apiVersion"], obj["kind"])
+        parts = [_root(obj["apiVersion"])]
+        if is_namespaced:
+            parts += ["namespaces", obj["metadata"].get("namespace", "default")]
+        parts += [plural] if of_collection else [plural, quote(obj["metadata"]["name"])]
+        return "/".join(parts)
+
+    def create(self, obj: Raw, **query: str) -> Raw:
+        """Adds an object."""
+        return self.ask("POST", self.path(obj, of_collection=True), obj, **query)
+
+    def apply(self, obj: Raw, manager: str = "tests", subresource: str = "") -> Raw:
+        """Server-side apply, by force."""
+        path = self.path(obj) + (f"/{subresource}" if subresource else "")
+        return self.ask("PATCH", path, obj, MEDIA["apply"], fieldManager=manager, force="true")
+
+    def get(self, obj: Raw) -> Raw:
+        """The object of this identity as it is now."""
+        return self.ask("GET", self.path(obj))
+
+    def delete(self, obj: Raw) -> Raw:
+        """Removes it."""
+        return self.ask("DELETE", self.path(obj))
+
+    def namespace(self, prefix: str = "test", labels: Mapping[str, str] | None = None) -> str:
+        """Makes a namespace that nothing else uses; its name."""
+        name = f"{prefix}-{secrets.token_hex(4)}"
+        metadata = {"name": name, "labels": dict(labels or {})}
+        self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        return name
+
+    def service_account(
+        self,
+        namespace: str,
+        name: str,
+        rules: Sequence[Raw] = (),
+        cluster_rules: Sequence[Raw] = (),
+    ) -> str:
+        """Makes a ServiceAccount with these rights, in its namespace or everywhere; its token."""
+        metadata = {"namespace": namespace, "name": name}
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+        self.create(account)
+        if rules:
+            for obj in _grant("Role", metadata, rules, metadata):
+                self.create(obj)
+        if cluster_rules:
+            everywhere = {"name": f"{namespace}-{name}"}
+            for obj in _grant("ClusterRole", everywhere, cluster_rules, metadata):
+                self.create(obj)
+        return self.token(namespace, name)
+
+    def token(self, namespace: str, name: str, seconds: int = 3600) -> str:
+        """A new token of a ServiceAccount."""
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        answer = self.ask("POST", path, {"spec": {"expirationSeconds": seconds}})
+        return str(answer["status"]["token"])
+
+    def install_crds(self, *folders: Path) -> None:
+        """Ours and those of the Gateway API, unless told; returns when they are served."""
+        chosen = folders or (OURS, assets.gateway_api_crds())
+        crds = [self.apply(it) for it in _definitions(chosen)]
+        deadline = monotonic() + 20
+        while not all(self._is_established(it) for it in crds):
+            assert monotonic() < deadline, "the CRDs are not served"
+            sleep(0.02)
+
+    def _is_established(self, crd: Raw) -> bool:
+        """The condition comes a moment before the resource: look for that itself."""
+        spec = crd["spec"]
+        version = spec["versions"][0]["name"]
+        try:
+            self.ask("GET", f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", limit="1")
+        except RefusedError as error:
+            if error.code != 404:
+                raise
+            return False
+        return True
+
+    def _kind(self, api_version: str, kind: str) -> tuple[str, bool]:
+        """The plural of a kind, and whether it is namespaced, by discovery."""
+        if (api_version, kind) not in self._kinds:
+            for it in self.ask("GET", _root(api_version))["resources"]:
+                if "/" not in it["name"]:
+                    self._kinds[api_version, it["kind"]] = (it["name"], it["namespaced"])
+        return self._kinds[api_version, kind]
+
+
+def _root(api_version: str) -> str:
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def _read(content: bytes) -> Raw:
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        return {"message": content.decode(errors="replace")}
+    return answer if isinstance(answer, dict) else {"message": answer}
+
+
+def _grant(kind: str, metadata: Raw, rules: Sequence[Raw], account: Raw) -> Iterable[Raw]:
+    """A role and its binding to a ServiceAccount."""
+    version = f"{RBAC}/v1"
+    yield {"apiVersion": version, "kind": kind, "metadata": metadata, "rules": list(rules)}
+    yield {
+        "apiVersion": version,
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": metadata["name"]},
+        "subjects": [{"kind": "ServiceAccount", **account}],
+    }
+
+
+def _definitions(folders: Iterable[Path]) -> Iterator[Raw]:
+    for folder in folders:
+        for path in sorted(folder.glob("*.yaml")):
+            for document in yaml.load_all(path.read_text(), yaml.CSafeLoader):
+                if document and document["kind"] == "CustomResourceDefinition":
+                    yield document

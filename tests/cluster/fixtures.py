@@ -1,0 +1,77 @@
+"""The fixtures of a real cluster; known to all tests by `tests/conftest.py`.
+
+Without the binaries the tests that ask for them are skipped, and say what is missing; in CI
+(`CI=true`) they are built before the first test, and nothing is skipped.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import assets, controlplane, shared
+from tests.cluster.cluster import Cluster
+
+Start = Callable[[], controlplane.ControlPlane]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Registers the marker of tests that need a real API server."""
+    config.addinivalue_line("markers", "cluster: needs a real kube-apiserver")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In CI, once and before the workers start: a test has no time for it."""
+    if _is_ci() and not hasattr(session.config, "workerinput"):
+        assets.build()
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Cluster]:
+    """A cluster that all tests of this run share, with our CRDs and those of the Gateway API.
+
+    Work in a namespace of your own; others put objects into theirs meanwhile.
+    """
+    _demand_binaries()
+    temporary = tmp_path_factory.getbasetemp()
+    with shared.joined(
+        (temporary if worker_id == "master" else temporary.parent) / "cluster"
+    ) as it:
+        yield it
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    """A fresh namespace of the shared cluster, deleted afterwards."""
+    name = cluster.namespace()
+    yield name
+    cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+
+@pytest.fixture
+def start_control_plane(tmp_path: Path) -> Iterator[Start]:
+    """Starts a control plane of the test's own (3 s), bare of CRDs, to stop, restart and rewind.
+
+    `Cluster(it.folder)` is how to talk to it.
+    """
+    _demand_binaries()
+    with ExitStack() as running:
+        count = iter(range(10))
+        yield lambda: running.enter_context(
+            controlplane.ControlPlane(tmp_path / f"cluster-{next(count)}")
+        )
+
+
+def _demand_binaries() -> None:
+    try:
+        assets.commands()
+    except assets.MissingError as error:
+        if _is_ci():
+            raise
+        pytest.skip(f"real cluster: {error}")
+
+
+def _is_ci() -> bool:
+    return os.environ.get("CI", "") not in {"", "false", "0"}

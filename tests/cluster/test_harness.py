@@ -1,0 +1,115 @@
+"""What the harness promises to the tests that use it."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster import assets, controlplane, processes
+from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.fixtures import Start
+
+pytestmark = pytest.mark.cluster
+
+READ_SECRETS = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}
+
+
+def secrets_of(cluster: Cluster, namespace: str, token: str) -> dict[str, object]:
+    return cluster.ask("GET", f"/api/v1/namespaces/{namespace}/secrets", token=token)
+
+
+def test_rights_are_those_of_the_role_and_no_more(cluster: Cluster, namespace: str) -> None:
+    token = cluster.service_account(namespace, "reader", [READ_SECRETS])
+    assert secrets_of(cluster, namespace, token)["kind"] == "SecretList"
+    with pytest.raises(RefusedError) as refused:
+        secrets_of(cluster, "default", token)
+    assert refused.value.code == 403
+
+
+def test_rights_may_be_given_everywhere(cluster: Cluster, namespace: str) -> None:
+    token = cluster.service_account(namespace, "everywhere", cluster_rules=[READ_SECRETS])
+    assert secrets_of(cluster, "default", token)["kind"] == "SecretList"
+
+
+def test_kubectl_speaks_to_it_and_knows_our_kinds(cluster: Cluster, namespace: str) -> None:
+    found = cluster.kubectl("get", "httpproxies,gateways", "--namespace", namespace)
+    assert found.returncode == 0, found.stderr
+    assert "No resources found" in found.stderr
+
+
+async def test_the_projects_own_client_speaks_to_it(cluster: Cluster, namespace: str) -> None:
+    async with cluster.client() as client:
+        found = await client.get(f"/api/v1/namespaces/{namespace}")
+    assert found["metadata"]["name"] == namespace
+
+
+def test_controllers_run(cluster: Cluster, namespace: str) -> None:
+    account = {"apiVersion": "v1", "kind": "ServiceAccount",
+               "metadata": {"name": "default", "namespace": namespace}}  # fmt: skip
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            cluster.get(account)
+            return
+        except RefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_control_plane_of_ones_own_restarts_and_rewinds(
+    start_control_plane: Start, tmp_path: Path
+) -> None:
+    running = start_control_plane()
+    cluster = Cluster(running.folder)
+    before = cluster.namespace("before")
+    running.save(tmp_path / "saved")
+    after = cluster.namespace("after")
+    running.stop_apiserver()
+    running.start_apiserver()
+    assert {before, after} <= names_of_namespaces(cluster)
+    running.rewind_to(tmp_path / "saved")
+    assert names_of_namespaces(cluster) & {before, after} == {before}
+
+
+def names_of_namespaces(cluster: Cluster) -> set[str]:
+    return {it["metadata"]["name"] for it in cluster.ask("GET", "/api/v1/namespaces")["items"]}
+
+
+_PARENT = """
+import sys
+from pathlib import Path
+from tests.cluster import processes
+print(processes.start("sleep", ["sleep", "600"], Path(sys.argv[1])).process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_parts_die_with_whoever_started_them_even_by_sigkill(tmp_path: Path) -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", _PARENT, str(tmp_path)],
+        cwd=assets.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert parent.stdin
+    assert parent.stdout
+    with parent, os.fdopen(os.pidfd_open(int(parent.stdout.readline()))) as child:
+        parent.kill()
+        assert processes.has_ended(child.fileno(), seconds=10)
+
+
+def test_a_part_that_does_not_come_up_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assets, "commands", lambda: {it: ["false"] for it in assets.PARTS})
+    with pytest.raises(RuntimeError, match="etcd does not come up"):
+        controlplane.ControlPlane(tmp_path).__enter__()
+
+
+def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "etcd").touch()
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(assets.MissingError, match="no kube-apiserver, kube-controller-manager:"):
+        assets.commands()
