@@ -55,7 +55,7 @@ class Envoy:
         self.store = fleet.store
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
         self.alarms = Alarms(self._wake)
-        self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming)
+        self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming, fleet.waits)
         self._warming = Warming(fleet.store, self.gates, self.subscriptions)
         self._departures = Departures()
         # Until then it may use what it has not told of, for it comes back and asks bit by bit.

@@ -13,6 +13,7 @@ from itertools import count
 
 from contour.xds.acceptance import Acceptance, Nobody, Witness
 from contour.xds.envoy import Envoy, Patience
+from contour.xds.gates import Waits
 from contour.xds.quarantine import Quarantine, Refusal
 from contour.xds.resources import LISTENER, Change, Name, Part, is_same
 from contour.xds.store import Edit, Store
@@ -37,6 +38,7 @@ class Fleet:
         self.witness: Witness = Nobody()
         self.acceptance = Acceptance(self, self.quarantine)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
+        self.waits = Waits()
         self.identities = frozenset({name})  # certificates of these names may see it
         self._noted: list[tuple[Name, str, Part | None]] = []
         self.is_open = False

@@ -9,6 +9,7 @@ and nothing else. What is ready when is decided in `warming`.
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
@@ -25,10 +26,20 @@ class _Held(NamedTuple):
     part: str
 
 
+@dataclass(slots=True)
+class Waits:
+    """How long parts have waited at the gates of a fleet, since it is served."""
+
+    ended: int = 0  # for what they needed, which got ready
+    seconds: float = 0.0  # of those, together, from when it was sent
+    given_up: int = 0  # what was waited for in vain
+
+
 class Gates:
     """The gates of one Envoy. Only what is not ready takes memory."""
 
-    def __init__(self, store: Store, alarms: Alarms, patience: float) -> None:
+    def __init__(self, store: Store, alarms: Alarms, patience: float, waits: Waits) -> None:
+        self._waits = waits
         self.is_open = True  # an Envoy that does not ask for all clusters orders its own changes
         # Until when each is waited for. What was given up stays: nobody waits for it again.
         self.closed: dict[Name, float] = {}
@@ -49,8 +60,17 @@ class Gates:
 
     def open(self, name: Name, now: float) -> None:
         """The resource is ready, or is no more: nothing has to wait for it."""
-        self.closed.pop(name, None)
-        self._let(self._waiting.pop(name, ()), now)
+        until = self.closed.pop(name, None)
+        held = self._waiting.pop(name, ())
+        if held and until is not None and now < until < inf:
+            self._waits.ended += 1
+            self._waits.seconds += now - (until - self._patience)
+        self._let(held, now)
+
+    @property
+    def held(self) -> int:
+        """How many parts wait."""
+        return len({it for held in self._waiting.values() for it in held})
 
     def offer(self, to: Subscription, resource: Resource, before: Before, now: float) -> None:
         """A resource the stream does not have as it is now."""
@@ -159,4 +179,6 @@ class Gates:
     def _give_up(self, when: float, now: float) -> None:
         for name in self._ending.pop(when):
             if self.closed.get(name, inf) <= now:
-                self._let(self._waiting.pop(name, ()), now)
+                held = self._waiting.pop(name, ())
+                self._waits.given_up += bool(held)
+                self._let(held, now)

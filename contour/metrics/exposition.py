@@ -1,0 +1,83 @@
+"""The page of metrics: what every source reads at this moment, and what the process uses.
+
+A source that fails costs its own metrics, not the page: numbers that are missing in a fault are
+missed most.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from importlib import metadata
+
+from aiohttp import web
+from prometheus_client import (
+    CollectorRegistry,
+    GCCollector,
+    PlatformCollector,
+    ProcessCollector,
+    exposition,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from contour.pages.listeners import Pages
+
+log = logging.getLogger(__name__)
+
+Source = Callable[[], Iterable[Metric]]
+
+
+class Metrics:
+    """All metrics of a process."""
+
+    def __init__(self, *sources: Source) -> None:
+        self.registry = CollectorRegistry(auto_describe=False)
+        self.registry.register(_Sources(sources))
+        ProcessCollector(registry=self.registry)
+        PlatformCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+
+    def pages(self) -> Pages:
+        """`/metrics`, in the dialect that is asked for."""
+
+        async def answer(request: web.BaseRequest) -> web.Response:
+            encode, content_type = exposition.choose_encoder(request.headers.get("accept", ""))
+            body = encode(self.registry)
+            return web.Response(body=body, headers={"content-type": content_type})
+
+        return {"/metrics": answer}
+
+
+class _Sources(Collector):
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._sources = tuple(sources)
+        self._failures = 0
+
+    def collect(self) -> Iterator[Metric]:
+        yield build()
+        for source in self._sources:
+            try:
+                found = list(source())
+            except Exception:
+                self._failures += 1
+                log.exception("metrics of %s cannot be read", source)
+                continue
+            yield from found
+        yield CounterMetricFamily(
+            "contour_metrics_failures", "Sources of metrics that failed.", value=self._failures
+        )
+
+
+def build() -> Metric:
+    """What runs here."""
+    found = GaugeMetricFamily(
+        "contour_build_info",
+        "Always 1; the labels say what runs.",
+        labels=("branch", "revision", "version"),
+    )
+    found.add_metric(("", "", version()), 1)
+    return found
+
+
+def version() -> str:
+    """The version of this program."""
+    return metadata.version("contour-ingress")

@@ -1,0 +1,111 @@
+"""What Envoys are sent and what they make of it, by fleet and type of resource."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from contour.xds import resources
+from contour.xds.fleet import Fleet
+
+TYPES = {
+    resources.CLUSTER: "clusters",
+    resources.ENDPOINTS: "endpoints",
+    resources.SECRET: "secrets",
+    resources.LISTENER: "listeners",
+    resources.ROUTE: "routes",
+    resources.SCOPE: "scoped_routes",
+}
+"""A client may ask for anything; what is none of these is `other`."""
+
+_COUNTED = {
+    "sent": ("contour_xds_responses", "Responses sent to Envoys."),
+    "acknowledged": ("contour_xds_acks", "Responses that Envoys accepted."),
+    "refused": ("contour_xds_nacks", "Responses that Envoys refused."),
+    "quarantined": ("contour_xds_quarantines", "Parts found to be what was refused."),
+}
+
+_FLEET = ("fleet",)
+_TYPE = ("fleet", "type")
+
+
+class Fleets:
+    """The metrics of the fleets that are there."""
+
+    def __init__(self, fleets: Mapping[str, Fleet]) -> None:
+        self._fleets = fleets
+
+    def __call__(self) -> Iterator[Metric]:
+        fleets = [*self._fleets.values()]
+        yield _gauge(
+            "contour_xds_envoys", "Envoys connected.", {it.name: len(it.envoys) for it in fleets}
+        )
+        yield _gauge(
+            "contour_xds_waiting_parts",
+            "Parts that wait for what they need, on all Envoys.",
+            {it.name: sum(envoy.gates.held for envoy in it.envoys) for it in fleets},
+        )
+        yield from _waits(fleets)
+        yield from _counts(fleets)
+        yield _by_type(
+            "contour_xds_quarantined_parts",
+            "Parts that are refused right now.",
+            ((it.name, name.type_url, 1) for it in fleets for name, _, _ in it.quarantine),
+        )
+        yield _by_type(
+            "contour_xds_resources",
+            "Resources served.",
+            (
+                (it.name, type_url, len(found))
+                for it in fleets
+                for type_url, found in it.store.types.items()
+            ),
+        )
+
+
+def _waits(fleets: Iterable[Fleet]) -> Iterator[Metric]:
+    ended = CounterMetricFamily(
+        "contour_xds_gate_waits", "Waits of parts for what they need.", labels=_FLEET
+    )
+    seconds = CounterMetricFamily(
+        "contour_xds_gate_wait_seconds", "Seconds of these waits, together.", labels=_FLEET
+    )
+    vain = CounterMetricFamily(
+        "contour_xds_gate_waits_in_vain", "Waits that were given up.", labels=_FLEET
+    )
+    for it in fleets:
+        ended.add_metric((it.name,), it.waits.ended)
+        seconds.add_metric((it.name,), it.waits.seconds)
+        vain.add_metric((it.name,), it.waits.given_up)
+    yield from (ended, seconds, vain)
+
+
+def _counts(fleets: Iterable[Fleet]) -> Iterator[Metric]:
+    found = {
+        what: CounterMetricFamily(name, told, labels=_TYPE)
+        for what, (name, told) in _COUNTED.items()
+    }
+    for it in fleets:
+        sums: Counter[tuple[str, str]] = Counter()
+        for (what, type_url), count in it.counts.items():
+            sums[what, TYPES.get(type_url, "other")] += count
+        for (what, type_), count in sums.items():
+            found[what].add_metric((it.name, type_), count)
+    yield from found.values()
+
+
+def _by_type(name: str, told: str, counts: Iterable[tuple[str, str, int]]) -> Metric:
+    found = GaugeMetricFamily(name, told, labels=_TYPE)
+    sums: Counter[tuple[str, str]] = Counter()
+    for fleet, type_url, count in counts:
+        sums[fleet, TYPES.get(type_url, "other")] += count
+    for labels, count in sums.items():
+        found.add_metric(labels, count)
+    return found
+
+
+def _gauge(name: str, told: str, values: Mapping[str, int]) -> Metric:
+    found = GaugeMetricFamily(name, told, labels=_FLEET)
+    for fleet, value in values.items():
+        found.add_metric((fleet,), value)
+    return found

@@ -1,0 +1,49 @@
+"""How we get on with the API server and the other replicas, in numbers."""
+
+from contour.kubernetes.cluster import Collection
+from contour.metrics.cluster import Provider, Replicas, Statuses
+from contour.status.tally import Tally
+from kube.reflector import State
+from tests.contour.metrics import scraped
+
+
+def test_collections_of_one_kind_are_summed_over_namespaces() -> None:
+    state = [
+        Collection("Secret", "a", None, State(is_listed=True, objects=2, events=5, watches=1)),
+        Collection("Secret", "b", None, State(objects=1, trouble="forbidden", failures=3)),
+        Collection("Service", "", None, State(is_listed=True, objects=9, bytes=100, lists=2)),
+    ]
+
+    def read(name: str) -> scraped.Values:
+        return scraped.values(Provider(lambda: state), f"contour_kubernetes_{name}")
+
+    assert read("objects") == {("Secret",): 3, ("Service",): 9}
+    assert read("unlisted") == {("Secret",): 1, ("Service",): 0}
+    assert read("degraded") == {("Secret",): 1, ("Service",): 0}
+    assert read("events_total") == {("Secret",): 5, ("Service",): 0}
+    assert read("failures_total") == {("Secret",): 3, ("Service",): 0}
+    assert read("bytes_total") == {("Secret",): 0, ("Service",): 100}
+    assert read("lists_total") == {("Secret",): 0, ("Service",): 2}
+    assert read("watches_total") == {("Secret",): 1, ("Service",): 0}
+
+
+def test_status_updates_have_upstreams_names() -> None:
+    tally = Tally(total=9, success=4, noop=3, conflict=1, failed=2, seconds=0.5)
+    read = Statuses({"HTTPProxy": tally}, lambda: 7)
+    found = {
+        name: scraped.values(read, f"contour_status_update_{name}")
+        for name in (
+            *("total", "success_total", "failed_total", "conflict_total", "noop_total"),
+            *("duration_seconds_count", "duration_seconds_sum"),
+        )
+    }
+    assert [it["HTTPProxy",] for it in found.values()] == [9, 4, 2, 1, 3, 4, 0.5]
+    assert scraped.values(read, "contour_status_update_waiting") == {(): 7}
+
+
+def test_who_leads_and_who_is_heard() -> None:
+    read = Replicas(lambda: True, lambda: False, lambda: 2)
+    assert [
+        scraped.values(read, f"contour_{it}")[()]
+        for it in ("leader", "replica_reporting", "replicas_heard")
+    ] == [1, 0, 2]
