@@ -62,6 +62,7 @@ class Ahead:
     def __init__(self, provider: Callable[[ObjectRef], Known | None]) -> None:
         self._provider = provider
         self._written: dict[ObjectRef, _Written] = {}
+        self._most = _MOST
 
     def known(self, subject: ObjectRef) -> Known | None:
         """The newest that is known of an object."""
@@ -79,9 +80,10 @@ class Ahead:
         if before is None or before.resource_version == found.resource_version:
             return
         self._written[subject] = _Written(before.resource_version, found)
-        if len(self._written) > _MOST:
+        if len(self._written) > self._most:
             for it in tuple(self._written):
                 self.known(it)
+            self._most = max(_MOST, 2 * len(self._written))
 
 
 class _Written(NamedTuple):
