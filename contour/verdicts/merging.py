@@ -124,9 +124,9 @@ class Verdicts:
         return set(self.standing.names(LISTENER)) if self.standing else set()
 
     def _all_listeners(self) -> set[str]:
-        """Those that we serve, and those that anybody speaks of."""
+        """Those that we serve, and those that anybody speaks of, or spoke of until now."""
         spoken_of = (name for said in self._said.values() for name in said.listeners)
-        return self._served_listeners().union(spoken_of)
+        return self._served_listeners().union(self._pending, spoken_of)
 
     def _weigh(self, listeners: Iterable[str]) -> None:
         """Which of these are not yet accepted everywhere."""
