@@ -155,6 +155,9 @@ class _Structural(GenerateJsonSchema):
         for name, field in shape.fields(model).items():
             property_ = written["properties"][name]
             _describe(property_, property_.get("description", ""), marker(field))
+        if not written["properties"]:
+            # An API server forgets it, and kubectl would send it again each time.
+            del written["properties"]
         if rules := cel_rules(model):
             written["x-kubernetes-validations"] = [it._asdict() for it in rules]
         return written
