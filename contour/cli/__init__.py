@@ -9,7 +9,8 @@ import importlib
 import click
 
 _COMMANDS = (
-    "run", "translate", "status", "config", "bootstrap", "certgen", "manifests", "envoy", "version",
+    "run", "serve", "translate", "status", "config", "bootstrap", "certgen", "manifests", "envoy",
+    "version",
 )  # fmt: skip
 
 

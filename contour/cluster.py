@@ -1,0 +1,253 @@
+"""`contour serve`: one replica of an instance in a Kubernetes cluster.
+
+Everything is listed, and the ContourConfiguration is there, before the xDS port opens: no Envoy is
+ever told less than it has. Every replica serves, only the one that leads writes; what it writes
+waits until the others have told it what their Envoys say. Told to stop, it frees the Lease first.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib import metadata
+from typing import Any
+
+from contour import process
+from contour.events import Batch
+from contour.instance import Instance
+from contour.kubernetes.cluster import Cluster, Collection
+from contour.kubernetes.scope import Scope
+from contour.pages import debug, health, listeners
+from contour.pages import settings as page_settings
+from contour.status import addresses
+from contour.status.answers import Answers
+from contour.status.update import Sources
+from contour.status.writer import Writer
+from contour.verdicts import Verdicts, reporting
+from contour.verdicts.reception import Reception
+from contour.verdicts.reporting import Reporter
+from contour.xds import credentials
+from contour.xds.server import Server
+from crds.contourconfiguration import ContourConfigurationSpec
+from crds.meta import NamespacedName, ObjectRef
+from dag.listeners import DEFAULT_FLEET
+from kube import election
+from kube.client import Client
+from kube.credentials import Access
+from kube.lease import KUBERNETES, Timing
+from provisioning import identities
+
+log = logging.getLogger(__name__)
+
+BUILD = metadata.version("contour-ingress")
+
+
+@dataclass(frozen=True, slots=True)
+class Election:
+    """How the replicas agree on which of them writes."""
+
+    lease: election.Place
+    timing: Timing = KUBERNETES
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    access: Access
+    configuration: NamespacedName
+    address: str
+    """Where xDS is served: `host:port`."""
+    advertised: str
+    """The same, as the other replicas reach it."""
+    tls: credentials.Files | None
+    fleet_service: NamespacedName
+    """The Service in front of Envoy, whose name is in the certificates of Envoys."""
+    scope: Scope = field(default_factory=Scope)
+    election: Election | None = None
+    """None: there is one replica, which always leads."""
+    sites: Mapping[page_settings.Purpose, page_settings.Site] = field(
+        default_factory=lambda: page_settings.USUAL
+    )
+    """Where the pages are if the configuration does not say it."""
+
+
+async def serve(options: Options) -> None:
+    """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
+    stopped = process.stop_signals()
+    async with Client(options.access) as client:
+        replica = Replica(client, options)
+        async with replica.open():
+            await process.until(stopped, *replica.activities())
+            replica.readiness.close()
+
+
+class Replica:
+    """The parts, and what flows between them."""
+
+    def __init__(self, client: Client, options: Options) -> None:
+        self._options = options
+        self.cluster = Cluster(client, options.scope)
+        self.leadership = _leadership(client, options)
+        self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
+        self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
+        service = self.reception.service()
+        self.server = Server((options.address,), tls=options.tls, services=(service,))
+        self.instance = Instance(self.server, self._concern, self._heard)
+        self.controller = self.instance.controller
+        self.controller.follow(options.configuration)
+        self.answers = Answers(self.controller.board, self.controller.generation)
+        self.writer = Writer(client, self._sources(), self.controller.subjects)
+        self.cluster.hear(self._restored)
+        self.readiness = health.Readiness(
+            {
+                "cluster": self._unlisted,
+                "configuration": self._unconfigured,
+                "xds": lambda: "" if self.server.ports else "the port is closed",
+            }
+        )
+        self.listeners = listeners.Listeners(self._pages())
+        self._configured: ContourConfigurationSpec | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """The pages are there from the start, so that it can be asked what it waits for."""
+        await self._place_pages()
+        try:
+            yield
+        finally:
+            await self.server.stop()
+            await self.listeners.close()
+
+    def activities(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        """Everything that goes on at once, for ever."""
+        leaders = self.leadership.leaders()
+        return (
+            self.cluster.run(),
+            self._serve(),
+            self.leadership.run(self._lead),
+            self.reporter.follow(reporting.addresses(leaders)),
+        )
+
+    # What happens.
+
+    async def _serve(self) -> None:
+        """event → write → settle → publish, for ever; the port opens when there is a whole."""
+        await self._take(await self.cluster.initial())
+        if not self.controller.is_configured:
+            log.warning("%s", self._unconfigured())
+        async for batch in self.cluster.changes():
+            await self._take(batch)
+
+    async def _take(self, batch: Batch) -> None:
+        with nullcontext() if self.server.ports else process.without_collections():
+            self.instance.take(batch)
+        if self.controller.configuration != self._configured:
+            await self._configure(self.controller.configuration)
+        if self.controller.is_configured and not self.server.ports:
+            await self.server.start()
+            log.info("serving xDS on %s", self._options.address)
+
+    async def _configure(self, spec: ContourConfigurationSpec) -> None:
+        """What of the configuration concerns the process and not Envoy."""
+        self._configured = spec
+        await self._place_pages()
+        self._locate()
+
+    async def _place_pages(self) -> None:
+        spec = self._configured or ContourConfigurationSpec()
+        for fault in await self.listeners.update(page_settings.sites(spec, self._options.sites)):
+            log.error("%s", fault)
+
+    async def _lead(self) -> None:
+        """One term."""
+        self.reception.lead()
+        try:
+            if self._options.election is not None:
+                await self.reception.assembled()
+            await self.writer.run()
+        finally:
+            self.reception.resign()
+
+    def _heard(self, verdicts: Verdicts) -> None:
+        """A fleet is there."""
+        if verdicts.fleet == DEFAULT_FLEET:
+            namespace, name = self._options.fleet_service
+            fleet = self.server.fleet(verdicts.fleet)
+            fleet.identities = frozenset(identities.fleet(name, namespace))
+        self.reception.add(verdicts)
+        self.reporter.add(verdicts)
+
+    def _concern(self, subjects: Iterable[ObjectRef]) -> None:
+        """Something else is to be told of these, perhaps."""
+        self.writer.notice(subjects)
+
+    def _restored(self, subject: ObjectRef) -> None:
+        """The API server has another status of an object than before."""
+        if subject == self._service():
+            self._locate()
+        else:
+            self.writer.notice((subject,))
+
+    def _locate(self) -> None:
+        """Where clients reach Envoy may be another place."""
+        spec = self._configured or ContourConfigurationSpec()
+        configured = spec.ingress.status_address if spec.ingress else None
+        known = self.cluster.known(self._service())
+        found = addresses.addresses(configured or "", known and known.status)
+        self.writer.notice(self.answers.relocate(found))
+
+    def _service(self) -> ObjectRef:
+        envoy = self._configured.envoy if self._configured else None
+        named = envoy.service if envoy else None
+        usual = self._options.fleet_service
+        return ObjectRef("Service", *((named.namespace, named.name) if named else usual))
+
+    # What is told.
+
+    def _sources(self) -> Sources:
+        return Sources(
+            answer=self.answers,
+            known=self.cluster.known,
+            is_leader=self.leadership.is_leader,
+            controller_name=lambda: self.controller.controller_name,
+            resource=self.cluster.resource,
+        )
+
+    def _pages(self) -> dict[page_settings.Purpose, listeners.Pages]:
+        dumps = self.instance.pages() | {
+            "cluster": lambda: [_row(it) for it in self.cluster.state()]
+        }
+        return {"health": health.pages(self.readiness), "debug": debug.pages(dumps)}
+
+    def _unlisted(self) -> str:
+        waiting = sorted({it.kind for it in self.cluster.state() if it.state.phase == "starting"})
+        return f"waiting for the list of {', '.join(waiting)}" if waiting else ""
+
+    def _unconfigured(self) -> str:
+        if self.controller.is_configured:
+            return ""
+        subject = ObjectRef("ContourConfiguration", *self._options.configuration)
+        rows = [it for it in self.controller.board.rows() if it.subject == subject]
+        words = "; ".join(it for row in rows for it in row.reasons)
+        return f"waiting for {subject}" + (f" to be valid: {words}" if words else "")
+
+
+def _leadership(client: Client, options: Options) -> election.Elector | election.Unopposed:
+    found = options.election
+    if found is None:
+        return election.Unopposed()
+    told = {reporting.ANNOTATION: options.advertised}
+    return election.Elector(client, found.lease, timing=found.timing, annotations=told)
+
+
+def _credentials(files: credentials.Files | None) -> reporting.Credentials | None:
+    return None if files is None else partial(credentials.client, files)
+
+
+def _row(found: Collection) -> dict[str, Any]:
+    served = str(found.resource) if found.resource else "not served"
+    return {"kind": found.kind, "namespace": found.namespace, "resource": served} | asdict(
+        found.state
+    )
