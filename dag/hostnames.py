@@ -5,6 +5,7 @@ more labels, never `x` itself.
 """
 
 import ipaddress
+from collections.abc import Iterator
 
 import re2
 
@@ -51,6 +52,16 @@ def intersection(one: str, other: str) -> str | None:
     if covers(one, other):
         return other
     return one if covers(other, one) else None
+
+
+def covering(host: str) -> Iterator[str]:
+    """Every host that covers this one, the most specific first: itself, wildcards, every host."""
+    yield host
+    if host == EVERY:
+        return
+    labels = host.removeprefix("*.").split(".")
+    yield from ("*." + ".".join(labels[index:]) for index in range(1, len(labels)))
+    yield EVERY
 
 
 def specificity(host: str) -> tuple[bool, int]:

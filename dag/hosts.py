@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from crds.meta import ObjectRef
 from dag import hostnames, listeners, nodes, ordering, regexes, settings
+from dag.gateway import calls, owners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
@@ -21,27 +22,30 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     """What happens to requests for a host.
 
     The host of a Gateway's listener may be without routes: a wider one must not answer for it. The
-    widest of all needs no such guard.
+    widest of all needs no such guard on plain HTTP.
     """
     wanted = (
         *view.ask(gateway_hosts.routes, key),
         *_classic_routes(view, key, httpproxy_claims.claim),
         *_classic_routes(view, key, ingress_claims.claim),
     )
-    if not wanted and (key.host == "*" or not view.count(gateway_hosts.HOSTS, key)):
+    names = view.ask(gateway_hosts.server_names, key)
+    is_open = key.host == hostnames.EVERY and names is None
+    if not wanted and (is_open or not view.count(owners.HOSTS, key)):
         return None
-    routes = ordering.in_order(_unbeaten(wanted))
+    routes = _in_order(_unbeaten(wanted))
     if _is_closed(view, key):
         routes = tuple(map(_closed, routes))
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
-    return nodes.VirtualHost(key.host, routes, _origins(it.origin for it in routes))
+    origins = _origins(it.origin for it in routes)
+    return nodes.VirtualHost(key.host, routes, origins, server_names=names)
 
 
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
-    found = view.ask(gateway_hosts.tls, key)
+    found = view.ask(gateway_hosts.secure_host, key)
     if found is not None or not _is_at(key, view.ask(listeners.secure_listener, ())):
         return found
     for claim in (httpproxy_claims.claim, ingress_claims.claim):
@@ -53,6 +57,13 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 CLOSED = nodes.Respond(503)
 """What a host answers whose guard is not served yet."""
+
+
+def _in_order(wanted: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
+    """Calls have an order of their own, and nothing else can be one."""
+    found = tuple(wanted)
+    grpc = calls.in_order(it for it in found if it.match.is_grpc)
+    return (*grpc, *ordering.in_order(it for it in found if not it.match.is_grpc))
 
 
 def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
@@ -164,7 +175,7 @@ KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),
     Kept(virtual_host, CLASSIC_HOSTS),
-    Kept(virtual_host, gateway_hosts.HOSTS),
+    Kept(virtual_host, owners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),
-    Kept(secure_host, gateway_hosts.HOSTS),
+    Kept(secure_host, owners.SECURE_HOSTS),
 )

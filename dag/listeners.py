@@ -9,9 +9,9 @@ shares.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from dag import nodes, ports, settings, tables
-from dag.gateway import listeners as gateway
-from dag.gateway import selection
+from dag import hostnames, nodes, ports, settings, tables
+from dag.gateway import hosts as gateway_hosts
+from dag.gateway import owners, selection
 from dag.view import Index, Kept, View, query
 
 DEFAULT_FLEET = selection.SHARED_FLEET
@@ -21,8 +21,7 @@ DEFAULT_FLEET = selection.SHARED_FLEET
 @query
 def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
     """Every listener of a fleet, in order of their ports."""
-    served = view.ask(selection.gateway_of, fleet)
-    found = view.ask(gateway.listeners, served) if served is not None else ()
+    found = tuple(_of_gateways(view, fleet))
     static = _static(view, found) if fleet == DEFAULT_FLEET else ()
     everything = ports.distinct((*found, *static))
     if view.read(tables.HOST_PORTS, ()) is not None:
@@ -36,7 +35,8 @@ def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
     """One listener of a fleet."""
     for found in view.ask(listeners, key.fleet):
         if found.name == key.name:
-            return found
+            holders = tuple(sorted(view.bucket(owners.HOLDERS, key)))
+            return replace(found, stream=_stream(view, key, found), origins=holders)
     return None
 
 
@@ -50,6 +50,19 @@ def plain_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
 def secure_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
     """Where TLS of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
     return _only(view, "HTTPS", view.ask(settings.ports, ()).https)
+
+
+def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:
+    for name, protocol, port in sorted(view.bucket(owners.PORTS, fleet)):
+        address, bind = ports.binding(view, port)
+        yield nodes.Listener(name, protocol, port, address, bind)
+
+
+def _stream(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.Stream | None:
+    """Where everything goes that arrives on a port for TCP or UDP."""
+    if found.protocol in {"HTTP", "HTTPS"}:
+        return None
+    return view.ask(gateway_hosts.stream_of, nodes.HostKey(*key, hostnames.EVERY))
 
 
 def _static(view: View, found: Iterable[nodes.Listener]) -> Iterator[nodes.Listener]:
@@ -80,4 +93,8 @@ def _names(
 NAMES: Index[nodes.ListenerKey, None] = Index("listeners by name", listeners, _names)
 
 INDEXES = (NAMES,)
-KEPT = (Kept(listeners, tables.FLEETS), Kept(listener, NAMES))
+KEPT = (
+    Kept(listeners, tables.FLEETS),
+    Kept(listeners, selection.FLEETS),
+    Kept(listener, NAMES),
+)

@@ -1,7 +1,8 @@
 """Every rule there is, in the order in which the engine settles them.
 
 `INDEXES` and `KEPT` of each package stand beside its rules; here they become one plan, and the
-kinds that have a status are given the query that answers it.
+kinds that have a status are given the query that answers it. The listeners of Gateways come first:
+the other APIs ask for them.
 """
 
 from collections.abc import Mapping
@@ -24,16 +25,16 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 PLAN = Plan(
     indexes=(
         *tables.INDEXES,
+        *gateway.INDEXES,
         *ingress.INDEXES,
         *httpproxy.INDEXES,
-        *gateway.INDEXES,
         *listeners.INDEXES,
         *hosts.INDEXES,
     ),
     kept=(
+        *gateway.KEPT,
         *ingress.KEPT,
         *httpproxy.KEPT,
-        *gateway.KEPT,
         *listeners.KEPT,
         *hosts.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses
+from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
 from dag.view import Query, Table, View, query
@@ -36,7 +37,7 @@ def told(
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
-        if isinstance(found, statuses.GatewayStatus) and (missing := _missing(view)):
+        if isinstance(found, statuses.GatewayStatus) and (missing := _missing(view, key)):
             found = replace(found, conditions=_with(found.conditions, missing))
         if found is not None and words:
             found = _refused(found, _problem("EnvoyError", "Envoy refuses it", "; ".join(words)))
@@ -48,11 +49,12 @@ def told(
     return query(with_refusals)
 
 
-def _missing(view: View) -> Condition | None:
+def _missing(view: View, gateway: NamespacedName) -> Condition | None:
     """What there must be before a Gateway is programmed."""
-    if view.read(ENVOYS, DEFAULT_FLEET) == 0:
+    fleet = view.ask(selection.fleet, gateway) or DEFAULT_FLEET
+    if view.read(ENVOYS, fleet) == 0:
         return Condition("Programmed", "False", "NoResources", "no Envoy is connected")
-    pending = view.read(PENDING, DEFAULT_FLEET)
+    pending = view.read(PENDING, fleet)
     if pending:
         names = ", ".join(pending)
         return Condition("Programmed", "False", "Pending", f"Envoy is yet to accept {names}")
@@ -86,10 +88,10 @@ def _refused(found: statuses.Status, problem: SubCondition) -> statuses.Status:
                     replace(it, conditions=_with(it.conditions, fell_back)) for it in found.parents
                 )
             )
-        case statuses.GatewayStatus():
+        case statuses.GatewayStatus() | statuses.ListenerSetStatus():
             programmed = Condition("Programmed", "False", "Invalid", problem.message)
             return replace(found, conditions=_with(found.conditions, programmed))
-        case statuses.GatewayClassStatus():
+        case statuses.GatewayClassStatus() | statuses.PolicyStatus():
             return found
 
 

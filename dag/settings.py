@@ -52,6 +52,7 @@ disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_in
 external_names: Query[tuple[()], bool] = _projection("external_names")
 is_closed: Query[tuple[()], bool] = _projection("is_closed")
 controller_name: Query[tuple[()], str] = _projection("controller_name")
+gateway_mode: Query[tuple[()], Literal["Single", "PerGateway"]] = _projection("mode")
 ports: Query[tuple[()], Ports] = _projection("ports")
 tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
 timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")

@@ -79,6 +79,31 @@ class GatewayStatus:
 
     conditions: tuple[Condition, ...]
     listeners: tuple[ListenerStatus, ...] = ()
+    attached_listener_sets: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSetStatus:
+    """The status of a ListenerSet that is for a Gateway of ours."""
+
+    conditions: tuple[Condition, ...]
+    listeners: tuple[ListenerStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AncestorStatus:
+    """What one Gateway says of a policy."""
+
+    ancestor: ParentReference
+    controller_name: str
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStatus:
+    """The status of a policy: one entry for each Gateway of ours that it matters to."""
+
+    ancestors: tuple[AncestorStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +122,12 @@ class RouteStatus:
     parents: tuple[ParentStatus, ...]
 
 
-Status = ContourStatus | IngressStatus | GatewayClassStatus | GatewayStatus | RouteStatus
+Status = (
+    ContourStatus
+    | IngressStatus
+    | GatewayClassStatus
+    | GatewayStatus
+    | ListenerSetStatus
+    | RouteStatus
+    | PolicyStatus
+)

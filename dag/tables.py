@@ -92,6 +92,9 @@ HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 ROUTING: Table[tuple[()], str] = Table("routing")
 """How the hosts of listeners were cut into resources when they were first served: it stays so."""
 
+BUNDLE_VERSIONS: Table[tuple[()], str] = Table("bundle version")
+"""The version of the Gateway API whose CRDs the API server has, such as `v1.6.1`; else no row."""
+
 CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
 """The controller name that was given to the process, overriding the configuration's."""
 

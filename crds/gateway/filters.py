@@ -138,12 +138,12 @@ class HTTPRouteFilter:
     type: Annotated[str, Known(*_FIELDS)]
     request_header_modifier: HTTPHeaderFilter | None = None
     response_header_modifier: HTTPHeaderFilter | None = None
-    request_mirror: Annotated[HTTPRequestMirrorFilter | None, Unserved()] = None
+    request_mirror: HTTPRequestMirrorFilter | None = None
     request_redirect: HTTPRequestRedirectFilter | None = None
     url_rewrite: HTTPURLRewriteFilter | None = None
     extension_ref: Annotated[LocalObjectReference | None, Unserved(guards=True)] = None
-    cors: Annotated[HTTPCORSFilter | None, Unserved(guards=True)] = None
-    external_auth: Annotated[HTTPExternalAuthFilter | None, Unserved(guards=True)] = None
+    cors: HTTPCORSFilter | None = None
+    external_auth: HTTPExternalAuthFilter | None = None
     _field = rule(
         "exactly the field that type names must be specified: "
         + ", ".join(wire_name(it) for it in _FIELDS.values()),

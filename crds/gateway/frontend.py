@@ -12,7 +12,6 @@ from crds.gateway.known import Known
 from crds.gateway.references import ObjectReference, SecretObjectReference
 from crds.meta import model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 
 @model
@@ -62,5 +61,5 @@ class GatewayBackendTLS:
 class GatewayTLSConfig:
     """TLS settings that hold for every listener, and towards every backend."""
 
-    backend: Annotated[GatewayBackendTLS | None, Unserved()] = None
-    frontend: Annotated[FrontendTLSConfig | None, Unserved(guards=True)] = None
+    backend: GatewayBackendTLS | None = None
+    frontend: FrontendTLSConfig | None = None

@@ -47,7 +47,7 @@ class ListenerTLSConfig:
 
     mode: Annotated[str, Known("Terminate", "Passthrough")] = "Terminate"
     certificate_refs: tuple[SecretObjectReference, ...] = Field(default=(), max_length=64)
-    options: Annotated[dict[str, _Short], Unserved()] = Field(default_factory=dict, max_length=16)
+    options: dict[str, _Short] = Field(default_factory=dict, max_length=16)
     _certificates = rule(
         "certificateRefs or options must be specified when mode is Terminate",
         lambda it: it.mode != "Terminate" or it.certificate_refs or it.options,
@@ -172,11 +172,9 @@ class GatewaySpec:
 
     gateway_class_name: ObjectName
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
-    addresses: Annotated[tuple[GatewaySpecAddress, ...], Unserved()] = Field(
-        default=(), max_length=16
-    )
-    infrastructure: Annotated[GatewayInfrastructure | None, Unserved()] = None
-    allowed_listeners: Annotated[AllowedListeners | None, Unserved()] = None
+    addresses: tuple[GatewaySpecAddress, ...] = Field(default=(), max_length=16)
+    infrastructure: GatewayInfrastructure | None = None
+    allowed_listeners: AllowedListeners | None = None
     default_scope: Annotated[str | None, Unserved()] = None
     tls: GatewayTLSConfig | None = None
     _names = NAMES_ARE_UNIQUE

@@ -95,7 +95,7 @@ class GRPCRouteFilter:
     type: Annotated[str, Known(*_FIELDS)]
     request_header_modifier: HTTPHeaderFilter | None = None
     response_header_modifier: HTTPHeaderFilter | None = None
-    request_mirror: Annotated[HTTPRequestMirrorFilter | None, Unserved()] = None
+    request_mirror: HTTPRequestMirrorFilter | None = None
     extension_ref: Annotated[LocalObjectReference | None, Unserved(guards=True)] = None
     _field = rule(
         "exactly the field that type names must be specified: "
@@ -130,7 +130,7 @@ class GRPCRouteRule:
     matches: tuple[GRPCRouteMatch, ...] = Field(default=(), max_length=64)
     filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
     backend_refs: tuple[GRPCBackendRef, ...] = Field(default=(), max_length=16)
-    session_persistence: Annotated[SessionPersistence | None, Unserved()] = None
+    session_persistence: SessionPersistence | None = None
     _filters = _FILTERS_ARE_RIGHT
 
 

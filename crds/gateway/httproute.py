@@ -29,7 +29,7 @@ from crds.unserved import Unserved
 class HTTPBackendRef(BackendRef):
     """A backend, its share of the requests, and what is changed for it alone."""
 
-    filters: Annotated[tuple[HTTPRouteFilter, ...], Unserved()] = Field(default=(), max_length=16)
+    filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
     _filters = FILTERS_ARE_RIGHT
 
 
@@ -77,8 +77,8 @@ class HTTPRouteRule:
     filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
     backend_refs: tuple[HTTPBackendRef, ...] = Field(default=(), max_length=16)
     timeouts: HTTPRouteTimeouts | None = None
-    retry: Annotated[HTTPRouteRetry | None, Unserved()] = None
-    session_persistence: Annotated[SessionPersistence | None, Unserved()] = None
+    retry: HTTPRouteRetry | None = None
+    session_persistence: SessionPersistence | None = None
     _redirect = rule(
         "RequestRedirect filter must not be used together with backendRefs",
         lambda it: not (it.backend_refs and _redirects(it.filters)),

@@ -4,31 +4,23 @@ Three stages; the one that leaves no listener names the reason (Gateway API, "At
 Gateways" and "Hostname intersection"): the parent reference selects listeners by name and port;
 they admit kinds and namespaces; their host names have to intersect the route's. Asked once per
 route: listeners and hosts find their routes through the indexes, so a Gateway with thousands of
-routes is never walked. Elsewhere: which listener owns a host in the end (`hosts`).
+routes is never walked. Elsewhere: which listener owns a host in the end (`owners`).
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crds.gateway.httproute import HTTPRoute
 from crds.gateway.references import GROUP, ParentReference
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import hostnames, nodes, tables
-from dag.gateway import doors, httproute, namespaces, selection
-from dag.gateway.doors import Door
+from dag.gateway import doors, listenersets, namespaces, routes, selection
+from dag.gateway.doors import Door, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.seniority import Senior, senior
 from dag.statuses import RouteKind
-from dag.view import Index, Kept, View, query
-
-
-class Section(NamedTuple):
-    """One listener of a Gateway."""
-
-    gateway: NamespacedName
-    name: str
+from dag.view import Index, View, query
 
 
 class Seat(NamedTuple):
@@ -38,14 +30,30 @@ class Seat(NamedTuple):
     section: Section
 
 
+class Guest(NamedTuple):
+    """A route in the order of precedence: the older one first, whatever its kind."""
+
+    senior: Senior
+    kind: str
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The route."""
+        return ObjectRef(self.kind, *self.senior.key)
+
+
 @dataclass(frozen=True, slots=True)
 class Parent:
     """What became of one parent reference of a route."""
 
     reference: ParentReference
+    gateway: NamespacedName
+    """The Gateway that is meant, itself or by a ListenerSet of it."""
     sections: tuple[Section, ...] = ()
     """The listeners that count the route as attached: none, if no rule of it is accepted."""
     seats: tuple[Seat, ...] = ()
+    overridable: tuple[nodes.HostKey, ...] = ()
+    """The hosts for which the route may bring a certificate."""
     refusal: Problem | None = None
     """Why the route is attached nowhere."""
 
@@ -54,69 +62,91 @@ class Parent:
 class Attachment:
     """What became of the parent references of a route that are for us to judge."""
 
-    route: Senior
+    route: Guest
     parents: tuple[Parent, ...]
 
 
 @query
-def attachment(view: View, key: NamespacedName) -> Attachment | None:
+def attachment(view: View, ref: ObjectRef) -> Attachment | None:
     """Where a route is attached; None if no parent is ours."""
-    route = view.read(tables.HTTPROUTES, key)
+    route = view.read(tables.BY_KIND[ref.kind], ref.key)
     if route is None:
         return None
-    parents = tuple(_parents(view, route))
-    return Attachment(senior(route.metadata), parents) if parents else None
+    hosts: tuple[str, ...] = getattr(route.spec, "hostnames", ())
+    parents = tuple(_parents(view, ref, route.spec.parent_refs, hosts))
+    return Attachment(Guest(senior(route.metadata), ref.kind), parents) if parents else None
 
 
-def _parents(view: View, route: HTTPRoute) -> Iterator[Parent]:
-    own = route.metadata.namespace
-    for reference in route.spec.parent_refs:
-        if (reference.group, reference.kind) == (GROUP, "Gateway"):
-            gateway = NamespacedName(reference.namespace or own, reference.name)
-            if view.ask(selection.is_ours, gateway):
-                yield _parent(view, route, reference, gateway)
+def _parents(
+    view: View, ref: ObjectRef, references: Iterable[ParentReference], hosts: tuple[str, ...]
+) -> Iterator[Parent]:
+    for reference in references:
+        key = NamespacedName(reference.namespace or ref.namespace, reference.name)
+        match reference.group, reference.kind:
+            case group, "Gateway" if group == GROUP and view.ask(selection.is_ours, key):
+                refusal = None
+                if view.ask(selection.fleet, key) is None:
+                    refusal = problems.gateway_waits(problems.route(ref), key)
+                yield _parent(view, ref, reference, key, hosts, refusal)
+            case group, "ListenerSet" if group == GROUP:
+                admission = view.ask(listenersets.admission, key)
+                if admission is not None:
+                    refusal = None
+                    if admission.refusal is not None:
+                        refusal = problems.listener_set_waits(problems.route(ref), key)
+                    yield _parent(view, ref, reference, admission.gateway, hosts, refusal)
 
 
 def _parent(
-    view: View, route: HTTPRoute, reference: ParentReference, gateway: NamespacedName
+    view: View,
+    ref: ObjectRef,
+    reference: ParentReference,
+    gateway: NamespacedName,
+    hosts: tuple[str, ...],
+    refusal: Problem | None,
 ) -> Parent:
-    own = problems.route(KIND.kind, route.metadata.key)
-    fleet = view.ask(selection.fleet, gateway)
-    if fleet is None:
-        return Parent(reference, refusal=problems.gateway_waits(own, gateway))
-    selected = [it for it in view.ask(doors.doors, gateway) if _is_selected(it, reference)]
+    if refusal is not None:
+        return Parent(reference, gateway, refusal=refusal)
+    own = problems.route(ref)
+    holder = ObjectRef(reference.kind, reference.namespace or ref.namespace, reference.name)
+    selected = [it for it in view.ask(doors.doors, holder) if _is_selected(it, reference)]
     if not selected:
-        return Parent(reference, refusal=problems.no_matching_parent(own, gateway))
-    admitting = [
-        it for it in selected if _admits(view, it, gateway.namespace, route.metadata.namespace)
-    ]
+        return Parent(reference, gateway, refusal=problems.no_matching_parent(own, holder))
+    admitting = [it for it in selected if _admits(view, it, ref)]
     if not admitting:
-        return Parent(reference, refusal=problems.not_allowed_by_listeners(own, gateway))
-    seats = tuple(_seats(fleet, gateway, admitting, route.spec.hostnames))
+        return Parent(reference, gateway, refusal=problems.not_allowed_by_listeners(own, holder))
+    fleet = view.ask(selection.fleet, gateway) or ""
+    seats = tuple(_seats(fleet, admitting, hosts))
     if not seats:
-        return Parent(reference, refusal=problems.no_matching_listener_hostname(own, gateway))
-    counted = seats if view.ask(httproute.is_accepted, route.metadata.key) else ()
-    return Parent(reference, tuple(dict.fromkeys(it.section for it in counted)), seats)
+        why = problems.no_matching_listener_hostname(own, holder)
+        return Parent(reference, gateway, refusal=why)
+    counted = seats if view.ask(routes.is_accepted, ref) else ()
+    allowing = {it.section for it in admitting if it.allows_certificates}
+    return Parent(
+        reference,
+        gateway,
+        tuple(dict.fromkeys(it.section for it in counted)),
+        seats,
+        tuple(it.host for it in seats if it.section in allowing),
+    )
 
 
 def _is_selected(door: Door, reference: ParentReference) -> bool:
-    return reference.section_name in (None, door.section) and reference.port in (None, door.port)
+    return reference.section_name in (None, door.section.name) and (
+        reference.port in (None, door.port)
+    )
 
 
-KIND = RouteKind("HTTPRoute", GROUP)
+def _admits(view: View, door: Door, ref: ObjectRef) -> bool:
+    own = door.section.holder.namespace
+    is_taken = RouteKind(ref.kind, GROUP) in door.kinds
+    return is_taken and namespaces.admits(view, door.namespaces, own, ref.namespace)
 
 
-def _admits(view: View, door: Door, own: str, namespace: str) -> bool:
-    return KIND in door.kinds and namespaces.admits(view, door.namespaces, own, namespace)
-
-
-def _seats(
-    fleet: str, gateway: NamespacedName, admitting: Iterable[Door], wanted: tuple[str, ...]
-) -> Iterator[Seat]:
+def _seats(fleet: str, admitting: Iterable[Door], wanted: tuple[str, ...]) -> Iterator[Seat]:
     for door in admitting:
-        section = Section(gateway, door.section)
         for host in _hosts(door.host, wanted):
-            yield Seat(nodes.HostKey(fleet, door.listener, host), section)
+            yield Seat(nodes.HostKey(fleet, door.listener, host), door.section)
 
 
 def _hosts(served: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
@@ -127,18 +157,16 @@ def _hosts(served: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it for it in common if it is not None))
 
 
-def _by_seat(_: NamespacedName, found: Attachment) -> Iterator[tuple[Seat, Senior]]:
+def _by_seat(_: ObjectRef, found: Attachment) -> Iterator[tuple[Seat, Guest]]:
     return ((seat, found.route) for parent in found.parents for seat in parent.seats)
 
 
-def _by_section(_: NamespacedName, found: Attachment) -> Iterator[tuple[Section, NamespacedName]]:
-    return ((section, found.route.key) for parent in found.parents for section in parent.sections)
+def _by_section(_: ObjectRef, found: Attachment) -> Iterator[tuple[Section, ObjectRef]]:
+    return ((section, found.route.ref) for parent in found.parents for section in parent.sections)
 
 
-ATTACHED: Index[Seat, Senior] = Index("routes attached to a host", attachment, _by_seat)
-COUNTED: Index[Section, NamespacedName] = Index(
-    "routes attached to a listener", attachment, _by_section
-)
+ATTACHED: Index[Seat, Guest] = Index("routes attached to a host", attachment, _by_seat)
+COUNTED: Index[Section, ObjectRef] = Index("routes attached to a listener", attachment, _by_section)
 
 INDEXES = (ATTACHED, COUNTED)
-KEPT = (Kept(attachment, tables.HTTPROUTES),)
+KEPT = routes.kept(attachment)

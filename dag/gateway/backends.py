@@ -1,71 +1,83 @@
-"""Where the requests of a rule go: its backendRefs by weight (Gateway API, "HTTPBackendRef").
+"""Where the traffic of a rule goes: its backendRefs by weight (Gateway API, "BackendRef").
 
 A reference that leads nowhere keeps its share of the requests, which are answered 500; so are
 those of a rule that has none. What is told of a reference into another namespace without a grant
-does not depend on whether its target is there.
+does not depend on whether its target is there. How TLS is spoken to a backend is said by a
+BackendTLSPolicy (`policies`); one that cannot be met closes the backend.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
-from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
-from crds.gateway.references import GROUP
+from crds.gateway.references import GROUP, BackendObjectReference
+from crds.gateway.routes import BackendRef
 from crds.meta import NamespacedName
 from dag import grants, nodes, services
-from dag.gateway import filters, timeouts
+from dag.gateway import datagrams, policies
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.view import View
 
-Answer = nodes.Forward | nodes.Respond
-
+H2C = "kubernetes.io/h2c"
 WEBSOCKETS = "kubernetes.io/ws"
-PROTOCOLS = frozenset({"", "http", "kubernetes.io/h2c", WEBSOCKETS})
+SECURE_WEBSOCKETS = "kubernetes.io/wss"
+PROTOCOLS = frozenset({"", "http", H2C, WEBSOCKETS})
 """The values of `appProtocol` that are served."""
-
-NOWHERE = nodes.Respond(500)
-
-
-def answer(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[Answer | Problem]:
-    """What answers the requests of a rule, and what is wrong with its references."""
-    found = {
-        index: _upstream(view, reference, at.at("backendRefs", index))
-        for index, reference in enumerate(rule.backend_refs)
-    }
-    yield from (it for it in found.values() if isinstance(it, Problem))
-    yield _answer(rule, {n: it for n, it in found.items() if isinstance(it, services.Upstream)})
+PROTOCOLS_OVER_TLS = PROTOCOLS | {"https", "kubernetes.io/https", SECURE_WEBSOCKETS}
+"""Those that are served where a policy says how TLS is spoken."""
 
 
-def _answer(rule: HTTPRouteRule, upstreams: Mapping[int, services.Upstream]) -> Answer:
-    backends = tuple(
-        _backend(reference, upstreams.get(index))
-        for index, reference in enumerate(rule.backend_refs)
-        if reference.weight > 0
+def clusters(
+    view: View, references: Sequence[BackendRef], at: Place
+) -> Iterator[nodes.Cluster | Problem | None]:
+    """For each reference its cluster, or None where it leads nowhere, after why that is so."""
+    for index, reference in enumerate(references):
+        place = at.at("backendRefs", index)
+        found = cluster(view, reference, place)
+        if isinstance(found, Problem):
+            yield found
+            yield None
+        else:
+            yield found
+
+
+def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
+    """What a reference leads to, or why it leads nowhere."""
+    found = _upstream(view, reference, at)
+    if isinstance(found, Problem):
+        return found
+    tls = view.ask(policies.tls_towards, found.port)
+    if isinstance(tls, str):
+        return problems.backend_not_trusted(at, tls)
+    served = PROTOCOLS if tls is None else PROTOCOLS_OVER_TLS
+    is_stream = at.subject.kind in STREAM_KINDS
+    if found.app_protocol not in served and not is_stream:
+        why = f"appProtocol {found.app_protocol!r} is not served"
+        return problems.backend_not_resolved(at, "UnsupportedProtocol", why)
+    return nodes.Cluster(
+        port=found.port,
+        dns=found.dns,
+        protocol="http/1.1" if is_stream else _protocol(found, tls, at.subject.kind),
+        tls=tls,
     )
-    if not any(it.cluster for it in backends):
-        return NOWHERE
-    return nodes.Forward(
-        backends=backends,
-        timeout=timeouts.timeout(rule.timeouts),
-        rewrite=filters.rewrite(rule.filters),
-        websockets=any(it.app_protocol == WEBSOCKETS for it in upstreams.values()),
-    )
 
 
-def _backend(reference: HTTPBackendRef, upstream: services.Upstream | None) -> nodes.Backend:
-    return nodes.Backend(
-        cluster=_cluster(upstream) if upstream else None,
-        weight=reference.weight,
-        request_headers=filters.request_headers(reference.filters),
-        response_headers=filters.response_headers(reference.filters),
-    )
+STREAM_KINDS = frozenset({"TLSRoute", "TCPRoute", "UDPRoute"})
 
 
-def _cluster(upstream: services.Upstream) -> nodes.Cluster:
-    return nodes.Cluster(upstream.port, upstream.dns, upstream.protocol)
+def _protocol(
+    found: services.Upstream, tls: nodes.UpstreamTls | None, kind: str
+) -> nodes.UpstreamProtocol:
+    """gRPC needs HTTP/2, whatever the Service says."""
+    is_http2 = kind == "GRPCRoute" or found.protocol in {"h2c", "h2"}
+    if tls is None and found.protocol not in {"h2", "tls"}:
+        return "h2c" if is_http2 else "http/1.1"
+    return "h2" if is_http2 else "tls"
 
 
-def _upstream(view: View, reference: HTTPBackendRef, at: Place) -> services.Upstream | Problem:
+def _upstream(
+    view: View, reference: BackendObjectReference, at: Place
+) -> services.Upstream | Problem:
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
         why = f"kind {kind} is not served; Service is"
@@ -76,19 +88,22 @@ def _upstream(view: View, reference: HTTPBackendRef, at: Place) -> services.Upst
     if not grants.is_granted(view, referrer, grants.Target("", "Service", *name)):
         why = f"no ReferenceGrant in namespace {name.namespace} permits Service {name}"
         return problems.backend_not_resolved(at, "RefNotPermitted", why)
-    return _permitted(view.ask(services.upstream, (name, reference.port)), at)
-
-
-def _permitted(
-    found: services.Upstream | services.Unresolved, at: Place
-) -> services.Upstream | Problem:
-    match found:
-        case services.Unresolved(kind="Protocol"):
+    ask = datagrams.upstream if route.kind == "UDPRoute" else services.upstream
+    match view.ask(ask, (name, reference.port)):
+        case services.Unresolved(kind="Protocol") as found:
             return problems.backend_not_resolved(at, "UnsupportedProtocol", found.message)
-        case services.Unresolved():
+        case services.Unresolved() as found:
             return problems.backend_not_resolved(at, "BackendNotFound", found.message)
-        case _ if found.app_protocol not in PROTOCOLS:
-            why = f"appProtocol {found.app_protocol!r} is not served"
-            return problems.backend_not_resolved(at, "UnsupportedProtocol", why)
-        case _:
+        case services.Upstream() as found:
             return found
+
+
+def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
+    """Whether a backend is one for WebSockets, as its Service says."""
+    if found is None:
+        return False
+    upstream = view.ask(services.upstream, (found.port.service, found.port.port))
+    return isinstance(upstream, services.Upstream) and upstream.app_protocol in {
+        WEBSOCKETS,
+        SECURE_WEBSOCKETS,
+    }

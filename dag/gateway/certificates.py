@@ -1,8 +1,9 @@
-"""The certificate of an HTTPS listener: referred to, permitted, present and usable.
+"""The certificates of a listener: referred to, permitted, present and usable.
 
-Gateway API, "ListenerTLSConfig". The first reference is served. A Secret in another namespace
-needs a ReferenceGrant, and what is told without one does not depend on whether the Secret is
-there.
+Gateway API, "ListenerTLSConfig". Of several, Envoy shows each client one that it can read. A
+Secret in another namespace needs a ReferenceGrant for the kind of the object that refers to it,
+and what is told without one does not depend on whether the Secret is there. A listener whose
+routes may bring certificates can do without one of its own (`overrides`).
 """
 
 from collections.abc import Iterator
@@ -16,28 +17,48 @@ from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.view import View
 
+OVERRIDE = "projectcontour.io/route-certificate"
+"""The TLS option that lets routes bring certificates, if its value is `Allow`."""
 
-def certificate(view: View, listener: Listener, place: Place) -> Iterator[NamespacedName | Problem]:
-    """The Secret that serves a listener, or why there is none; what of its TLS is not served."""
+
+def certificates(
+    view: View, listener: Listener, place: Place
+) -> Iterator[NamespacedName | Problem]:
+    """The Secrets that serve a listener, or why they do not; what of its TLS is not known."""
     references = listener.tls.certificate_refs if listener.tls else ()
     tls = place.at("tls")
-    if not references:
-        yield problems.certificate_not_valid(tls.at("certificateRefs"), "HTTPS needs a certificate")
-        return
-    yield _secret(view, references[0], tls.at("certificateRefs", 0))
-    for index in range(1, len(references)):
-        yield problems.not_served_yet(tls.at("certificateRefs", index))
+    if not references and not allows_others(listener):
+        why = "a listener that ends TLS needs a certificate"
+        yield problems.certificate_not_valid(tls.at("certificateRefs"), why)
+    for index, reference in enumerate(references):
+        yield secret(view, reference, tls.at("certificateRefs", index))
+    yield from _options(listener, tls.at("options"))
 
 
-def _secret(view: View, reference: SecretObjectReference, at: Place) -> NamespacedName | Problem:
+def allows_others(listener: Listener) -> bool:
+    """Whether routes may bring certificates of their own."""
+    return listener.tls is not None and listener.tls.options.get(OVERRIDE) == "Allow"
+
+
+def secret(view: View, reference: SecretObjectReference, at: Place) -> NamespacedName | Problem:
+    """The Secret with a certificate that the object at `at` refers to, or why it cannot serve."""
     if (reference.group, reference.kind) != ("", "Secret"):
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
         return problems.certificate_not_valid(at, f"kind {kind} is not served; Secret is")
     own = at.subject.namespace
     name = NamespacedName(reference.namespace or own, reference.name)
-    referrer, target = grants.Referrer(GROUP, "Gateway", own), grants.Target("", "Secret", *name)
-    if not grants.is_granted(view, referrer, target):
+    referrer = grants.Referrer(GROUP, at.subject.kind, own)
+    if not grants.is_granted(view, referrer, grants.Target("", "Secret", *name)):
         return problems.certificate_not_permitted(at, name)
     if refusal := view.ask(secrets.refusal, name):
         return problems.certificate_not_valid(at, f"Secret {name} {refusal}")
     return name
+
+
+def _options(listener: Listener, at: Place) -> Iterator[Problem]:
+    """Options that are not known change nothing, so they are told and left out."""
+    for name, value in sorted(listener.tls.options.items() if listener.tls else ()):
+        if name != OVERRIDE:
+            yield problems.option_not_known(at, name)
+        elif value not in {"Allow", "Deny"}:
+            yield problems.option_not_known(at, f"{name}: {value}")

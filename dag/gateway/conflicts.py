@@ -1,52 +1,133 @@
-"""Which listeners of one Gateway cannot be told apart (Gateway API, "Distinct Listeners").
+"""Which listeners of a Gateway and its ListenerSets cannot be told apart ("Distinct Listeners").
 
-On one port either every listener speaks plain HTTP or every one TLS, and each has a host of its
-own. All listeners of a conflict lose: which one was meant is not for us to guess. What is not
-served cannot take anything away: protocols that we do not know conflict with nothing. Hosts that
-merely overlap are no conflict, but clients that share a connection for them may be surprised
-(GEP-3567).
+On one port all listeners are of one family (plain HTTP, TLS, TCP), and each has a host of its own.
+Within a Gateway or set, all listeners of a conflict lose: which one was meant is not for us to
+guess. Between them the Gateway comes first, then the older set (GEP-1713). What is not served
+takes nothing away: protocols that we do not know conflict with nothing. Hosts that merely overlap
+are no conflict, but clients that share a connection for them may be surprised (GEP-3567).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from dag import hostnames
-from dag.gateway.doors import Door
+from crds.meta import NamespacedName, ObjectRef
+from dag import hostnames, tables
+from dag.gateway import doors, listenersets
+from dag.gateway.doors import Door, Family, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.seniority import Senior, senior
+from dag.view import Index, Kept, View, query
 
-_IS_SECURE: Mapping[str, bool] = {"HTTP": False, "HTTPS": True, "TLS": True}
+
+class Spot(NamedTuple):
+    """A port of a Gateway; the ports of UDP are others than those of TCP."""
+
+    gateway: NamespacedName
+    is_udp: bool
+    port: int
 
 
-def conflict(doors: Sequence[Door], door: Door, place: Place) -> Problem | None:
-    """What makes one of the listeners indistinct, if anything does."""
-    rivals = _rivals(doors, door)
-    if strangers := [it.section for it in rivals if not _speak_alike(it, door)]:
-        return problems.protocol_conflict(place, door.port, strangers)
-    if twins := [it.section for it in rivals if it.host == door.host]:
-        return problems.hostname_conflict(place, twins)
+class Rank(NamedTuple):
+    """Who comes first: the Gateway, then its sets by age."""
+
+    is_set: bool
+    senior: Senior
+
+
+class Taken(NamedTuple):
+    """What a listener takes of a port."""
+
+    spot: Spot
+    family: Family
+    host: str
+    rank: Rank
+    section: Section
+
+
+@query
+def taken(view: View, holder: ObjectRef) -> tuple[Taken, ...]:
+    """What the listeners of a Gateway or ListenerSet take of its ports."""
+    gateway = view.ask(listenersets.gateway_of, holder)
+    found = view.read(tables.BY_KIND[holder.kind], holder.key)
+    if gateway is None or found is None:
+        return ()
+    rank = Rank(holder.kind == listenersets.KIND, senior(found.metadata))
+    return tuple(
+        Taken(Spot(gateway, it.family == "UDP", it.port), it.family, it.host, rank, it.section)
+        for it in view.ask(doors.doors, holder)
+        if it.family is not None
+    )
+
+
+@query
+def family(view: View, spot: Spot) -> Family | None:
+    """What is spoken on a port: as whoever comes first says; None if that contradicts itself."""
+    claims = view.bucket(FAMILIES, spot)
+    first = min((rank for rank, _ in claims), default=None)
+    found = {it for rank, it in claims if rank == first}
+    return found.pop() if len(found) == 1 else None
+
+
+def conflict(view: View, own: Sequence[Door], found: Taken, at: Place) -> Problem | None:
+    """What makes a listener indistinct, if anything does; other sets are not named."""
+    beside = [it for it in own if it.port == found.spot.port and it.section != found.section]
+    if view.ask(family, found.spot) != found.family:
+        strangers = [it.section.name for it in beside if it.family != found.family]
+        return problems.protocol_conflict(at, found.spot.port, strangers)
+    rivals = view.bucket(PLACES, (found.spot, found.family, found.host))
+    if any(rank <= found.rank for rank, it in rivals if it != found.section):
+        twins = [it.section.name for it in beside if it.host == found.host]
+        return problems.hostname_conflict(at, twins)
     return None
 
 
-def overlap(doors: Sequence[Door], door: Door, place: Place) -> Problem | None:
+def overlap(view: View, own: Sequence[Door], found: Taken, at: Place) -> Problem | None:
     """That names of one TLS listener are also names of others on its port, if they are."""
+    if found.family != "HTTPS":
+        return None
+    wider = sum(view.count(PLACES, (found.spot, "HTTPS", it)) for it in _wider(found.host))
+    if wider + view.count(NARROWER, (found.spot, found.host)) == 1:  # itself
+        return None
     others = [
-        it.section
-        for it in _rivals(doors, door)
-        if _IS_SECURE[door.protocol] and hostnames.intersection(it.host, door.host) is not None
+        it.section.name
+        for it in own
+        if it.port == found.spot.port
+        and it.section != found.section
+        and it.family == "HTTPS"
+        and hostnames.intersection(it.host, found.host) is not None
     ]
-    return problems.hostnames_overlap(place, others) if others else None
+    return problems.hostnames_overlap(at, others)
 
 
-def _rivals(doors: Sequence[Door], door: Door) -> list[Door]:
-    if door.protocol not in _IS_SECURE:
-        return []
-    return [
-        it
-        for it in doors
-        if it.section != door.section and it.port == door.port and it.protocol in _IS_SECURE
-    ]
+def _wider(host: str) -> Iterator[str]:
+    return (it for it in hostnames.covering(host) if it != host)
 
 
-def _speak_alike(one: Door, other: Door) -> bool:
-    return _IS_SECURE[one.protocol] == _IS_SECURE[other.protocol]
+def _family(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, tuple[Rank, Family]]]:
+    return ((it.spot, (it.rank, it.family)) for it in found)
+
+
+Where = tuple[Spot, Family, str]
+
+
+def _place(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Where, tuple[Rank, Section]]]:
+    return (((it.spot, it.family, it.host), (it.rank, it.section)) for it in found)
+
+
+def _narrower(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[tuple[Spot, str], Section]]:
+    for it in found:
+        if it.family == "HTTPS":
+            yield from (((it.spot, host), it.section) for host in hostnames.covering(it.host))
+
+
+FAMILIES: Index[Spot, tuple[Rank, Family]] = Index("families on a port", taken, _family)
+PLACES: Index[Where, tuple[Rank, Section]] = Index("listeners of a host", taken, _place)
+NARROWER: Index[tuple[Spot, str], Section] = Index("TLS listeners within a host", taken, _narrower)
+
+INDEXES = (FAMILIES, PLACES, NARROWER)
+KEPT = (
+    Kept(taken, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
+    Kept(taken, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
+)

@@ -1,34 +1,57 @@
-"""What the listeners of a Gateway ask of routes: the part of them that attachment depends on.
+"""What listeners ask of routes: the part of them that attachment depends on.
 
-Apart from what serves them (`listeners`): a certificate that breaks must not make thousands of
-routes attach anew, and a broken listener still counts its routes. Which kinds of routes fit which
-protocol: Gateway API, "ListenerStatus.supportedKinds".
+Of a Gateway's own and of a ListenerSet's alike. Apart from what serves them (`listeners`): a
+certificate that breaks must not make thousands of routes attach anew, and a broken listener still
+counts its routes. Which kinds of routes fit which protocol: Gateway API,
+"ListenerStatus.supportedKinds".
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from crds.gateway.gateway import Listener, RouteNamespaces
 from crds.gateway.references import GROUP
-from crds.meta import NamespacedName
+from crds.meta import ObjectRef
 from dag import hostnames, settings, tables
 from dag.configuration import Ports
+from dag.gateway import certificates
 from dag.statuses import RouteKind
 from dag.view import View, query
 
-KINDS: Mapping[str, tuple[RouteKind, ...]] = {
-    "HTTP": (RouteKind("HTTPRoute", GROUP),),
-    "HTTPS": (RouteKind("HTTPRoute", GROUP),),
+Family = Literal["HTTP", "HTTPS", "TCP", "UDP"]
+"""What is spoken on a port. Listeners of one family share a port; HTTPS and TLS are one."""
+
+FAMILIES: Mapping[str, Family] = {
+    "HTTP": "HTTP",
+    "HTTPS": "HTTPS",
+    "TLS": "HTTPS",
+    "TCP": "TCP",
+    "UDP": "UDP",
 }
-"""The kinds of routes that are served, by protocol; a protocol that is absent is not served."""
+"""By protocol; a protocol that is absent is not served."""
+
+_KINDS: Mapping[str, tuple[RouteKind, ...]] = {
+    "HTTP": (RouteKind("HTTPRoute", GROUP), RouteKind("GRPCRoute", GROUP)),
+    "HTTPS": (RouteKind("HTTPRoute", GROUP), RouteKind("GRPCRoute", GROUP)),
+    "TLS": (RouteKind("TLSRoute", GROUP),),
+    "TCP": (RouteKind("TCPRoute", GROUP),),
+    "UDP": (RouteKind("UDPRoute", GROUP),),
+}
+
+
+class Section(NamedTuple):
+    """One listener of a Gateway or ListenerSet."""
+
+    holder: ObjectRef
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
     """A listener, as routes see it."""
 
-    section: str
-    """Its name in the Gateway."""
+    section: Section
     listener: str
     """The name of the Envoy listener."""
     protocol: str
@@ -38,37 +61,46 @@ class Door:
     kinds: tuple[RouteKind, ...]
     """The kinds of routes that it takes, and that we serve."""
     namespaces: RouteNamespaces
+    allows_certificates: bool = False
+    """Routes may bring certificates for their hosts."""
+
+    @property
+    def family(self) -> Family | None:
+        """What is spoken on its port; None if its protocol is not served."""
+        return FAMILIES.get(self.protocol)
 
 
 @query
-def doors(view: View, gateway: NamespacedName) -> tuple[Door, ...]:
-    """The listeners of a Gateway, in its order."""
-    found, ports = view.read(tables.GATEWAYS, gateway), view.ask(settings.ports, ())
-    return tuple(_door(it, ports) for it in found.spec.listeners) if found else ()
+def doors(view: View, holder: ObjectRef) -> tuple[Door, ...]:
+    """The listeners of a Gateway or ListenerSet, in its order."""
+    found, ports = view.read(tables.BY_KIND[holder.kind], holder.key), view.ask(settings.ports, ())
+    return tuple(_door(it, holder, ports) for it in found.spec.listeners) if found else ()
 
 
-def _door(listener: Listener, ports: Ports) -> Door:
+def _door(listener: Listener, holder: ObjectRef, ports: Ports) -> Door:
     return Door(
-        section=listener.name,
-        listener=_name(listener.protocol, listener.port, ports),
+        section=Section(holder, listener.name),
+        listener=_name(listener, ports),
         protocol=listener.protocol,
         port=listener.port,
         host=listener.hostname or hostnames.EVERY,
         kinds=_kinds(listener),
         namespaces=listener.allowed_routes.namespaces,
+        allows_certificates=certificates.allows_others(listener),
     )
 
 
-def _name(protocol: str, port: int, ports: Ports) -> str:
+def _name(listener: Listener, ports: Ports) -> str:
     """The name of Ingress and HTTPProxy on their ports, so that a Gateway takes those over."""
-    if (protocol, port) == ("HTTP", ports.http):
+    family = FAMILIES.get(listener.protocol, listener.protocol)
+    if (family, listener.port) == ("HTTP", ports.http):
         return "ingress_http"
-    if (protocol, port) == ("HTTPS", ports.https):
+    if (family, listener.port) == ("HTTPS", ports.https):
         return "ingress_https"
-    return f"{protocol.lower()}-{port}"
+    return f"{family.lower()}-{listener.port}"
 
 
 def _kinds(listener: Listener) -> tuple[RouteKind, ...]:
-    served = KINDS.get(listener.protocol, ())
+    served = _KINDS.get(listener.protocol, ())
     wanted = {(it.group, it.kind) for it in listener.allowed_routes.kinds}
     return tuple(it for it in served if not wanted or (it.group, it.kind) in wanted)

@@ -1,20 +1,74 @@
 """What the filters of a rule do to requests and answers (Gateway API, "HTTPRouteFilter").
 
-A filter that cannot be served is never skipped: the rule answers 500 instead. One that merely
-adds something, and is not served yet, is told and left out (`crds.unserved` knows them).
+A filter that cannot be served is never skipped: the rule answers 500 instead. Those of a backend
+that Envoy knows for whole routes only have to be alike for all backends of a rule: then they are
+the rule's. Elsewhere: copies (`mirrors`), what keeps requests out (`guards`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from crds.gateway import filters as crd
+from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
+from crds.meta import wire_name
 from dag import headers, nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 
 
-def refusals(filters: Sequence[crd.HTTPRouteFilter], holder: Place) -> Iterator[Problem]:
-    """What of the filters of a rule or backend cannot be served."""
+def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
+    """What of the filters of a rule and of its backends cannot be served."""
+    yield from _refusals(rule.filters, at)
+    for index, reference in enumerate(rule.backend_refs):
+        yield from _refusals(reference.filters, at.at("backendRefs", index))
+    yield from _differing(rule, at)
+
+
+def shared(rule: HTTPRouteRule) -> tuple[crd.HTTPRouteFilter, ...]:
+    """The filters that every backend of a rule has alike, and that are served per rule."""
+    live = _live(rule)
+    if not live:
+        return ()
+    return tuple(
+        it
+        for it in live[0].filters
+        if (kind := _kind(it)) and all(_of(kind, other) == _of(kind, live[0]) for other in live)
+    )
+
+
+def differing_hosts(rule: HTTPRouteRule) -> bool:
+    """Whether backends of a rule are sent host names of their own."""
+    return len({_of("url_rewrite", it) for it in _live(rule)}) > 1
+
+
+def _differing(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
+    live = _live(rule)
+    for kind in _WHOLE:
+        found = {_of(kind, it) for it in live}
+        hosts_only = kind == "url_rewrite" and not any(it.path for each in found for it in each)
+        if len(found) > 1 and not hosts_only:
+            why = f"{wire_name(kind)} must be the same for every backend of a rule"
+            yield problems.rule_dropped(at.at("backendRefs"), why)
+
+
+_WHOLE = ("request_redirect", "url_rewrite", "request_mirror", "cors", "external_auth")
+
+
+def _live(rule: HTTPRouteRule) -> list[HTTPBackendRef]:
+    return [it for it in rule.backend_refs if it.weight > 0]
+
+
+def _kind(found: crd.HTTPRouteFilter) -> str | None:
+    return next((it for it in _WHOLE if getattr(found, it) is not None), None)
+
+
+def _of(kind: str, reference: HTTPBackendRef) -> tuple[Any, ...]:
+    wanted = (getattr(it, kind) for it in reference.filters)
+    return tuple(it for it in wanted if it is not None)
+
+
+def _refusals(filters: Sequence[crd.HTTPRouteFilter], holder: Place) -> Iterator[Problem]:
     for index, found in enumerate(filters):
         at = holder.at("filters", index)
         for changes in (found.request_header_modifier, found.response_header_modifier):

@@ -1,101 +1,89 @@
-"""Which routes serve a host of a Gateway's listener, and how its TLS is terminated.
+"""What serves a host of a Gateway's listener, and how its TLS is terminated or passed on.
 
-Of the listeners on a port, the one with the most specific host name owns a host, and only its
-routes answer there (Gateway API, "HTTP Listener Isolation"). So each listener's own host is a
-virtual host, perhaps an empty one: where nothing is attached, a wider listener must not answer.
-Within a listener the most specific host of its routes takes a request. Elsewhere: the order by
-match (`dag.ordering`).
+Only the routes of the listener that owns a host answer there (`owners`). So each listener's own
+host is a virtual host, perhaps an empty one: where nothing is attached, a wider listener must not
+answer. Within a listener the most specific host of its routes takes a request. Elsewhere: the
+order by match (`dag.ordering`).
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
-from crds.meta import NamespacedName, ObjectRef
-from dag import hostnames, nodes, settings, tables
-from dag.gateway import attachment, httproute, listeners, redirects, selection
-from dag.gateway.attachment import Seat, Section
-from dag.gateway.doors import Door
-from dag.view import Index, Kept, View, query
+from crds.meta import ObjectRef
+from dag import nodes, settings
+from dag.gateway import attachment, completion, overrides, owners
+from dag.gateway import routes as kinds
+from dag.gateway.attachment import Seat
+from dag.gateway.owners import Owner
+from dag.view import View, query
 
 
 @query
 def routes(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
-    """The routes of a host: the oldest HTTPRoute first, its rules in the order they are written."""
-    found = view.ask(owner, key)
-    if found is None:
+    """The routes of a host: the oldest object first, its rules in the order they are written."""
+    found = view.ask(owners.owner, key)
+    if found is None or not found.is_http:
         return ()
-    seniors = sorted(view.bucket(attachment.ATTACHED, Seat(key, found.section)))
+    guests = sorted(view.bucket(attachment.ATTACHED, Seat(key, found.section)))
     return tuple(
-        redirects.completed(route, found.door, key.host)
-        for senior in seniors
-        for route in view.ask(httproute.rules, senior.key).routes
+        completion.completed(view, route, found, key.host)
+        for guest in guests
+        for route in kinds.rules(view, guest.ref).routes
     )
 
 
 @query
-def tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """How TLS for a host is terminated; None on plain HTTP."""
-    found = view.ask(owner, key)
-    if found is None or found.secret is None:
+def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
+    """For which server names a connection may bring requests for a host: the listener's."""
+    found = view.ask(owners.owner, key)
+    if found is None or found.family != "HTTPS":
+        return None
+    narrower = view.bucket(owners.NARROWER, found.host)
+    return nodes.ServerNames(found.host.host, tuple(sorted(narrower)))
+
+
+@query
+def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What happens to TLS connections for a host; None on plain HTTP."""
+    found = view.ask(owners.owner, key)
+    if found is None or found.family != "HTTPS":
+        return None
+    told = (found.section.holder,)
+    if found.is_http:
+        terminated = _terminated(view, found, key)
+        return nodes.SecureHost(terminated, told) if terminated is not None else None
+    stream = view.ask(stream_of, key)
+    if not found.terminates:
+        return nodes.SecureHost(None, told, stream)
+    return nodes.SecureHost(_terminated(view, found, key), told, stream)
+
+
+CLOSED = nodes.Stream((nodes.Share(None),))
+"""Where nothing is attached, connections are closed: no wider listener may take them."""
+
+
+@query
+def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
+    """Where the connections or packets for a host go: as the oldest route says."""
+    found = view.ask(owners.owner, key)
+    if found is None:
+        return CLOSED
+    guests = view.bucket(attachment.ATTACHED, Seat(key, found.section))
+    wanted = kinds.rules(view, min(guests).ref).stream if guests else None
+    return completion.completed_stream(view, wanted, found) if wanted is not None else CLOSED
+
+
+def _terminated(view: View, found: Owner, key: nodes.HostKey) -> nodes.Tls | None:
+    secrets = view.ask(overrides.secrets, key) or found.secrets
+    if not secrets:
         return None
     versions = view.ask(settings.tls_versions, ())
-    terminated = nodes.Tls(found.secret, versions.minimum, versions.maximum)
-    return nodes.SecureHost(terminated, (ObjectRef("Gateway", *found.section.gateway),))
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """The listener to which a host belongs."""
-
-    section: Section
-    door: Door
-    secret: NamespacedName | None
-
-
-@query
-def owner(view: View, key: nodes.HostKey) -> Owner | None:
-    """The listener that owns a host; None for a host that is neither its own nor of a route."""
-    for found in view.ask(owners, nodes.ListenerKey(key.fleet, key.listener)):
-        if hostnames.covers(found.door.host, key.host):
-            is_its_own = found.door.host == key.host
-            is_attached = view.count(attachment.ATTACHED, Seat(key, found.section)) > 0
-            return found if is_its_own or is_attached else None
-    return None
-
-
-@query
-def owners(view: View, key: nodes.ListenerKey) -> tuple[Owner, ...]:
-    """The served listeners that share an Envoy listener, the most specific host first."""
-    found = [it for it in view.ask(owners_in, key.fleet) if it.door.listener == key.name]
-    return tuple(sorted(found, key=lambda it: hostnames.specificity(it.door.host), reverse=True))
-
-
-@query
-def owners_in(view: View, fleet: str) -> tuple[Owner, ...]:
-    """The served listeners of a fleet."""
-    gateway = view.ask(selection.gateway_of, fleet)
-    found = view.ask(listeners.verdicts, gateway) if gateway else ()
-    return tuple(
-        Owner(Section(gateway, it.door.section), it.door, it.secret)
-        for it in found
-        if gateway and it.is_served
+    return nodes.Tls(
+        secrets[0],
+        versions.minimum,
+        versions.maximum,
+        more_secrets=secrets[1:],
+        clients=found.clients,
     )
 
 
-def _own_host(fleet: str, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, None]]:
-    return ((nodes.HostKey(fleet, it.door.listener, it.door.host), None) for it in found)
-
-
-def _owned(key: nodes.HostKey, _: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
-    yield key, None
-
-
-LISTENER_HOSTS: Index[nodes.HostKey, None] = Index("hosts of listeners", owners_in, _own_host)
-HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _owned)
-
-INDEXES = (LISTENER_HOSTS, HOSTS)
-KEPT = (
-    Kept(owners_in, tables.FLEETS),
-    Kept(owner, LISTENER_HOSTS),
-    Kept(owner, attachment.ATTACHED, lambda seat: seat.host),
-)
+def holders(view: View, key: nodes.ListenerKey) -> tuple[ObjectRef, ...]:
+    """The Gateways and ListenerSets that made an Envoy listener."""
+    return tuple(sorted(view.bucket(owners.HOLDERS, key)))

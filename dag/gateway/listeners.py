@@ -1,19 +1,27 @@
-"""Whether each listener of a Gateway can be served, why not, and the Envoy listeners they make.
+"""Whether each listener of a Gateway or ListenerSet can be served, and why not.
 
-Gateway API, "Listener" and "ListenerConditionType". Listeners on one port share an Envoy
-listener. A bad one hurts no other. Elsewhere: what they ask of routes (`doors`), what makes two
-of them indistinct (`conflicts`), certificates (`certificates`), the words of the status
-(`listenerstatus`).
+Gateway API, "Listener" and "ListenerConditionType". A bad one hurts no other. Elsewhere: what they
+ask of routes (`doors`), what makes two of them indistinct (`conflicts`), certificates
+(`certificates`), what clients must show (`clients`), the Envoy listeners they make (`owners`), the
+words of the status (`listenerstatus`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crds.gateway import gateway as crd
-from crds.gateway.frontend import FrontendTLSConfig
-from crds.meta import NamespacedName
-from dag import hostnames, nodes, ports, tables
-from dag.gateway import certificates, conflicts, doors, namespaces
+from crds.gateway.known import unknown_values
+from crds.meta import NamespacedName, ObjectRef
+from dag import hostnames, nodes, tables
+from dag.gateway import (
+    certificates,
+    clients,
+    conflicts,
+    doors,
+    listenersets,
+    namespaces,
+    parameters,
+)
 from dag.gateway.doors import Door
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -28,8 +36,12 @@ class Verdict:
     door: Door
     is_served: bool
     problems: tuple[Problem, ...] = ()
-    secret: NamespacedName | None = None
-    """The certificate, if it speaks TLS and is served."""
+    secrets: tuple[NamespacedName, ...] = ()
+    """The certificates, if it terminates TLS and is served."""
+    clients: nodes.ClientValidation | None = None
+    """What clients must show."""
+    terminates: bool = False
+    """TLS ends here."""
 
     @property
     def is_resolved(self) -> bool:
@@ -37,61 +49,81 @@ class Verdict:
         return not any(it.type == "ResolvedRefs" for it in self.problems)
 
 
+Finding = NamespacedName | nodes.ClientValidation | Problem
+
+
 @query
-def verdicts(view: View, key: NamespacedName) -> tuple[Verdict, ...]:
-    """Every listener of a Gateway, in its order."""
-    gateway, found = view.read(tables.GATEWAYS, key), view.ask(doors.doors, key)
-    if gateway is None:
+def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
+    """Every listener of a Gateway or ListenerSet, in its order."""
+    found = view.read(tables.BY_KIND[holder.kind], holder.key)
+    gateway = view.ask(listenersets.gateway_of, holder)
+    if found is None or gateway is None:
         return ()
-    is_refused = any(refusals(gateway))
+    asked = view.ask(doors.doors, holder)
+    is_refused = view.ask(parameters.refusal, gateway) is not None
     return tuple(
-        _verdict(door, tuple(_judgement(view, gateway, found, index)), is_refused)
-        for index, door in enumerate(found)
+        _verdict(door, it, tuple(_judgement(view, gateway, it, door, index)), is_refused)
+        for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True))
     )
 
 
-def refusals(gateway: crd.Gateway) -> Iterator[Problem]:
-    """Why none of the listeners of a Gateway can be served."""
-    infrastructure = gateway.spec.infrastructure
-    if infrastructure and infrastructure.parameters_ref:
-        at = problems.gateway(gateway.metadata.key).at("infrastructure").at("parametersRef")
-        yield problems.parameters_not_known(at, infrastructure.parameters_ref.kind)
+def terminates(listener: crd.Listener) -> bool:
+    """Whether TLS ends at a listener."""
+    is_passed = listener.tls is not None and listener.tls.mode == "Passthrough"
+    return doors.FAMILIES.get(listener.protocol) == "HTTPS" and not is_passed
 
 
-@query
-def listeners(view: View, key: NamespacedName) -> tuple[nodes.Listener, ...]:
-    """The Envoy listeners that a Gateway makes: one for each port on which something is served."""
-    served = {it.door.listener: it.door for it in view.ask(verdicts, key) if it.is_served}
-    return tuple(_listener(view, it) for it in served.values())
-
-
-def _verdict(door: Door, found: tuple[NamespacedName | Problem, ...], is_refused: bool) -> Verdict:
+def _verdict(
+    door: Door, listener: crd.Listener, found: tuple[Finding, ...], is_refused: bool
+) -> Verdict:
     told = tuple(it for it in found if isinstance(it, Problem))
-    secret = next((it for it in found if isinstance(it, NamespacedName)), None)
-    is_stopped = is_refused or any(map(problems.stops_a_listener, told))
-    is_served = bool(door.kinds) and not is_stopped
-    return Verdict(door, is_served, told, secret if is_served else None)
+    secrets = tuple(it for it in found if isinstance(it, NamespacedName))
+    is_bare = terminates(listener) and not secrets and not door.allows_certificates
+    is_stopped = is_refused or is_bare or any(map(problems.stops_a_listener, told))
+    if is_stopped or not door.kinds:
+        return Verdict(door, is_served=False, problems=told)
+    return Verdict(
+        door,
+        is_served=True,
+        problems=told,
+        secrets=secrets,
+        clients=next((it for it in found if isinstance(it, nodes.ClientValidation)), None),
+        terminates=terminates(listener),
+    )
 
 
 def _judgement(
-    view: View, gateway: crd.Gateway, found: Sequence[Door], index: int
-) -> Iterator[NamespacedName | Problem]:
-    listener, door = gateway.spec.listeners[index], found[index]
-    at = problems.gateway(gateway.metadata.key).at("listeners", index)
-    if listener.protocol not in doors.KINDS:
+    view: View, gateway: NamespacedName, listener: crd.Listener, door: Door, index: int
+) -> Iterator[Finding]:
+    holder = door.section.holder
+    at = Place(holder).at("listeners", index)
+    if door.family is None:
         yield problems.protocol_not_supported(at, listener.protocol)
         return
-    for judged in (conflicts.conflict, conflicts.overlap):
-        if problem := judged(found, door, at):
-            yield problem
+    yield from _conflicts(view, door, at)
     yield from _values(listener, at)
     yield from _kinds(listener, door, at)
-    if listener.protocol == "HTTPS":
-        yield from _client_validation(gateway, listener.port, at)
-        yield from certificates.certificate(view, listener, at)
+    if terminates(listener):
+        yield from clients.validation(view, gateway, listener.port)
+        yield from certificates.certificates(view, listener, at)
+    elif listener.tls is not None and listener.tls.certificate_refs:
+        yield problems.certificate_without_use(at.at("tls").at("certificateRefs"))
+
+
+def _conflicts(view: View, door: Door, at: Place) -> Iterator[Problem]:
+    holder = door.section.holder
+    beside = view.ask(doors.doors, holder)
+    own = (it for it in view.ask(conflicts.taken, holder) if it.section == door.section)
+    for found in own:
+        for judged in (conflicts.conflict, conflicts.overlap):
+            if problem := judged(view, beside, found, at):
+                yield problem
 
 
 def _values(listener: crd.Listener, at: Place) -> Iterator[Problem]:
+    for found in unknown_values(listener):
+        field = Place(at.subject, f"{at.path}.{found.path}")
+        yield problems.listener_value_not_supported(field, found.message)
     if listener.hostname and (refusal := hostnames.refusal(listener.hostname)):
         why = f"{listener.hostname!r} {refusal}"
         yield problems.listener_value_not_supported(at.at("hostname"), why)
@@ -108,22 +140,3 @@ def _kinds(listener: crd.Listener, door: Door, at: Place) -> Iterator[Problem]:
     strange = [it.kind for it in wanted if (it.group, it.kind) not in served]
     if strange:
         yield problems.kinds_not_supported(at, strange)
-
-
-def _client_validation(gateway: crd.Gateway, port: int, at: Place) -> Iterator[Problem]:
-    """To serve without asking clients for the certificates would open what they guard."""
-    frontend = gateway.spec.tls and gateway.spec.tls.frontend
-    if frontend and _validates(frontend, port):
-        why = "clients must show a certificate (spec.tls.frontend), which is not served yet"
-        yield problems.listener_value_not_supported(at, why)
-
-
-def _validates(frontend: FrontendTLSConfig, port: int) -> bool:
-    own = next((it.tls for it in frontend.per_port if it.port == port), frontend.default)
-    return own.validation is not None
-
-
-def _listener(view: View, door: Door) -> nodes.Listener:
-    address, bind_port = ports.binding(view, door.port)
-    protocol: nodes.Protocol = "HTTPS" if door.protocol == "HTTPS" else "HTTP"
-    return nodes.Listener(door.listener, protocol, door.port, address, bind_port)

@@ -1,4 +1,4 @@
-"""Whether a listener takes routes of a namespace (Gateway API, "RouteNamespaces").
+"""Whether a listener takes routes, or a Gateway sets, of a namespace ("RouteNamespaces").
 
 Selectors read the labels of the Namespace. One that is not there, as on a machine without
 Kubernetes, counts as having the one label that Kubernetes gives to each: its name.
@@ -6,7 +6,7 @@ Kubernetes, counts as having the one label that Kubernetes gives to each: its na
 
 from collections.abc import Iterator, Mapping
 
-from crds.gateway.gateway import RouteNamespaces
+from crds.gateway.gateway import ListenerNamespaces, RouteNamespaces
 from crds.gateway.selector import LabelSelector, LabelSelectorRequirement
 from crds.meta import NamespacedName
 from dag import tables
@@ -17,17 +17,21 @@ Labels = Mapping[str, str]
 NAME = "kubernetes.io/metadata.name"
 
 
-def admits(view: View, allowed: RouteNamespaces, own: str, namespace: str) -> bool:
-    """Whether routes of a namespace may attach to a listener in namespace `own`."""
+def admits(
+    view: View, allowed: RouteNamespaces | ListenerNamespaces, own: str, namespace: str
+) -> bool:
+    """Whether what is in a namespace may attach to what is in namespace `own`."""
     match allowed.from_:
+        case "All":
+            return True
         case "Same":
             return namespace == own
         case "Selector":
             return allowed.selector is not None and _selects(
                 allowed.selector, view.ask(labels, namespace)
             )
-        case _:
-            return True
+        case _:  # "None", which ListenerSets may be told, or a word of a later version
+            return False
 
 
 @query

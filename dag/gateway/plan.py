@@ -5,14 +5,44 @@ from typing import Any
 
 from crds.meta import NamespacedName
 from dag import grants
-from dag.gateway import attachment, hosts, routestatus, selection, status
+from dag.gateway import (
+    attachment,
+    conflicts,
+    listenersets,
+    listenersetstatus,
+    owners,
+    policies,
+    policystatus,
+    routestatus,
+    selection,
+    status,
+)
 from dag.view import Query
 
-INDEXES = (*grants.INDEXES, *selection.INDEXES, *attachment.INDEXES, *hosts.INDEXES)
-KEPT = (*attachment.KEPT, *hosts.KEPT)
+INDEXES = (
+    *grants.INDEXES,
+    *selection.INDEXES,
+    *listenersets.INDEXES,
+    *conflicts.INDEXES,
+    *attachment.INDEXES,
+    *owners.INDEXES,
+    *policies.INDEXES,
+    *policystatus.INDEXES,
+    *listenersetstatus.INDEXES,
+)
+KEPT = (
+    *selection.KEPT,
+    *conflicts.KEPT,
+    *attachment.KEPT,
+    *owners.KEPT,
+    *policystatus.KEPT,
+    *listenersetstatus.KEPT,
+)
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "GatewayClass": status.gateway_class,
     "Gateway": status.gateway,
-    "HTTPRoute": routestatus.httproute_status,
+    "ListenerSet": listenersetstatus.listener_set,
+    "BackendTLSPolicy": policystatus.backend_tls_policy,
+    **routestatus.STATUSES,
 }

@@ -8,23 +8,23 @@ known.
 from dataclasses import replace
 
 from dag import hostnames, nodes
-from dag.gateway.doors import Door
+from dag.gateway.owners import Owner
 
 _WELL_KNOWN = {"http": 80, "https": 443}
 
 
-def completed(route: nodes.Route, door: Door, host: str) -> nodes.Route:
+def completed(route: nodes.Route, owner: Owner, host: str) -> nodes.Route:
     """The route as one listener serves it for one host."""
     if not isinstance(route.action, nodes.Redirect):
         return route
-    return replace(route, action=_redirect(route.action, door, host))
+    return replace(route, action=_redirect(route.action, owner, host))
 
 
-def _redirect(redirect: nodes.Redirect, door: Door, host: str) -> nodes.Redirect:
-    scheme = redirect.scheme or door.protocol.lower()
+def _redirect(redirect: nodes.Redirect, owner: Owner, host: str) -> nodes.Redirect:
+    scheme = redirect.scheme or owner.protocol.lower()
     usual = _WELL_KNOWN[scheme]
-    port = redirect.port or (usual if redirect.scheme else door.port)
-    if port != usual or _would_stay(redirect, door, host):
+    port = redirect.port or (usual if redirect.scheme else owner.port)
+    if port != usual or _would_stay(redirect, owner, host):
         return replace(redirect, port=port)
     if redirect.scheme or redirect.port:
         # A scheme without a port means its usual one, whatever port the client wrote.
@@ -32,7 +32,7 @@ def _redirect(redirect: nodes.Redirect, door: Door, host: str) -> nodes.Redirect
     return redirect
 
 
-def _would_stay(redirect: nodes.Redirect, door: Door, host: str) -> bool:
+def _would_stay(redirect: nodes.Redirect, owner: Owner, host: str) -> bool:
     """Envoy keeps the port that the client wrote, unless it is a usual one or the host is named."""
     is_named = redirect.host is not None or not hostnames.is_wildcard(host)
-    return not is_named and door.port not in _WELL_KNOWN.values()
+    return not is_named and owner.port not in _WELL_KNOWN.values()

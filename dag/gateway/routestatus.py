@@ -1,38 +1,51 @@
-"""What the owner of an HTTPRoute is told, by each parent that is ours ("RouteConditionType").
+"""What the owner of a route is told, by each parent that is ours ("RouteConditionType").
 
 Whether a route is accepted is between it and the parent; what its rules lack is told by every
 parent alike. A problem with a backend never lowers the acceptance.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import settings
-from dag.gateway import attachment, conditions, httproute
+from dag.gateway import attachment, conditions, overrides, routes
 from dag.gateway.attachment import Parent
-from dag.gateway.httproute import Rules
+from dag.gateway.rules import Rules
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Condition, ParentStatus, RouteStatus
-from dag.view import View, query
+from dag.view import Query, View, query
 
 
-@query
-def httproute_status(view: View, key: NamespacedName) -> RouteStatus | None:
-    """What an HTTPRoute is told; None if no parent is ours."""
-    found = view.ask(attachment.attachment, key)
+def _status_of(kind: str) -> Query[NamespacedName, RouteStatus | None]:
+    def route_status(view: View, key: NamespacedName) -> RouteStatus | None:
+        return status(view, ObjectRef(kind, *key))
+
+    route_status.__name__ = f"{kind.lower()}_status"
+    return query(route_status)
+
+
+STATUSES: Mapping[str, Query[NamespacedName, RouteStatus | None]] = {
+    kind: _status_of(kind) for kind in routes.KINDS
+}
+
+
+def status(view: View, ref: ObjectRef) -> RouteStatus | None:
+    """What a route is told; None if no parent is ours."""
+    found = view.ask(attachment.attachment, ref)
     if found is None:
         return None
-    name, rules = view.ask(settings.controller_name, ()), view.ask(httproute.rules, key)
+    name, rules = view.ask(settings.controller_name, ()), routes.rules(view, ref)
     return RouteStatus(
         tuple(
-            ParentStatus(it.reference, name, tuple(_conditions(it, rules))) for it in found.parents
+            ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
+            for it in found.parents
         )
     )
 
 
-def _conditions(parent: Parent, rules: Rules) -> Iterator[Condition]:
-    told = tuple(_told(parent, rules))
+def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
+    told = (*_told(parent, rules), *overrides.told(view, ref, parent))
     yield conditions.condition("Accepted", told, "the route is attached")
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)

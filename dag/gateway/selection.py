@@ -1,8 +1,10 @@
-"""Which GatewayClass and Gateway are served: the oldest class of ours, its oldest Gateway.
+"""Which GatewayClass and Gateways are served: the oldest class of ours, and by which Envoys.
 
-The mode `Single`: one Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
-which one is older, and the next one is promoted when it goes. A Gateway of any other class is not
-for us to speak of. A Gateway that is being deleted has left already.
+In mode `Single` its oldest Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
+which one is older, and the next one is promoted when it goes. In mode `PerGateway` every Gateway
+of the class is a fleet of its own. A Gateway of any other class is not for us to speak of. A
+Gateway that is being deleted has left already. Elsewhere: the finalizer of the class, for who
+writes.
 """
 
 from collections.abc import Iterator
@@ -12,10 +14,10 @@ from crds.gateway.gatewayclass import GatewayClass
 from crds.meta import NamespacedName
 from dag import settings, tables
 from dag.seniority import Senior, senior
-from dag.view import Index, View, query
+from dag.view import Index, Kept, View, query
 
 SHARED_FLEET = "contour"
-"""The fleet of Ingress and HTTPProxy, and of the Gateway in charge."""
+"""The fleet of Ingress and HTTPProxy, and in mode `Single` of the Gateway in charge."""
 
 
 @query
@@ -36,7 +38,9 @@ def is_of_our_controller(view: View, gateway_class: NamespacedName) -> bool:
 
 @query
 def in_charge(view: View, _: tuple[()]) -> NamespacedName | None:
-    """The Gateway that is served: the oldest of the accepted class."""
+    """The Gateway that shares the Envoys of the other APIs: the oldest of the accepted class."""
+    if view.ask(settings.gateway_mode, ()) == "PerGateway":
+        return None
     gateway_class = view.ask(accepted_class, ())
     claims = view.bucket(GATEWAYS, gateway_class.name) if gateway_class else frozenset()
     return min(claims).key if claims else None
@@ -56,14 +60,10 @@ def is_ours(view: View, gateway: NamespacedName) -> bool:
 
 @query
 def fleet(view: View, gateway: NamespacedName) -> str | None:
-    """The fleet that serves a Gateway; None if it has to wait."""
+    """The fleet that serves a Gateway; None if it has to wait or is not ours."""
+    if view.ask(settings.gateway_mode, ()) == "PerGateway":
+        return str(gateway) if view.ask(is_ours, gateway) else None
     return SHARED_FLEET if view.ask(in_charge, ()) == gateway else None
-
-
-@query
-def gateway_of(view: View, fleet_name: str) -> NamespacedName | None:
-    """The Gateway that a fleet serves."""
-    return view.ask(in_charge, ()) if fleet_name == SHARED_FLEET else None
 
 
 def _controller(_: NamespacedName, found: GatewayClass) -> Iterator[tuple[str, Senior]]:
@@ -75,7 +75,13 @@ def _class(_: NamespacedName, found: Gateway) -> Iterator[tuple[str, Senior]]:
         yield found.spec.gateway_class_name, senior(found.metadata)
 
 
+def _fleet(gateway: NamespacedName, name: str) -> Iterator[tuple[str, NamespacedName]]:
+    yield name, gateway
+
+
 CLASSES: Index[str, Senior] = Index("classes of a controller", tables.GATEWAY_CLASSES, _controller)
 GATEWAYS: Index[str, Senior] = Index("Gateways of a class", tables.GATEWAYS, _class)
+FLEETS: Index[str, NamespacedName] = Index("Gateways of a fleet", fleet, _fleet)
 
-INDEXES = (CLASSES, GATEWAYS)
+INDEXES = (CLASSES, GATEWAYS, FLEETS)
+KEPT = (Kept(fleet, tables.GATEWAYS),)

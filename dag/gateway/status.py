@@ -2,17 +2,28 @@
 
 Every class of our controller gets a status, and every Gateway of the class that is served;
 nothing else does. A Gateway is programmed when one of its listeners is: whether Envoy took them
-is told elsewhere. Elsewhere: each listener (`listenerstatus`), routes (`routestatus`).
+is told elsewhere. Elsewhere: each listener (`listenerstatus`), ListenerSets, which never lower
+their Gateway (`listenersetstatus`), routes (`routestatus`).
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from crds.gateway.gateway import Gateway
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import tables
-from dag.gateway import conditions, features, listeners, listenerstatus, selection
+from dag.gateway import (
+    backendcertificate,
+    clients,
+    conditions,
+    features,
+    listeners,
+    listenersetstatus,
+    listenerstatus,
+    parameters,
+    selection,
+    versions,
+)
 from dag.gateway.listeners import Verdict
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -28,11 +39,16 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
     if found is None or not view.ask(selection.is_of_our_controller, key):
         return None
     own, winner = problems.gateway_class(key), view.ask(selection.accepted_class, ())
-    told = list(_unserved(found, own))
+    told = [*_unserved(found, own), *versions.problem(view, own)]
     if winner is not None and winner != key:
         told.append(problems.older_class_exists(own, winner))
-    accepted = conditions.condition("Accepted", told, "the class is served")
-    return GatewayClassStatus((accepted,), features.SUPPORTED)
+    return GatewayClassStatus(
+        (
+            conditions.condition("Accepted", told, "the class is served"),
+            conditions.condition("SupportedVersion", told, "the CRDs are of a version we know"),
+        ),
+        features.SUPPORTED,
+    )
 
 
 @query
@@ -45,10 +61,12 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
         return GatewayStatus(tuple(_conditions(told)))
-    verdicts = view.ask(listeners.verdicts, key)
+    verdicts = view.ask(listeners.verdicts, ObjectRef("Gateway", *key))
+    whole = (*_summary(view, key, verdicts), *_references(view, key), *_unserved(found, own))
     return GatewayStatus(
-        conditions=tuple(_conditions((*_summary(found, verdicts, own), *_unserved(found, own)))),
-        listeners=tuple(listenerstatus.listener(view, key, it) for it in verdicts),
+        conditions=tuple(_conditions(whole)),
+        listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
+        attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
     )
 
 
@@ -56,20 +74,30 @@ def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
     yield conditions.condition("Accepted", told, "the Gateway is served")
     yield conditions.condition("Programmed", told, "Envoy serves it")
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
+    yield from conditions.alarm("InsecureFrontendValidationMode", told)
 
 
-def _summary(found: Gateway, verdicts: Sequence[Verdict], own: Place) -> Iterator[Problem]:
+def _summary(view: View, key: NamespacedName, verdicts: Sequence[Verdict]) -> Iterator[Problem]:
     """What is wrong with the whole, and what the listeners together mean for it."""
-    whole = tuple(listeners.refusals(found))
-    idle = [it.door.section for it in verdicts if not it.is_served]
+    own, whole = problems.gateway(key), view.ask(parameters.refusal, key)
+    idle = [it.door.section.name for it in verdicts if not it.is_served]
     if len(idle) == len(verdicts):
-        yield from whole or (problems.no_listener_valid(own),)
+        yield whole or problems.no_listener_valid(own)
         yield problems.not_programmed(own)
     elif idle:
         yield problems.some_listeners_not_valid(own, idle)
-    unresolved = [it.door.section for it in verdicts if not it.is_resolved]
+    unresolved = [it.door.section.name for it in verdicts if not it.is_resolved]
     if unresolved:
         yield problems.listeners_not_resolved(own, unresolved)
+
+
+def _references(view: View, key: NamespacedName) -> Iterator[Problem]:
+    """What of the settings for all listeners leads nowhere, or lets clients in."""
+    certificate = view.ask(backendcertificate.found, key)
+    if isinstance(certificate, Problem):
+        yield certificate
+    if view.ask(clients.is_insecure, key):
+        yield problems.lets_everybody_in(problems.gateway(key))
 
 
 def _unserved(found: Any, own: Place) -> Iterator[Problem]:

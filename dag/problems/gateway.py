@@ -1,4 +1,4 @@
-"""What owners of GatewayClasses, Gateways and HTTPRoutes can be told.
+"""What owners of Gateways, listeners, routes and policies can be told.
 
 The type of a problem is the condition that it is told in; the reasons are those of the Gateway
 API (v1.6.1), but for Contour's `OlderGatewayClassExists` and `OlderGatewayExists`. A warning
@@ -7,6 +7,7 @@ leaves its condition as it is and gives only reason and message. Elsewhere: wher
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal
 
 from crds.meta import NamespacedName, ObjectRef
@@ -24,9 +25,24 @@ def gateway(key: NamespacedName) -> Place:
     return Place(ObjectRef("Gateway", *key))
 
 
-def route(kind: str, key: NamespacedName) -> Place:
+def listener_set(key: NamespacedName) -> Place:
+    """The specification of a ListenerSet."""
+    return Place(ObjectRef("ListenerSet", *key))
+
+
+def policy(key: NamespacedName) -> Place:
+    """The specification of a BackendTLSPolicy."""
+    return Place(ObjectRef("BackendTLSPolicy", *key))
+
+
+def route(ref: ObjectRef) -> Place:
     """The specification of a route."""
-    return Place(ObjectRef(kind, *key))
+    return Place(ref)
+
+
+def annotation(ref: ObjectRef, name: str) -> Place:
+    """An annotation of an object."""
+    return Place(ref, f"metadata.annotations[{name}]")
 
 
 def not_served_yet(field: Place) -> Problem:
@@ -49,6 +65,28 @@ def older_gateway_exists(owner: Place, winner: NamespacedName) -> Problem:
 
 def parameters_not_known(field: Place, kind: str) -> Problem:
     return field.error("Accepted", "InvalidParameters", f"parameters of kind {kind} are not known")
+
+
+def address_not_supported(field: Place, type_: str) -> Problem:
+    return field.error("Accepted", "UnsupportedAddress", f"addresses of type {type_} are not known")
+
+
+def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:
+    message = f"the CRDs are of bundle version {found}; supported are {_listed(supported)}"
+    return Problem(owner.subject, "SupportedVersion", "UnsupportedVersion", message)
+
+
+def client_certificate(found: Problem) -> Problem:
+    """What is wrong with the certificate that is shown to backends."""
+    if found.reason == "RefNotPermitted":
+        return found
+    return replace(found, reason="InvalidClientCertificateRef")
+
+
+def lets_everybody_in(owner: Place) -> Problem:
+    why = "clients get in whatever certificate they show, or none"
+    field = owner.at("tls").at("frontend")
+    return field.warning("InsecureFrontendValidationMode", "ConfigurationChanged", why)
 
 
 def no_listener_valid(owner: Place) -> Problem:
@@ -75,7 +113,7 @@ def not_programmed(thing: Place) -> Problem:
 
 
 def protocol_not_supported(listener: Place, protocol: str) -> Problem:
-    why = f"{protocol} is not served; HTTP and HTTPS are"
+    why = f"{protocol} is not served; HTTP, HTTPS, TLS, TCP and UDP are"
     return listener.at("protocol").error("Accepted", "UnsupportedProtocol", why)
 
 
@@ -84,12 +122,12 @@ def listener_value_not_supported(field: Place, why: str) -> Problem:
 
 
 def protocol_conflict(listener: Place, port: int, others: Iterable[str]) -> Problem:
-    why = f"port {port} cannot carry both TLS and plain HTTP; conflicts with {_listed(others)}"
+    why = f"port {port} carries another protocol; conflicts with {_others(others)}"
     return listener.at("protocol").error("Conflicted", "ProtocolConflict", why)
 
 
 def hostname_conflict(listener: Place, others: Iterable[str]) -> Problem:
-    why = f"the same port and host as {_listed(others)}"
+    why = f"the same port and host as {_others(others)}"
     return listener.at("hostname").error("Conflicted", "HostnameConflict", why)
 
 
@@ -110,14 +148,54 @@ def certificate_not_permitted(reference: Place, secret: NamespacedName) -> Probl
 
 
 def hostnames_overlap(listener: Place, others: Iterable[str]) -> Problem:
-    why = f"has names in common with {_listed(others)}; clients may share connections for them"
+    why = f"has names in common with {_others(others)}; clients may share connections for them"
     place = listener.at("hostname")
     return place.warning("OverlappingTLSConfig", "OverlappingHostnames", why)
 
 
+def certificate_without_use(field: Place) -> Problem:
+    why = "TLS is passed on, so the certificate has no effect"
+    return field.warning("Accepted", "Accepted", why)
+
+
+def option_not_known(field: Place, name: str) -> Problem:
+    return field.warning("Accepted", "Accepted", f"{name} is not known and has no effect")
+
+
+def no_valid_authority(field: Place) -> Problem:
+    return field.error("Accepted", "NoValidCACertificate", "there is no authority to check against")
+
+
+def authority_kind_not_supported(field: Place, kind: str) -> Problem:
+    why = f"kind {kind} is not served; ConfigMap and Secret are"
+    return field.error("ResolvedRefs", "InvalidCACertificateKind", why)
+
+
+def authority_not_permitted(field: Place, kind: str, key: NamespacedName) -> Problem:
+    why = f"no ReferenceGrant in namespace {key.namespace} permits {kind} {key}"
+    return field.error("ResolvedRefs", "RefNotPermitted", why)
+
+
+def authority_not_valid(field: Place, why: str) -> Problem:
+    return field.error("ResolvedRefs", "InvalidCACertificateRef", why)
+
+
 def stops_a_listener(found: Problem) -> bool:
-    """Whether a listener with this problem cannot be served at all."""
-    return found.severity == "error" and found.reason != "InvalidRouteKinds"
+    """Whether a listener with this problem cannot be served at all, whatever else it has."""
+    return found.severity == "error" and found.type in {"Accepted", "Conflicted"}
+
+
+# ListenerSets.
+
+
+def parent_not_accepted(owner: Place, gateway: NamespacedName) -> Problem:
+    message = f"Gateway {gateway} is not served"
+    return Problem(owner.subject, "Accepted", "ParentNotAccepted", message)
+
+
+def set_not_allowed(owner: Place, gateway: NamespacedName) -> Problem:
+    message = f"Gateway {gateway} takes no ListenerSets of namespace {owner.subject.namespace}"
+    return Problem(owner.subject, "Accepted", "NotAllowed", message)
 
 
 # Routes.
@@ -128,19 +206,24 @@ def gateway_waits(owner: Place, gateway: NamespacedName) -> Problem:
     return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
 
 
-def no_matching_parent(owner: Place, gateway: NamespacedName) -> Problem:
-    message = f"no listener of Gateway {gateway} has this sectionName and port"
+def listener_set_waits(owner: Place, key: NamespacedName) -> Problem:
+    message = f"ListenerSet {key} is not served"
     return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
 
 
-def not_allowed_by_listeners(owner: Place, gateway: NamespacedName) -> Problem:
+def no_matching_parent(owner: Place, holder: ObjectRef) -> Problem:
+    message = f"no listener of {holder} has this sectionName and port"
+    return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
+
+
+def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     kind, namespace, _ = owner.subject
-    message = f"no listener of Gateway {gateway} takes a {kind} of namespace {namespace}"
+    message = f"no listener of {holder} takes a {kind} of namespace {namespace}"
     return Problem(owner.subject, "Accepted", "NotAllowedByListeners", message)
 
 
-def no_matching_listener_hostname(owner: Place, gateway: NamespacedName) -> Problem:
-    why = f"none is a host of a listener of Gateway {gateway}"
+def no_matching_listener_hostname(owner: Place, holder: ObjectRef) -> Problem:
+    why = f"none is a host of a listener of {holder}"
     return owner.at("hostnames").error("Accepted", "NoMatchingListenerHostname", why)
 
 
@@ -154,9 +237,33 @@ def rule_dropped(field: Place, why: str) -> Problem:
     return field.error(DROPPED, "UnsupportedValue", why)
 
 
+def rule_never_reached(rule: Place) -> Problem:
+    return rule.warning("Accepted", "Accepted", "the first rule takes everything")
+
+
+def certificate_not_wanted(field: Place) -> Problem:
+    why = "no listener that the route is attached to takes certificates of routes"
+    return field.warning("Accepted", "Accepted", why)
+
+
+def certificate_of_older_route(field: Place, host: str) -> Problem:
+    why = f"an older route brings another certificate for {host}"
+    return field.warning("Accepted", "Accepted", why)
+
+
+def certificate_missing(owner: Place, host: str) -> Problem:
+    message = f"neither the listener nor a route has a certificate for {host}"
+    return Problem(owner.subject, "ResolvedRefs", "CertificateMissing", message)
+
+
 def drops_a_rule(found: object) -> bool:
     """Whether this is the news of a rule that is not served as it is written."""
     return isinstance(found, Problem) and found.type == DROPPED
+
+
+def closes_a_rule(found: Problem) -> bool:
+    """Whether what a rule is to do cannot be done, so that it answers an error."""
+    return found.type == DROPPED and found.severity == "error"
 
 
 def no_rule_left(dropped: Problem) -> Problem:
@@ -167,9 +274,40 @@ def no_rule_left(dropped: Problem) -> Problem:
 BackendReason = Literal["RefNotPermitted", "InvalidKind", "BackendNotFound", "UnsupportedProtocol"]
 
 
+def backend_not_trusted(reference: Place, why: str) -> Problem:
+    """Its share is refused; that the policy is wrong is told on the policy."""
+    return reference.warning("ResolvedRefs", "ResolvedRefs", why)
+
+
 def backend_not_resolved(reference: Place, reason: BackendReason, why: str) -> Problem:
     return reference.error("ResolvedRefs", reason, why)
 
 
+# Policies.
+
+
+def policy_conflicts(owner: Place, winner: NamespacedName) -> Problem:
+    message = f"the older BackendTLSPolicy {winner} holds for the same target"
+    return Problem(owner.subject, "Accepted", "Conflicted", message)
+
+
+def policy_target_not_found(target: Place, why: str) -> Problem:
+    return target.error("Accepted", "TargetNotFound", why)
+
+
+def policy_value_not_known(field: Place, why: str) -> Problem:
+    return field.error("Accepted", "Invalid", why)
+
+
+def policy_authority_kind(field: Place, kind: str) -> Problem:
+    why = f"kind {kind} is not served; ConfigMap and Secret are"
+    return field.error("ResolvedRefs", "InvalidKind", why)
+
+
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
+
+
+def _others(names: Iterable[str]) -> str:
+    """Listeners beside it by name; those of other objects are not for its owner to know."""
+    return _listed(names) or "a listener of another object of the Gateway"

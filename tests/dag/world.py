@@ -67,6 +67,13 @@ def tls(engine: Engine, host: str) -> str:
     return f"{termination.secret} {termination.minimum}-{termination.maximum}"
 
 
+def secure_host(engine: Engine, host: str, listener: str = "ingress_https") -> nodes.SecureHost:
+    """What happens to TLS connections for a host."""
+    found = engine.answer(hosts.secure_host, nodes.HostKey(FLEET, listener, host))
+    assert found is not None
+    return found
+
+
 def problems(engine: Engine, kind: str, name: str) -> list[str]:
     """What the author of an object is told, as `Type/Reason`; warnings with a leading `?`."""
     return [told.split(": ")[0] for told in messages(engine, kind, name)]

@@ -57,6 +57,11 @@ def route(
     return _manifest("HTTPRoute", name, spec, created)
 
 
+def with_field(manifest: str, field: str) -> str:
+    """A manifest with one more field of its spec."""
+    return manifest.replace("spec: {", f"spec: {{{field}, ", 1)
+
+
 def to(service: str, rest: str = "") -> str:
     """A rule that sends everything to port 80 of a Service, given as YAML or by its name."""
     reference = service if service.startswith("{") else f"{{name: {service}, port: 80}}"

@@ -1,0 +1,94 @@
+"""What clients must show to the TLS listeners of a Gateway (GEP-91, "FrontendTLSConfig").
+
+The configuration of a port replaces the default. A listener whose authorities cannot be read is
+not served: without them it would let everybody in. With `AllowInsecureFallback` clients get in
+whatever they show, and the Gateway says so.
+"""
+
+from collections.abc import Iterator
+
+from crds.gateway.frontend import FrontendTLSConfig, FrontendTLSValidation
+from crds.gateway.known import unknown_values
+from crds.gateway.references import GROUP, ObjectReference
+from crds.meta import NamespacedName, ObjectRef
+from dag import grants, nodes, tables, trust
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.view import View, query
+
+
+def validation(
+    view: View, gateway: NamespacedName, port: int
+) -> Iterator[nodes.ClientValidation | Problem]:
+    """What the clients of a port must show; nothing if nothing is asked for."""
+    yield from view.ask(required, (gateway, port))
+
+
+@query
+def required(
+    view: View, key: tuple[NamespacedName, int]
+) -> tuple[nodes.ClientValidation | Problem, ...]:
+    """The same, once for all listeners of a port."""
+    gateway, port = key
+    found = view.read(tables.GATEWAYS, gateway)
+    frontend = found.spec.tls.frontend if found is not None and found.spec.tls else None
+    if frontend is None:
+        return ()
+    wanted, at = _of_port(frontend, port, problems.gateway(gateway).at("tls").at("frontend"))
+    return tuple(_validation(view, wanted, at)) if wanted is not None else ()
+
+
+@query
+def is_insecure(view: View, gateway: NamespacedName) -> bool:
+    """Whether some port lets clients in whatever they show."""
+    found = view.read(tables.GATEWAYS, gateway)
+    frontend = found.spec.tls.frontend if found is not None and found.spec.tls else None
+    if frontend is None:
+        return False
+    wanted = (frontend.default.validation, *(it.tls.validation for it in frontend.per_port))
+    return any(it is not None and it.mode == "AllowInsecureFallback" for it in wanted)
+
+
+def _of_port(
+    frontend: FrontendTLSConfig, port: int, at: Place
+) -> tuple[FrontendTLSValidation | None, Place]:
+    for index, own in enumerate(frontend.per_port):
+        if own.port == port:
+            return own.tls.validation, at.at("perPort", index).at("tls").at("validation")
+    return frontend.default.validation, at.at("default").at("validation")
+
+
+def _validation(
+    view: View, wanted: FrontendTLSValidation, at: Place
+) -> Iterator[nodes.ClientValidation | Problem]:
+    for unknown in unknown_values(wanted):
+        field = Place(at.subject, f"{at.path}.{unknown.path}")
+        yield problems.listener_value_not_supported(field, unknown.message)
+    found = [
+        _authority(view, it, at.at("caCertificateRefs", index))
+        for index, it in enumerate(wanted.ca_certificate_refs)
+    ]
+    yield from (it for it in found if isinstance(it, Problem))
+    good = tuple(sorted({it for it in found if isinstance(it, ObjectRef)}))
+    if not good:
+        yield problems.no_valid_authority(at)
+    elif wanted.mode == "AllowInsecureFallback":
+        yield nodes.ClientValidation(nodes.Trust(good), is_optional=True, accepts_untrusted=True)
+    else:
+        yield nodes.ClientValidation(nodes.Trust(good))
+
+
+def _authority(view: View, reference: ObjectReference, at: Place) -> ObjectRef | Problem:
+    if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
+        kind = f"{reference.group}/{reference.kind}".lstrip("/")
+        return problems.authority_kind_not_supported(at, kind)
+    own = at.subject.namespace
+    name = NamespacedName(reference.namespace or own, reference.name)
+    referrer = grants.Referrer(GROUP, "Gateway", own)
+    if not grants.is_granted(view, referrer, grants.Target("", reference.kind, *name)):
+        return problems.authority_not_permitted(at, reference.kind, name)
+    ref = ObjectRef(reference.kind, *name)
+    if why := view.ask(trust.refusal, nodes.Trust((ref,))):
+        return problems.authority_not_valid(at, why)
+    return ref

@@ -1,0 +1,22 @@
+"""What a reference of a UDPRoute to a Service port leads to: its port for UDP.
+
+A Service may have the same port number for TCP and for UDP; elsewhere only that for TCP counts.
+"""
+
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.services import Unresolved, Upstream
+from dag.view import View, query
+
+
+@query
+def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolved:
+    """What a reference to a Service and one of its UDP ports leads to."""
+    name, number = key
+    found = view.read(tables.SERVICES, name)
+    if found is None:
+        return Unresolved("ServiceNotFound", f"Service {name} not found")
+    for port in found.spec.ports:
+        if (port.port, port.protocol) == (number, "UDP"):
+            return Upstream(nodes.ServicePort(name, number, port.name))
+    return Unresolved("PortNotFound", f"Service {name} has no UDP port {number}")

@@ -1,0 +1,98 @@
+"""What keeps requests of a rule out: cross-origin policy and external authorization.
+
+Gateway API, "HTTPCORSFilter" (GEP-1767) and "HTTPExternalAuthFilter" (GEP-1494, experimental). A
+server that decides and cannot be reached closes the rule.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
+from crds.gateway.httproute import HTTPRouteRule
+from dag import nodes, regexes
+from dag.gateway import backends, filters
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.view import View
+
+
+def policies(
+    view: View, rule: HTTPRouteRule, at: Place
+) -> tuple[nodes.Policies | None, list[Problem]]:
+    """The policies of a rule, and what is wrong with them."""
+    wanted = (*rule.filters, *filters.shared(rule))
+    cors = next((it.cors for it in wanted if it.cors is not None), None)
+    found: list[nodes.Authorization | Problem] = []
+    for index, it in enumerate(wanted):
+        if it.external_auth is not None:
+            place = at.at("filters", index).at("externalAuth")
+            found.extend(_authorization(view, it.external_auth, place))
+    told = [it for it in found if isinstance(it, Problem)]
+    servers = [it for it in found if isinstance(it, nodes.Authorization)]
+    if cors is None and not servers:
+        return None, told
+    made = nodes.Policies(
+        cors=_cors(cors) if cors is not None else None,
+        authorization=servers[0] if servers else None,
+    )
+    return made, told
+
+
+def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:
+    return nodes.Cors(
+        origins=tuple(_origin(it) for it in wanted.allow_origins),
+        methods=wanted.allow_methods,
+        headers=wanted.allow_headers,
+        expose=wanted.expose_headers,
+        max_age=wanted.max_age,
+        credentials=bool(wanted.allow_credentials),
+    )
+
+
+def _origin(text: str) -> nodes.ValueMatch:
+    """Browsers leave out the port that belongs to the scheme; a wildcard is any labels."""
+    if text == "*":
+        return nodes.ValueMatch("present")
+    origin = text.lower()
+    scheme, _, rest = origin.partition("://")
+    usual = {"http": ":80", "https": ":443"}[scheme]
+    origin = f"{scheme}://{rest.removesuffix(usual)}"
+    if "*" not in origin:
+        return nodes.ValueMatch("exact", origin, ignore_case=True)
+    before, _, after = origin.partition("*")
+    labels = "[-a-z0-9_]+(\\.[-a-z0-9_]+)*"
+    expression = f"(?i){regexes.quoted(before)}{labels}{regexes.quoted(after)}"
+    return nodes.ValueMatch("regex", expression)
+
+
+def _authorization(
+    view: View, wanted: HTTPExternalAuthFilter, at: Place
+) -> Iterator[nodes.Authorization | Problem]:
+    cluster = backends.cluster(view, wanted.backend_ref, at.at("backendRef"))
+    if isinstance(cluster, Problem):
+        yield cluster
+        yield problems.rule_dropped(at, "the server that decides cannot be reached")
+        return
+    if wanted.protocol == "GRPC":
+        protocol: nodes.UpstreamProtocol = "h2c" if cluster.tls is None else "h2"
+        yield nodes.Authorization(replace(cluster, protocol=protocol), body=_body(wanted))
+        return
+    http = wanted.http
+    yield nodes.Authorization(
+        cluster,
+        protocol="http",
+        body=_body(wanted),
+        path_prefix=(http.path or "") if http is not None else "",
+        request_headers=_names(http.allowed_headers if http is not None else ()),
+        upstream_headers=_names(http.allowed_response_headers if http is not None else ()),
+    )
+
+
+def _names(headers: tuple[str, ...]) -> tuple[nodes.ValueMatch, ...]:
+    return tuple(nodes.ValueMatch("exact", it.lower(), ignore_case=True) for it in headers)
+
+
+def _body(wanted: HTTPExternalAuthFilter) -> nodes.AuthorizationBody | None:
+    size = wanted.forward_body.max_size if wanted.forward_body is not None else None
+    return nodes.AuthorizationBody(size, allow_partial=True) if size else None

@@ -1,0 +1,77 @@
+"""What the owner of a ListenerSet is told (GEP-1713, "ListenerSetConditionType").
+
+A set is accepted while at least one of its listeners can be served; what is wrong with one is told
+there. A set that its Gateway does not take is told so, and nothing of its siblings.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.gateway import conditions, listeners, listenersets, listenerstatus
+from dag.gateway.listeners import Verdict
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.statuses import Condition, ListenerSetStatus
+from dag.view import Index, Kept, View, query
+
+
+@query
+def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
+    """What a ListenerSet is told; None if no Gateway of ours is meant."""
+    found = view.ask(listenersets.admission, key)
+    if found is None:
+        return None
+    if found.refusal is not None:
+        return ListenerSetStatus(tuple(_conditions((found.refusal,))))
+    verdicts = view.ask(listeners.verdicts, ObjectRef(listenersets.KIND, *key))
+    return ListenerSetStatus(
+        conditions=tuple(_conditions(tuple(_summary(key, verdicts)))),
+        listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
+    )
+
+
+@query
+def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
+    """The Gateway that counts a ListenerSet as attached: one that takes it, and serves of it."""
+    found = view.ask(listenersets.admission, key)
+    if found is None or found.refusal is not None:
+        return None
+    verdicts = view.ask(listeners.verdicts, ObjectRef(listenersets.KIND, *key))
+    return found.gateway if any(it.is_served for it in verdicts) else None
+
+
+def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
+    """What keeps a set from being accepted keeps it from being programmed."""
+    yield conditions.condition("Accepted", told, "the listeners are served")
+    errors = [it for it in told if it.type == "Accepted" and it.severity == "error"]
+    idle = [replace(it, type="Programmed", reason=_programmed(it.reason)) for it in errors]
+    yield conditions.condition("Programmed", idle, "Envoy serves them")
+
+
+def _programmed(reason: str) -> str:
+    return "ParentNotProgrammed" if reason == "ParentNotAccepted" else reason
+
+
+def _summary(key: NamespacedName, verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+    own = problems.listener_set(key)
+    idle = [it.door.section.name for it in verdicts if not it.is_served]
+    if len(idle) == len(verdicts):
+        yield problems.no_listener_valid(own)
+    elif idle:
+        yield problems.some_listeners_not_valid(own, idle)
+
+
+def _gateway(
+    key: NamespacedName, gateway: NamespacedName
+) -> Iterator[tuple[NamespacedName, NamespacedName]]:
+    yield gateway, key
+
+
+ATTACHED: Index[NamespacedName, NamespacedName] = Index(
+    "ListenerSets attached to a Gateway", accepted, _gateway
+)
+
+INDEXES = (ATTACHED,)
+KEPT = (Kept(accepted, tables.LISTENER_SETS),)

@@ -1,0 +1,44 @@
+"""Where copies of the requests of a rule go ("HTTPRequestMirrorFilter").
+
+The answers are thrown away, so a copy that leads nowhere is told and harms no request.
+"""
+
+from collections.abc import Iterator
+
+from crds.gateway.filters import HTTPRequestMirrorFilter, HTTPRouteFilter
+from crds.gateway.httproute import HTTPRouteRule
+from dag import nodes
+from dag.gateway import backends, filters
+from dag.problems import Problem
+from dag.problems.places import Place
+from dag.view import View
+
+
+def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror | Problem]:
+    """The copies that a rule makes, and those that lead nowhere."""
+    for place, found in _wanted(rule, at):
+        if found.request_mirror is not None:
+            wanted = found.request_mirror
+            where = place.at("requestMirror").at("backendRef")
+            cluster = backends.cluster(view, wanted.backend_ref, where)
+            if isinstance(cluster, Problem):
+                yield cluster
+            elif _numerator(wanted):
+                yield nodes.Mirror(cluster, _numerator(wanted), _denominator(wanted))
+
+
+def _wanted(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, HTTPRouteFilter]]:
+    for index, found in enumerate(rule.filters):
+        yield at.at("filters", index), found
+    for index, found in enumerate(filters.shared(rule)):
+        yield at.at("backendRefs", 0).at("filters", index), found
+
+
+def _numerator(wanted: HTTPRequestMirrorFilter) -> int:
+    if wanted.fraction is not None:
+        return wanted.fraction.numerator
+    return 100 if wanted.percent is None else wanted.percent
+
+
+def _denominator(wanted: HTTPRequestMirrorFilter) -> int:
+    return wanted.fraction.denominator if wanted.fraction is not None else 100

@@ -1,0 +1,70 @@
+"""Certificates that routes bring: the annotation `projectcontour.io/certificate` of an HTTPRoute.
+
+Beside the Gateway API. It names a Secret in the route's namespace and replaces the listener's
+certificate for the route's hosts, if the listener allows it by its TLS option
+`projectcontour.io/route-certificate: Allow`. The server name is known before any request, so one
+certificate serves all routes of a host: that of the oldest route that brings one.
+"""
+
+from collections.abc import Iterator
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import nodes, tables
+from dag import secrets as checked
+from dag.gateway import attachment, owners
+from dag.gateway.attachment import Guest, Parent, Seat
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.view import View, query
+
+ANNOTATION = "projectcontour.io/certificate"
+
+
+@query
+def secrets(view: View, key: nodes.HostKey) -> tuple[NamespacedName, ...]:
+    """The certificate that a route brings for a host, if one may and does."""
+    found = view.ask(owners.owner, key)
+    if found is None or not found.allows_certificates:
+        return ()
+    guest = _bringer(view, Seat(key, found.section))
+    secret = view.ask(brought, guest.senior.key) if guest is not None else None
+    return (secret,) if secret is not None else ()
+
+
+@query
+def brought(view: View, key: NamespacedName) -> NamespacedName | None:
+    """The Secret that an HTTPRoute brings, if it can serve."""
+    secret = view.ask(named, key)
+    is_good = secret is not None and view.ask(checked.refusal, secret) is None
+    return secret if is_good else None
+
+
+@query
+def named(view: View, key: NamespacedName) -> NamespacedName | None:
+    """The Secret that an HTTPRoute names."""
+    found = view.read(tables.HTTPROUTES, key)
+    name = found.metadata.annotations.get(ANNOTATION) if found is not None else None
+    return NamespacedName(key.namespace, name) if name else None
+
+
+def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
+    """What a parent says of the certificate that a route brings, or should have brought."""
+    at = problems.annotation(ref, ANNOTATION)
+    secret = view.ask(named, ref.key) if ref.kind == "HTTPRoute" else None
+    if secret is not None and parent.seats and not parent.overridable:
+        yield problems.certificate_not_wanted(at)
+    elif secret is not None and (why := view.ask(checked.refusal, secret)):
+        yield problems.certificate_not_valid(at, f"Secret {secret} {why}")
+    for host in parent.overridable:
+        served = view.ask(owners.owner, host)
+        used = view.ask(secrets, host)
+        if served is not None and not served.secrets and not used:
+            yield problems.certificate_missing(problems.route(ref), host.host)
+        elif secret is not None and used and secret not in used:
+            yield problems.certificate_of_older_route(at, host.host)
+
+
+def _bringer(view: View, seat: Seat) -> Guest | None:
+    guests = (it for it in view.bucket(attachment.ATTACHED, seat) if it.kind == "HTTPRoute")
+    bringing = (it for it in guests if view.ask(brought, it.senior.key) is not None)
+    return min(bringing, default=None)

@@ -1,0 +1,135 @@
+"""Which listener owns a host, and the Envoy listeners that the served listeners make together.
+
+Of the listeners on a port, the one with the most specific host name owns a host ("HTTP Listener
+Isolation"). Found through indexes by host, so a listener that comes or goes wakes only the hosts
+that it covers, however many ListenerSets there are. Listeners on one port share an Envoy listener.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import hostnames, nodes, tables
+from dag.gateway import attachment, listeners, listenersets, selection
+from dag.gateway.attachment import Seat
+from dag.gateway.doors import FAMILIES, Family, Section
+from dag.gateway.listeners import Verdict
+from dag.view import Index, Kept, View, query
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A served listener."""
+
+    gateway: NamespacedName
+    section: Section
+    host: nodes.HostKey
+    """Its own host."""
+    protocol: str
+    port: int
+    """The port that users see."""
+    allows_certificates: bool = False
+    """Routes may bring certificates for their hosts."""
+    secrets: tuple[NamespacedName, ...] = ()
+    clients: nodes.ClientValidation | None = None
+    terminates: bool = False
+
+    @property
+    def family(self) -> Family:
+        """What is spoken on its port."""
+        return FAMILIES[self.protocol]
+
+    @property
+    def is_http(self) -> bool:
+        """Whether requests are looked into, and not only connections."""
+        return self.protocol in {"HTTP", "HTTPS"}
+
+
+@query
+def served(view: View, holder: ObjectRef) -> tuple[Owner, ...]:
+    """The listeners of a Gateway or ListenerSet that are served."""
+    gateway = view.ask(listenersets.gateway_of, holder)
+    fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
+    if gateway is None or fleet is None:
+        return ()
+    found = view.ask(listeners.verdicts, holder)
+    return tuple(_owner(fleet, gateway, it) for it in found if it.is_served)
+
+
+def _owner(fleet: str, gateway: NamespacedName, verdict: Verdict) -> Owner:
+    door = verdict.door
+    return Owner(
+        gateway=gateway,
+        section=door.section,
+        host=nodes.HostKey(fleet, door.listener, door.host),
+        protocol=door.protocol,
+        port=door.port,
+        allows_certificates=door.allows_certificates,
+        secrets=verdict.secrets,
+        clients=verdict.clients,
+        terminates=verdict.terminates,
+    )
+
+
+@query
+def owner(view: View, key: nodes.HostKey) -> Owner | None:
+    """The listener that owns a host; None for a host that is neither its own nor of a route."""
+    for host in hostnames.covering(key.host):
+        for found in view.bucket(OWNERS, key._replace(host=host)):
+            seat = Seat(key, found.section)
+            is_attached = host == key.host or view.count(attachment.ATTACHED, seat) > 0
+            return found if is_attached else None
+    return None
+
+
+def _own_host(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, Owner]]:
+    return ((it.host, it) for it in found)
+
+
+def _covering(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, str]]:
+    for it in found:
+        if it.family == "HTTPS":
+            own = it.host.host
+            wider = (host for host in hostnames.covering(own) if host != own)
+            yield from ((it.host._replace(host=host), own) for host in wider)
+
+
+Port = tuple[str, nodes.Protocol, int]
+
+
+def _port(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[str, Port]]:
+    return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in found)
+
+
+def _holder(
+    holder: ObjectRef, found: tuple[Owner, ...]
+) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
+    return ((nodes.ListenerKey(it.host.fleet, it.host.listener), holder) for it in found)
+
+
+OWNERS: Index[nodes.HostKey, Owner] = Index("listeners by their host", served, _own_host)
+NARROWER: Index[nodes.HostKey, str] = Index("hosts of listeners within a host", served, _covering)
+PORTS: Index[str, Port] = Index("ports of a fleet", served, _port)
+HOLDERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _holder)
+
+
+def _http(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
+    if found.is_http:
+        yield key, None
+
+
+def _secure(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
+    if found.family == "HTTPS":
+        yield key, None
+
+
+HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _http)
+SECURE_HOSTS: Index[nodes.HostKey, None] = Index("TLS hosts of Gateways", owner, _secure)
+
+INDEXES = (OWNERS, NARROWER, PORTS, HOLDERS, HOSTS, SECURE_HOSTS)
+KEPT = (
+    Kept(served, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
+    Kept(served, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
+    Kept(owner, OWNERS),
+    Kept(owner, attachment.ATTACHED, lambda seat: seat.host),
+)

@@ -1,0 +1,138 @@
+"""How TLS is spoken to a Service port, as a BackendTLSPolicy says (GEP-1897).
+
+A policy for the port by its name beats one for the whole Service; of equals the older wins and the
+other is told. What a policy asks for is never weakened: if none of its authorities can be read, its
+backends get nothing. Elsewhere: what its owner is told (`policystatus`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crds.gateway.backendtlspolicy import BackendTLSPolicy, BackendTLSPolicyValidation
+from crds.gateway.known import unknown_values
+from crds.gateway.references import LocalObjectReference
+from crds.meta import NamespacedName, ObjectRef
+from dag import nodes, tables, trust
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.seniority import Senior, senior
+from dag.view import Index, View, query
+
+
+class Target(NamedTuple):
+    """A Service, or one of its ports."""
+
+    service: NamespacedName
+    section: str = ""
+    """The name of the port; every port that no other policy names, if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a policy asks for, and what is wrong with it."""
+
+    tls: nodes.UpstreamTls | None
+    problems: tuple[Problem, ...] = ()
+
+
+@query
+def wanted(view: View, key: NamespacedName) -> Wanted:
+    """What a policy asks for; no TLS where it cannot be met."""
+    found = view.read(tables.BACKEND_TLS_POLICIES, key)
+    if found is None:
+        return Wanted(None)
+    judged = tuple(_judgement(view, found.spec.validation, problems.policy(key)))
+    told = tuple(it for it in judged if isinstance(it, Problem))
+    if any(it.type == "Accepted" and it.severity == "error" for it in told):
+        return Wanted(None, told)
+    authorities = tuple(sorted({it for it in judged if isinstance(it, ObjectRef)}))
+    return Wanted(_tls(found.spec.validation, authorities), told)
+
+
+@query
+def winner(view: View, target: Target) -> NamespacedName | None:
+    """The policy that holds for a target: the oldest."""
+    claims = view.bucket(POLICIES, target)
+    return min(claims).key if claims else None
+
+
+@query
+def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | str | None:
+    """How TLS is spoken to a Service port; why it cannot be; None where no policy is there."""
+    named = view.ask(winner, Target(port.service, port.port_name)) if port.port_name else None
+    policy = named or view.ask(winner, Target(port.service))
+    if policy is None:
+        return None
+    return view.ask(wanted, policy).tls or f"BackendTLSPolicy {policy} cannot be met"
+
+
+def _judgement(
+    view: View, validation: BackendTLSPolicyValidation, own: Place
+) -> Iterator[ObjectRef | Problem]:
+    at = own.at("validation")
+    for unknown in unknown_values(validation):
+        field = Place(own.subject, f"{at.path}.{unknown.path}")
+        yield problems.policy_value_not_known(field, unknown.message)
+    known = validation.well_known_ca_certificates
+    if known not in (None, "System"):
+        field = at.at("wellKnownCACertificates")
+        yield problems.policy_value_not_known(field, f"{known!r} is not known; System is")
+    if known is not None:
+        return
+    found = [
+        _authority(view, it, at.at("caCertificateRefs", index))
+        for index, it in enumerate(validation.ca_certificate_refs)
+    ]
+    yield from found
+    if not any(isinstance(it, ObjectRef) for it in found):
+        yield problems.no_valid_authority(at)
+
+
+def _authority(view: View, reference: LocalObjectReference, at: Place) -> ObjectRef | Problem:
+    if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
+        kind = f"{reference.group}/{reference.kind}".lstrip("/")
+        return problems.policy_authority_kind(at, kind)
+    ref = ObjectRef(reference.kind, at.subject.namespace, reference.name)
+    if why := view.ask(trust.refusal, nodes.Trust((ref,))):
+        return problems.authority_not_valid(at, why)
+    return ref
+
+
+def _tls(
+    validation: BackendTLSPolicyValidation, authorities: tuple[ObjectRef, ...]
+) -> nodes.UpstreamTls:
+    """The host name is asked for in any case, and checked where no other names are given."""
+    names = tuple(
+        nodes.AlternativeName("DNS", it.hostname)
+        if it.hostname
+        else nodes.AlternativeName("URI", it.uri or "")
+        for it in validation.subject_alt_names
+    )
+    return nodes.UpstreamTls(
+        trust=nodes.Trust(authorities) if authorities else None,
+        system=not authorities,
+        names=names or (nodes.AlternativeName("DNS", validation.hostname),),
+        sni=validation.hostname,
+    )
+
+
+def targets(found: BackendTLSPolicy) -> tuple[Target, ...]:
+    """The Services that a policy is for; it stands in their namespace."""
+    return tuple(
+        Target(NamespacedName(found.metadata.namespace, it.name), it.section_name or "")
+        for it in found.spec.target_refs
+        if (it.group, it.kind) == ("", "Service")
+    )
+
+
+def _by_target(_: NamespacedName, found: BackendTLSPolicy) -> Iterator[tuple[Target, Senior]]:
+    return ((it, senior(found.metadata)) for it in targets(found))
+
+
+POLICIES: Index[Target, Senior] = Index(
+    "BackendTLSPolicies of a Service", tables.BACKEND_TLS_POLICIES, _by_target
+)
+
+INDEXES = (POLICIES,)

@@ -1,0 +1,117 @@
+"""What the owner of a BackendTLSPolicy is told, by each Gateway that it matters to (GEP-713).
+
+Those are the Gateways whose routes lead to one of its Services. They are found through an index of
+what each route reaches, so a route that comes or goes wakes only the policies of its own Services.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
+from crds.gateway.references import ParentReference
+from crds.meta import NamespacedName, ObjectRef
+from crds.unserved import unserved
+from dag import settings, tables
+from dag.gateway import attachment, conditions, policies, routes
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.statuses import AncestorStatus, Condition, PolicyStatus
+from dag.view import Index, View, query
+
+MOST_ANCESTORS = 16
+"""As many as the API stores."""
+
+Reached = tuple[NamespacedName, NamespacedName]
+"""A Service, and a Gateway through which it is reached."""
+
+
+@query
+def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
+    """The Services that a route leads to, with each Gateway that it is attached to."""
+    found = view.ask(attachment.attachment, ref)
+    if found is None:
+        return frozenset()
+    gateways = {it.gateway for it in found.parents if it.refusal is None}
+    services = routes.rules(view, ref).services
+    return frozenset((service, gateway) for service in services for gateway in gateways)
+
+
+@query
+def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
+    """What a policy is told; None if no Gateway of ours leads to its Services."""
+    found = view.read(tables.BACKEND_TLS_POLICIES, key)
+    if found is None:
+        return None
+    services = dict.fromkeys(it.service for it in policies.targets(found))
+    gateways = sorted({it for service in services for it in view.bucket(GATEWAYS, service)})
+    if not gateways:
+        return None
+    told = tuple(_conditions(tuple(_told(view, key, found))))
+    name = view.ask(settings.controller_name, ())
+    return PolicyStatus(
+        tuple(AncestorStatus(_named(it), name, told) for it in gateways[:MOST_ANCESTORS])
+    )
+
+
+def _named(gateway: NamespacedName) -> ParentReference:
+    return ParentReference(name=gateway.name, namespace=gateway.namespace)
+
+
+def _told(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iterator[Problem]:
+    own = problems.policy(key)
+    yield from view.ask(policies.wanted, key).problems
+    conflicts = list(_conflicts(view, key, found))
+    if len(conflicts) == len(policies.targets(found)):
+        yield from conflicts
+    for index, target in enumerate(found.spec.target_refs):
+        yield from _target(view, target, key, own.at("targetRefs", index))
+    for field in unserved(found):
+        yield problems.not_served_yet(Place(own.subject, field.path))
+
+
+def _conflicts(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iterator[Problem]:
+    for target in policies.targets(found):
+        winner = view.ask(policies.winner, target)
+        if winner is not None and winner != key:
+            yield problems.policy_conflicts(problems.policy(key), winner)
+
+
+def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) -> Iterator[Problem]:
+    if (target.group, target.kind) != ("", "Service"):
+        kind = f"{target.group}/{target.kind}".lstrip("/")
+        yield problems.policy_target_not_found(at, f"kind {kind} is not served; Service is")
+        return
+    name = NamespacedName(key.namespace, target.name)
+    ports = view.ask(port_names, name)
+    if ports is None:
+        yield problems.policy_target_not_found(at, f"Service {name} not found")
+    elif target.section_name is not None and target.section_name not in ports:
+        why = f"Service {name} has no port {target.section_name}"
+        yield problems.policy_target_not_found(at, why)
+
+
+@query
+def port_names(view: View, service: NamespacedName) -> frozenset[str] | None:
+    """The names of the ports of a Service; None if it is not there."""
+    found = view.read(tables.SERVICES, service)
+    return frozenset(it.name for it in found.spec.ports) if found is not None else None
+
+
+def _conditions(told: Iterable[Problem]) -> Iterator[Condition]:
+    found = tuple(told)
+    yield conditions.condition("Accepted", found, "the policy holds")
+    yield conditions.condition("ResolvedRefs", found, "every reference is resolved")
+
+
+def _gateway(
+    _: ObjectRef, found: frozenset[Reached]
+) -> Iterator[tuple[NamespacedName, NamespacedName]]:
+    return iter(found)
+
+
+GATEWAYS: Index[NamespacedName, NamespacedName] = Index(
+    "Gateways that lead to a Service", reached, _gateway
+)
+
+INDEXES = (GATEWAYS,)
+KEPT = routes.kept(reached)

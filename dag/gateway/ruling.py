@@ -1,0 +1,98 @@
+"""One rule of an HTTPRoute or GRPCRoute: for each of its matches a route.
+
+A rule that cannot be served as it is written is dropped alone. Where one of its filters is to
+blame it still takes its requests and answers an error: what it may have been meant to guard must
+not go to a wider rule. Elsewhere: matches (`matches`, `calls`), filters, actions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from crds.gateway.httproute import HTTPRouteRule
+from crds.gateway.known import UnknownValue
+from crds.meta import NamespacedName
+from crds.unserved import UnservedField
+from dag import nodes
+from dag.gateway import actions, filters, guards, persistence
+from dag.gateway.rules import Rules
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.view import View
+
+Ruled = tuple[nodes.Route | Problem, ...]
+
+
+def routes(
+    view: View, rule: HTTPRouteRule, wanted: Sequence[nodes.Match], at: Place, closed: bool
+) -> Iterator[nodes.Route | Problem]:
+    """The routes of a rule that takes these requests, and what is wrong with its other parts."""
+    refused = [*filters.refusals(rule, at)]
+    policies, open_problems = guards.policies(view, rule, at)
+    yield from (*refused, *open_problems)
+    is_closed = closed or bool(refused) or any(map(problems.closes_a_rule, open_problems))
+    for found in actions.action(view, rule, at):
+        if isinstance(found, Problem):
+            yield found
+        else:
+            action = actions.nowhere(at.subject.kind) if is_closed else found
+            yield from (_route(rule, at, match, action, policies) for match in wanted)
+
+
+def _route(
+    rule: HTTPRouteRule,
+    at: Place,
+    match: nodes.Match,
+    action: nodes.Action,
+    policies: nodes.Policies | None,
+) -> nodes.Route:
+    return nodes.Route(
+        match=match,
+        action=action,
+        origin=at.subject,
+        request_headers=filters.request_headers(rule.filters),
+        response_headers=filters.response_headers(rule.filters),
+        policies=persistence.added(policies, rule.session_persistence, at),
+    )
+
+
+def closing(
+    marked: Iterable[UnservedField], strange: Iterable[UnknownValue], at: Place
+) -> Iterator[Problem]:
+    """What of a rule guards something and is not served, or is a word of a later version."""
+    for field in marked:
+        if field.guards and field.path.startswith(f"{at.path}."):
+            why = "is not served, and to leave it out would open what it guards"
+            yield problems.rule_dropped(Place(at.subject, field.path), why)
+    for value in strange:
+        if value.path.startswith(f"{at.path}."):
+            yield problems.rule_dropped(Place(at.subject, value.path), value.message)
+
+
+def unharmful(own: Place, marked: Iterable[UnservedField]) -> Iterator[Problem]:
+    """What is left out without harm."""
+    for field in marked:
+        if not field.guards:
+            yield problems.not_served_yet(Place(own.subject, field.path))
+
+
+def together(found: Sequence[Ruled], more: Iterable[Problem]) -> Rules:
+    """What the rules of a route ask for, all of them."""
+    told = [it for each in found for it in each if isinstance(it, Problem)]
+    routed = tuple(it for each in found for it in each if isinstance(it, nodes.Route))
+    return Rules(
+        routes=routed,
+        problems=(*told, *more),
+        is_accepted=not (found and all(any(map(problems.drops_a_rule, it)) for it in found)),
+        services=tuple(sorted(set(_services(routed)))),
+    )
+
+
+def _services(routed: Iterable[nodes.Route]) -> Iterator[NamespacedName]:
+    for route in routed:
+        if isinstance(route.action, nodes.Forward):
+            for cluster in (
+                *(it.cluster for it in route.action.backends),
+                *(it.cluster for it in route.action.mirrors),
+            ):
+                if cluster is not None:
+                    yield cluster.port.service

@@ -1,0 +1,52 @@
+"""What a TLSRoute, TCPRoute or UDPRoute asks for: where the bytes or packets of a listener go.
+
+Version v1 has one rule. Of several in an older version the first takes everything, so the others
+are told. A share that leads nowhere is refused: the connection is closed.
+"""
+
+from collections.abc import Iterator
+
+from crds.gateway.streams import StreamRule
+from crds.meta import ObjectRef
+from crds.unserved import unserved
+from dag import nodes, tables
+from dag.gateway import backends
+from dag.gateway.rules import Rules
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.view import View, query
+
+
+@query
+def rules(view: View, ref: ObjectRef) -> Rules:
+    """Where a route sends what it takes."""
+    route = view.read(tables.BY_KIND[ref.kind], ref.key)
+    if route is None:
+        return Rules()
+    own = problems.route(ref)
+    shares, told = _shares(view, route.spec.rules[0], own.at("rules", 0))
+    told.extend(
+        problems.rule_never_reached(own.at("rules", index))
+        for index in range(1, len(route.spec.rules))
+    )
+    told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
+    return Rules(
+        stream=nodes.Stream(shares or (nodes.Share(None),)),
+        problems=tuple(told),
+        services=tuple(sorted({it.cluster.port.service for it in shares if it.cluster})),
+    )
+
+
+def _shares(
+    view: View, rule: StreamRule, at: Place
+) -> tuple[tuple[nodes.Share, ...], list[Problem]]:
+    found = list(backends.clusters(view, rule.backend_refs, at))
+    told = [it for it in found if isinstance(it, Problem)]
+    return tuple(_weighted(rule, (it for it in found if not isinstance(it, Problem)))), told
+
+
+def _weighted(rule: StreamRule, clusters: Iterator[nodes.Cluster | None]) -> Iterator[nodes.Share]:
+    for reference, cluster in zip(rule.backend_refs, clusters, strict=True):
+        if reference.weight > 0:
+            yield nodes.Share(cluster, reference.weight)
