@@ -1,8 +1,8 @@
 """The Kubernetes objects of an installation, rendered from the templates beside this module.
 
 For `hack/generate` and `contour manifests`, which print all of them, and for whoever keeps some of
-them up to date in a cluster. Objects that stay the same when they are applied again: nothing in
-them is made up, and nothing that the API server sets is left to it where it matters.
+them up to date in a cluster. They stay the same when they are applied again: nothing in them
+is made up, and nothing is empty that an API server would leave out.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,10 +56,11 @@ def text(documents: Iterable[Document]) -> str:
 
 
 def everything(given: Installation) -> list[Document]:
-    """All that is installed, in an order in which it can be applied.
+    """All that is installed, in an order in which it can be applied, once the CRDs are there.
 
-    An instance that looks at some namespaces only is for those who may do nothing outside of them:
-    the namespace and the CRDs are there already.
+    They are apart: kubectl cannot apply a kind and an object of it at once, and whoever removes an
+    instance must not remove every HTTPProxy of the cluster. An instance that looks at some
+    namespaces only is for those who may do nothing outside of them.
     """
     place = given.place
     return [
@@ -73,7 +74,7 @@ def everything(given: Installation) -> list[Document]:
 
 def _of_the_cluster(given: Installation) -> list[Document]:
     is_restricted = not given.fleet.takes_host_ports
-    return [*namespace(given.place, is_restricted=is_restricted), *crds(), cluster_wide()]
+    return [*namespace(given.place, is_restricted=is_restricted), cluster_wide()]
 
 
 def crds() -> list[Document]:
@@ -282,7 +283,8 @@ def _placement(given: workloads.Placement | None) -> dict[str, Any]:
 
 
 def _resources(given: workloads.Resources) -> dict[str, dict[str, str]]:
-    return {"requests": given.requests, "limits": given.limits}
+    found = {"requests": given.requests, "limits": given.limits}
+    return {key: it for key, it in found.items() if it}
 
 
 class _Dumper(yaml.SafeDumper):

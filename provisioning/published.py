@@ -1,7 +1,7 @@
 """The files of `manifests/` that `hack/generate` writes: what people apply without this program.
 
-`namespaced.yaml` is an example: which namespaces are watched is for its user to say, with `contour
-manifests --watch-namespaces`. It needs `crds.yaml`, and nobody who may act on the whole cluster.
+`crds.yaml` comes first. `namespaced.yaml` is an example, for those who may act on some namespaces
+only: which ones is for its user to say, with `contour manifests --watch-namespaces`.
 """
 
 from collections.abc import Iterable

@@ -15,7 +15,7 @@ from provisioning import manifests as documents
 @click.option("--envoy-image", default=installation.ENVOY_IMAGE, show_default=True)
 @click.option("--watch-namespaces", default="", help="Look at these only (a,b), by Roles alone.")
 @click.option("--host-ports", is_flag=True, help="Take ports 80 and 443 of every node.")
-@click.option("--crds", "crds_only", is_flag=True, help="Only the definitions of our kinds.")
+@click.option("--crds", "crds_only", is_flag=True, help="The definitions of our kinds instead.")
 def manifests(
     namespace: str,
     suffix: str,
@@ -25,7 +25,10 @@ def manifests(
     host_ports: bool,
     crds_only: bool,
 ) -> None:
-    """Prints the manifests of an installation: contour manifests | kubectl apply -f -"""
+    """Prints the manifests of an installation, for `kubectl apply -f -`.
+
+    With --crds: the definitions of our kinds, which have to be there before.
+    """
     if crds_only:
         click.echo(documents.text(documents.crds()), nl=False)
         return

@@ -158,7 +158,7 @@ def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
 
 
 def test_two_instances_share_nothing_but_the_cluster_role_and_the_kinds() -> None:
-    shared = {"Namespace", "CustomResourceDefinition", "ClusterRole"}
+    shared = {"Namespace", "ClusterRole"}
     places = (Place(), Place(suffix="-blue"), Place(namespace="edge", suffix="-blue"))
     names = [
         {
