@@ -55,10 +55,10 @@ def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
     yield _filter(addresses.NAME, addresses.installed())
     yield _filter(ratelimits.LOCAL, ratelimits.installed_local())
     yield pb.HttpFilter(name=tokens.NAME, config_discovery=tokens.discovered())
-    yield _filter(authorization.CLOSED, authorization.installed(fails_open=False))
-    yield _filter(authorization.OPEN, authorization.installed(fails_open=True))
-    if policy.rate_limits is not None:
-        service, cluster = policy.rate_limits
+    for name, content in authorization.installed():
+        yield _filter(name, content)
+    if (service := policy.rate_limits) is not None:
+        cluster = policy.names[service.cluster]
         yield _filter(ratelimits.GLOBAL, ratelimits.installed_global(service, cluster))
     yield _filter(bodies.NAME, bodies.installed())
     yield _filter(cookies.NAME, cookies.installed())

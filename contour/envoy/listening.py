@@ -8,7 +8,7 @@ a host is served there: Envoy refuses one without filter chains.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contour.envoy import chains, credentials, names, policy, server_names
+from contour.envoy import chains, credentials, names, policy, routing, server_names
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
@@ -31,20 +31,32 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = view.ask(listeners.listener, key)
     if found is None or (found.protocol == "HTTPS" and not view.count(SECURE, key)):
         return None
-    body = sockets.head(found, view.ask(policy.downstream, ()))
-    return (resources.Change(names.listener(key.name), "", resources.part(body)),)
+    settings, needs = _settings(view, key.fleet)
+    body = sockets.head(found, settings)
+    part = resources.part(body, needs, found.origins)
+    return (resources.Change(names.listener(key.name), "", part),)
+
+
+def _settings(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resources.Name]]:
+    """What holds for every listener, and the clusters that takes."""
+    found = view.ask(policy.downstream, ())
+    used = routing.clusters_of(view, fleet, found.services())
+    return found._replace(names={it: name.name for it, name in used.items()}), used.values()
 
 
 @query
 def chain(view: View, key: ChainKey) -> Pieces:
     """The filter chain that hosts with equal TLS settings share."""
-    body = chains.named(key.listener, key.tls, view.ask(policy.downstream, ()))
-    return (_chain(view, key, names.chain(key.tls), body),)
+    settings, needs = _settings(view, key.fleet)
+    body = chains.named(key.listener, key.tls, settings)
+    return (_chain(view, key, names.chain(key.tls), body, needs),)
 
 
-def _chain(view: View, key: ChainKey, name: str, body: bytes) -> resources.Change:
+def _chain(
+    view: View, key: ChainKey, name: str, body: bytes, needs: Iterable[resources.Name]
+) -> resources.Change:
     view.demand(credentials.secret, credentials.SecretKey(key.fleet, key.tls.secret))
-    part = resources.part(body, origins=[ObjectRef("Secret", *key.tls.secret)])
+    part = resources.part(body, needs, [ObjectRef("Secret", *key.tls.secret)])
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
 
 
@@ -64,8 +76,9 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
 def _default(
     view: View, key: nodes.HostKey, tls: nodes.Tls, origins: tuple[ObjectRef, ...]
 ) -> Iterator[resources.Change]:
-    body = chains.default(key.listener, tls, view.ask(policy.downstream, ()))
-    yield _chain(view, ChainKey(key.fleet, key.listener, tls), chains.DEFAULT, body)
+    settings, needs = _settings(view, key.fleet)
+    body = chains.default(key.listener, tls, settings)
+    yield _chain(view, ChainKey(key.fleet, key.listener, tls), chains.DEFAULT, body, needs)
     part = resources.part(server_names.default(chains.DEFAULT), origins=origins)
     yield resources.Change(names.listener(key.listener), "default", part)
 

@@ -3,6 +3,8 @@
 Small values of their own: a setting that Envoy never sees changes none of them.
 """
 
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from dag import nodes
@@ -30,8 +32,17 @@ class Downstream(NamedTuple):
     merge_slashes: bool = True
     strip_trailing_host_dot: bool = False
     num_trusted_hops: int = 0
-    rate_limits: tuple[nodes.RateLimitService, str] | None = None
-    """The service that counts, and the name of its cluster."""
+    edge: nodes.Edge = nodes.Edge()
+    rate_limits: nodes.RateLimitService | None = None
+    names: Mapping[nodes.AnyCluster, str] = MappingProxyType({})
+    """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
+
+    def services(self) -> Iterator[nodes.AnyCluster]:
+        """The clusters that filter chains themselves ask."""
+        if self.rate_limits is not None:
+            yield self.rate_limits.cluster
+        if self.edge.tracing is not None:
+            yield self.edge.tracing.cluster
 
 
 @query
@@ -52,6 +63,8 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
         merge_slashes=found.merge_slashes,
         strip_trailing_host_dot=found.strip_trailing_host_dot,
         num_trusted_hops=found.num_trusted_hops,
+        edge=found.edge,
+        rate_limits=found.rate_limit_service,
     )
 
 

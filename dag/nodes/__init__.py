@@ -24,6 +24,7 @@ from dag.nodes.arrivals import (
     Tracing,
 )
 from dag.nodes.guards import (
+    LIMIT_STATUSES,
     OFF,
     Authorization,
     AuthorizationBody,
@@ -93,6 +94,7 @@ from dag.nodes.upstreams import (
 )
 
 __all__ = [
+    "LIMIT_STATUSES",
     "OFF",
     "AccessLog",
     "Action",

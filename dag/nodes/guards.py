@@ -23,6 +23,7 @@ class Cors:
     """What browsers are told about requests of other origins; preflights are answered here.
 
     An origin that is not allowed gets no `access-control-allow-origin`, its request is forwarded.
+    Envoy tells nothing on redirects and direct answers (browsers then refuse): rules warn there.
     """
 
     origins: tuple[ValueMatch, ...]
@@ -135,6 +136,12 @@ class Authorization:
     """Headers of an HTTP server's answer that go on to the backend."""
 
 
+LIMIT_STATUSES: Final = frozenset(
+    {*range(400, 418), *range(421, 425), 426, 428, 429, 431, *range(500, 509), 510, 511}
+)
+"""What Envoy can answer to whoever asks too often; it refuses any other status there."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalRateLimit:
     """So many requests a time, per Envoy. On a virtual host, its routes share them."""
@@ -143,6 +150,7 @@ class LocalRateLimit:
     unit: Literal["second", "minute", "hour"]
     burst: int = 0
     status: int = 429
+    """One of `LIMIT_STATUSES`."""
     response_headers: tuple[tuple[str, str], ...] = ()
     """Added to the refusal."""
 

@@ -1,82 +1,118 @@
 """A server that decides over each request (Envoy's ext_authz filter), another one on every route.
 
-Whether an unreachable server closes or opens is a property of the filter, so there are two: a
-route speaks to the one and not to the other. Both are off by the heads of all RouteConfigurations
-(`off`); what a route says stands above that. A server cannot send a request to other tables of
-hosts than its own: our header is none it may change.
+Whether an unreachable server closes or opens, and which headers one that speaks HTTP gets, are
+properties of the filter and not of a route. So for gRPC there are two filters, and a route speaks
+to the one and not to the other; both are off by the heads of all RouteConfigurations (`off`), and
+what a route says stands above that. For HTTP there is a place in the chain, into which a route puts
+a filter of its own (`Composite`). A server cannot send a request to other tables of hosts than its
+own: our headers are none it sees or may change.
 """
 
-from envoy.config.core.v3 import http_uri_pb2
+from collections.abc import Iterator
+
+from envoy.config.core.v3 import extension_pb2, http_uri_pb2
+from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as matching_pb
+from envoy.extensions.filters.common.matcher.action.v3 import skip_action_pb2
+from envoy.extensions.filters.http.composite.v3 import composite_pb2
 from envoy.extensions.filters.http.ext_authz.v3 import ext_authz_pb2 as pb
 from envoy.type.matcher.v3 import string_pb2
 from envoy.type.v3 import http_status_pb2
+from google.protobuf.message import Message
+from xds.type.matcher.v3 import matcher_pb2
 
 from contour.envoy import encoding, matches
 from dag import nodes
 
 CLOSED = "envoy.filters.http.ext_authz"
 OPEN = "envoy.filters.http.ext_authz.fail_open"
-NAMES = (CLOSED, OPEN)
+HTTP = "envoy.filters.http.ext_authz.http"
 
 _NOBODY = "no-authorization-server"
 """The cluster that does not exist, of routes that name no server: nobody gets past it."""
-_PRIVATE = "(?i)x-contour-.*"
+_PRIVATE = "x-contour-"
 
 
-def installed(*, fails_open: bool) -> pb.ExtAuthz:
-    """What holds for all servers."""
+def installed() -> Iterator[tuple[str, Message]]:
+    """The filters of every chain, by name."""
+    for name in (CLOSED, OPEN):
+        filter_ = _filter(fails_open=name == OPEN)
+        filter_.grpc_service.CopyFrom(encoding.grpc(_NOBODY))
+        yield name, filter_
+    place = matching_pb.ExtensionWithMatcher(xds_matcher=_always(skip_action_pb2.SkipFilter()))
+    place.extension_config.name = "composite"
+    place.extension_config.typed_config.Pack(composite_pb2.Composite())
+    yield HTTP, place
+
+
+def off() -> Iterator[tuple[str, Message]]:
+    """No server is asked, by any of the filters."""
+    yield CLOSED, pb.ExtAuthzPerRoute(disabled=True)
+    yield OPEN, pb.ExtAuthzPerRoute(disabled=True)
+    skipped = _always(skip_action_pb2.SkipFilter())
+    yield HTTP, matching_pb.ExtensionWithMatcherPerRoute(xds_matcher=skipped)
+
+
+def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Message]]:
+    """Which server decides, and what it is told; the filters that it does not take are off."""
+    told = dict(off())
+    if node.protocol == "grpc":
+        told[OPEN if node.fail_open else CLOSED] = _grpc(node, cluster)
+    else:
+        told[HTTP] = matching_pb.ExtensionWithMatcherPerRoute(
+            xds_matcher=_always(_executed(_http(node, cluster)))
+        )
+    yield from told.items()
+
+
+def _filter(*, fails_open: bool) -> pb.ExtAuthz:
     result = pb.ExtAuthz(
-        grpc_service=encoding.grpc(_NOBODY),
         transport_api_version="V3",
         failure_mode_allow=fails_open,
         clear_route_cache=True,
         include_peer_certificate=True,
         status_on_error=http_status_pb2.HttpStatus(code=403),
     )
-    result.decoder_header_mutation_rules.disallow_expression.regex = _PRIVATE
+    result.disallowed_headers.patterns.add(prefix=_PRIVATE)
+    result.decoder_header_mutation_rules.disallow_expression.regex = f"(?i){_PRIVATE}.*"
     return result
 
 
-def name(node: nodes.Authorization) -> str:
-    """The filter that asks this server."""
-    return OPEN if node.fail_open else CLOSED
-
-
-def policy(node: nodes.Authorization, cluster: str) -> pb.ExtAuthzPerRoute:
-    """Which server decides, and what it is told."""
+def _grpc(node: nodes.Authorization, cluster: str) -> pb.ExtAuthzPerRoute:
     result = pb.ExtAuthzPerRoute()
     settings = result.check_settings
     for key, value in node.context:
         settings.context_extensions[key] = value
     if node.body is not None:
-        settings.with_request_body.max_request_bytes = node.body.max_bytes
-        settings.with_request_body.allow_partial_message = node.body.allow_partial
-        settings.with_request_body.pack_as_bytes = node.body.as_bytes
-    if node.protocol == "grpc":
-        service = encoding.grpc(cluster, node.authority)
-        service.timeout.CopyFrom(encoding.seconds(node.timeout or 0))
-        settings.grpc_service.CopyFrom(service)
-    else:
-        _write_http(settings.http_service, node, cluster)
+        settings.with_request_body.CopyFrom(_body(node.body))
+    settings.grpc_service.CopyFrom(encoding.grpc(cluster, node.authority))
+    settings.grpc_service.timeout.CopyFrom(encoding.seconds(node.timeout or 0))
     return result
 
 
-def off() -> pb.ExtAuthzPerRoute:
-    """No server is asked."""
-    return pb.ExtAuthzPerRoute(disabled=True)
-
-
-def _write_http(target: pb.HttpService, node: nodes.Authorization, cluster: str) -> None:
-    target.server_uri.CopyFrom(
+def _http(node: nodes.Authorization, cluster: str) -> pb.ExtAuthz:
+    result = _filter(fails_open=node.fail_open)
+    if node.body is not None:
+        result.with_request_body.CopyFrom(_body(node.body))
+    _write_patterns(result.allowed_headers, node.request_headers)
+    service = result.http_service
+    service.path_prefix = node.path_prefix
+    service.server_uri.CopyFrom(
         http_uri_pb2.HttpUri(
             uri="http://authorization",
             cluster=cluster,
             timeout=encoding.seconds(node.timeout or 0),
         )
     )
-    target.path_prefix = node.path_prefix
-    _write_patterns(target.authorization_request.allowed_headers, node.request_headers)
-    _write_patterns(target.authorization_response.allowed_upstream_headers, node.upstream_headers)
+    _write_patterns(service.authorization_response.allowed_upstream_headers, node.upstream_headers)
+    return result
+
+
+def _body(node: nodes.AuthorizationBody) -> pb.BufferSettings:
+    return pb.BufferSettings(
+        max_request_bytes=node.max_bytes,
+        allow_partial_message=node.allow_partial,
+        pack_as_bytes=node.as_bytes,
+    )
 
 
 def _write_patterns(
@@ -84,3 +120,15 @@ def _write_patterns(
 ) -> None:
     for it in patterns:
         matches.write_value(target.patterns.add(), it)
+
+
+def _executed(content: pb.ExtAuthz) -> composite_pb2.ExecuteFilterAction:
+    filter_ = extension_pb2.TypedExtensionConfig(name=CLOSED, typed_config=encoding.packed(content))
+    return composite_pb2.ExecuteFilterAction(typed_config=filter_)
+
+
+def _always(action: Message) -> matcher_pb2.Matcher:
+    result = matcher_pb2.Matcher()
+    result.on_no_match.action.name = "authorization"
+    result.on_no_match.action.typed_config.CopyFrom(encoding.packed(action))
+    return result

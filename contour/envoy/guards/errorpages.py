@@ -10,7 +10,7 @@ from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2
 from envoy.extensions.http.custom_response.local_response_policy.v3 import (
     local_response_policy_pb2 as local_pb,
 )
-from envoy.type.matcher.v3 import http_inputs_pb2
+from envoy.type.matcher.v3 import status_code_input_pb2
 from xds.type.matcher.v3 import matcher_pb2, regex_pb2
 
 from contour.envoy import encoding, headers
@@ -46,7 +46,7 @@ def _write_page(
 ) -> None:
     wanted = target.predicate.single_predicate
     wanted.input.name = _INPUT
-    wanted.input.typed_config.Pack(http_inputs_pb2.HttpResponseStatusCodeMatchInput())
+    wanted.input.typed_config.Pack(status_code_input_pb2.HttpResponseStatusCodeMatchInput())
     wanted.value_match.safe_regex.CopyFrom(
         regex_pb2.RegexMatcher(google_re2=regex_pb2.RegexMatcher.GoogleRE2(), regex=_codes(page))
     )

@@ -36,9 +36,8 @@ def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) ->
 
 def write_defaults(target: route_pb2.RouteConfiguration) -> None:
     """Turns off what no filter chain can hold turned off."""
-    for name in authorization.NAMES:
-        target.typed_per_filter_config[name].CopyFrom(encoding.packed(authorization.off()))
-    target.typed_per_filter_config[bodies.NAME].CopyFrom(encoding.packed(bodies.off()))
+    for name, content in (*authorization.off(), (bodies.NAME, bodies.off())):
+        target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
 
 
 def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
@@ -81,9 +80,6 @@ def _told(
 def _authorization(
     node: nodes.Authorization | nodes.Off, names: ClusterNames
 ) -> Iterator[tuple[str, Message]]:
-    """The filter that is not asked is turned off, for the virtual host may ask it."""
-    for name in authorization.NAMES:
-        if not isinstance(node, str) and authorization.name(node) == name:
-            yield name, authorization.policy(node, names[node.cluster])
-        else:
-            yield name, authorization.off()
+    if isinstance(node, str):
+        return authorization.off()
+    return authorization.policy(node, names[node.cluster])

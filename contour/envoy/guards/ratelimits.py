@@ -67,8 +67,11 @@ def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
 
 
 def off_local() -> local_pb.LocalRateLimit:
-    """In place of the virtual host's."""
-    return local_pb.LocalRateLimit(stat_prefix="http")
+    """In place of the virtual host's. Envoy wants a bucket, but nobody draws from it."""
+    result = local_pb.LocalRateLimit(stat_prefix="http")
+    result.token_bucket.max_tokens = 1
+    result.token_bucket.fill_interval.CopyFrom(encoding.seconds(_SECONDS["hour"]))
+    return result
 
 
 def off_global() -> global_pb.RateLimitPerRoute:
@@ -88,7 +91,7 @@ def _write_entries(target: route_pb.RateLimit, entries: Iterable[nodes.Descripto
         match entry:
             case nodes.GenericKey():
                 action.generic_key.descriptor_key = entry.key
-                action.generic_key.descriptor_value = headers.literal(entry.value)
+                action.generic_key.descriptor_value = entry.value
             case nodes.RequestHeader():
                 action.request_headers.header_name = entry.name
                 action.request_headers.descriptor_key = entry.key
@@ -101,7 +104,7 @@ def _write_entries(target: route_pb.RateLimit, entries: Iterable[nodes.Descripto
 def _write_header_match(
     target: route_pb.RateLimit.Action.HeaderValueMatch, node: nodes.HeaderValueMatch
 ) -> None:
-    target.descriptor_value = headers.literal(node.value)
+    target.descriptor_value = node.value
     target.expect_match.value = node.expect
     for it in node.headers:
         matches.write_header(target.headers.add(name=it.name), it)

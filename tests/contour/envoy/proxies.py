@@ -85,24 +85,34 @@ class Answer(NamedTuple):
 
 
 async def ask(
-    port: int, host: str, path: str = "/", sni: str | None = None, **headers: str
+    port: int,
+    host: str,
+    path: str = "/",
+    sni: str | None = None,
+    method: str = "GET",
+    **headers: str,
 ) -> Answer | None:
     """One request on a connection of its own; with a server name, over TLS; None if refused."""
     async with asyncio.timeout(8):
-        return await _asked(port, host, path, sni, headers)
+        return await _asked(port, f"{method} {path}", sni, {"host": host, **headers})
+
+
+async def send(port: int, host: str, body: str, path: str = "/", **headers: str) -> Answer | None:
+    """One request with a body, on plain HTTP."""
+    length = {"host": host, "content-length": str(len(body)), **headers}
+    async with asyncio.timeout(8):
+        return await _asked(port, f"POST {path}", None, length, body)
 
 
 async def _asked(
-    port: int, host: str, path: str, sni: str | None, headers: Mapping[str, str]
+    port: int, line: str, sni: str | None, headers: Mapping[str, str], body: str = ""
 ) -> Answer | None:
     try:
         reader, writer = await _connection(port, sni)
     except (ConnectionError, ssl.SSLError):
         return None
-    extra = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    writer.write(
-        f"GET {path} HTTP/1.1\r\nhost: {host}\r\n{extra}connection: close\r\n\r\n".encode()
-    )
+    written = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    writer.write(f"{line} HTTP/1.1\r\n{written}connection: close\r\n\r\n{body}".encode())
     try:
         return await _answer(reader)
     except (ConnectionError, asyncio.IncompleteReadError):
@@ -140,7 +150,9 @@ def _unverified() -> ssl.SSLContext:
 async def _answer(reader: asyncio.StreamReader) -> Answer:
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     first, *lines = head.rstrip().split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines)
+    headers: dict[str, str] = {}
+    for name, _, value in (line.partition(": ") for line in lines):
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
     # Envoy closes a second after an answer of its own, so its end is not waited for.
     if "content-length" in headers:
         body = await reader.readexactly(int(headers["content-length"]))

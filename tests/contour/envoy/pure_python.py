@@ -43,6 +43,7 @@ _EXTENSIONS = (
         f"{_FILTERS}.http.{name}_pb2"
         for name in (
             "buffer.v3.buffer",
+            "composite.v3.composite",
             "cors.v3.cors",
             "custom_response.v3.custom_response",
             "ext_authz.v3.ext_authz",
@@ -55,6 +56,8 @@ _EXTENSIONS = (
         )
     ),
     f"{_FILTERS}.listener.tls_inspector.v3.tls_inspector_pb2",
+    f"{_FILTERS}.common.matcher.action.v3.skip_action_pb2",
+    "envoy.extensions.common.matching.v3.extension_matcher_pb2",
     "envoy.extensions.access_loggers.stream.v3.stream_pb2",
     "envoy.extensions.matching.common_inputs.network.v3.network_inputs_pb2",
     "envoy.extensions.transport_sockets.tls.v3.tls_pb2",

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from contour.envoy import messages, outputs
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import hosts, listeners, nodes, secrets, services, settings
+from dag import hosts, listeners, nodes, secrets, services, settings, trust
 from dag.configuration import Settings
 from dag.incremental import Engine
 from dag.view import Kept, Plan, Query, Table
@@ -25,6 +25,7 @@ SECURE_HOSTS: Table[nodes.HostKey, nodes.SecureHost] = Table("secure hosts")
 LISTENERS: Table[str, tuple[nodes.Listener, ...]] = Table("listeners")
 ENDPOINTS: Table[nodes.ServicePort, nodes.Endpoints] = Table("endpoints")
 SECRETS: Table[NamespacedName, nodes.Secret] = Table("secrets")
+BUNDLES: Table[nodes.Trust, nodes.TrustBundle] = Table("bundles")
 SETTINGS: Table[tuple[()], Settings] = Table("settings")
 
 PLAN = (
@@ -43,8 +44,12 @@ _ROWS: dict[Query[Any, Any], Any] = {
     hosts.virtual_host: lambda view, key: view.read(VIRTUAL_HOSTS, key),
     hosts.secure_host: lambda view, key: view.read(SECURE_HOSTS, key),
     listeners.listeners: lambda view, fleet: view.read(LISTENERS, fleet) or (),
+    listeners.listener: lambda view, key: next(
+        (it for it in view.read(LISTENERS, key.fleet) or () if it.name == key.name), None
+    ),
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
+    trust.bundle: lambda view, key: view.read(BUNDLES, key),
     settings.settings: lambda view, key: view.read(SETTINGS, key) or Settings(),
 }
 
@@ -72,9 +77,9 @@ class World:
     def listeners(self, *found: nodes.Listener) -> None:
         self.engine.write(LISTENERS, FLEET, found)
 
-    def host(self, listener: str, host: str, *routes: nodes.Route) -> None:
+    def host(self, listener: str, host: str, *routes: nodes.Route, **more: Any) -> None:
         key = nodes.HostKey(FLEET, listener, host)
-        self.engine.write(VIRTUAL_HOSTS, key, nodes.VirtualHost(host, routes, (ORIGIN,)))
+        self.engine.write(VIRTUAL_HOSTS, key, nodes.VirtualHost(host, routes, (ORIGIN,), **more))
 
     def secure(self, host: str, tls: nodes.Tls | None) -> None:
         key = nodes.HostKey(FLEET, SECURE, host)

