@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli import main
+from contour.kubernetes import scope
 from crds import decode, kinds, workloads
 from provisioning import installation, manifests, published
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
@@ -155,6 +156,25 @@ def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
         *("contourconfigurations", "contourconfigurations/status"),
         *("extensionservices", "extensionservices/status"),
     }
+
+
+@pytest.mark.parametrize("watched", [(), ("a", "b")])
+def test_whatever_the_provider_asks_for_is_granted(watched: tuple[str, ...]) -> None:
+    """Except, with Roles alone, what is in no namespace: that it does without."""
+    given = installation.installation(Place(), watch_namespaces=watched)
+    granted: dict[str, set[tuple[str, str, str]]] = {"": set()}
+    for it in manifests.everything(given):
+        if it["kind"] in ("Role", "ClusterRole"):
+            namespace = it["metadata"].get("namespace", "")
+            granted.setdefault(namespace, set()).update(_granted(it["rules"]))
+    for kind, collection in scope.sources(
+        scope.Scope(watched, "projectcontour"), kinds.KINDS.values()
+    ):
+        needed = {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
+        if kind.namespaced or not watched:
+            assert needed <= granted[collection.namespace], collection
+        else:
+            assert not needed & granted[""]
 
 
 def test_two_instances_share_nothing_but_the_cluster_role_and_the_kinds() -> None:
