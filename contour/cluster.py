@@ -221,6 +221,9 @@ class Replica:
         }
         return {"health": health.pages(self.readiness), "debug": debug.pages(dumps)}
 
+    def _collections(self) -> list[dict[str, Any]]:
+        return [_row(it) for it in self.cluster.state()]
+
     def _unlisted(self) -> str:
         waiting = sorted({it.kind for it in self.cluster.state() if it.state.phase == "starting"})
         return f"waiting for the list of {', '.join(waiting)}" if waiting else ""

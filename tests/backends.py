@@ -86,12 +86,12 @@ async def _echo(request: web.Request) -> web.WebSocketResponse:
     return socket
 
 
-async def serve(names: Mapping[str, int]) -> None:
+async def serve(names: Mapping[str, int], address: str = "127.0.0.1") -> None:
     """Serves until SIGTERM or SIGINT."""
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
-    async with serving(names) as ports:
+    async with serving(names, address) as ports:
         print(json.dumps(dict(ports)), flush=True)
         await ended.wait()
 
@@ -99,5 +99,7 @@ async def serve(names: Mapping[str, int]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("backends", nargs="+", metavar="NAME=PORT")
-    given = (backend.partition("=") for backend in parser.parse_args().backends)
-    asyncio.run(serve({name: int(port) for name, _, port in given}))
+    parser.add_argument("--address", default="127.0.0.1")
+    arguments = parser.parse_args()
+    given = (backend.partition("=") for backend in arguments.backends)
+    asyncio.run(serve({name: int(port) for name, _, port in given}, arguments.address))

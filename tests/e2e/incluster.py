@@ -1,0 +1,280 @@
+"""`contour serve` as in a cluster: replicas with rights of their own, real Envoys, a real API server.
+
+What a pod would give a process comes from here: a kubeconfig of a ServiceAccount with the shipped
+rights, certificates, ports. Everything a test makes is in a namespace of its own, and an instance
+looks at that namespace only, so that the tests can share an API server.
+"""
+
+import contextlib
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from time import monotonic, sleep
+from typing import Any
+
+import yaml
+
+from contour.host import installation
+from provisioning import rights
+from tests.cluster.cluster import Cluster
+from tests.e2e.standalone import CONTOUR, ROOT, Answer, exchange
+from tests.free_ports import free_ports
+
+LEASE = "leader-elect"
+FAST = (
+    *("--leader-election-lease-duration", "3s", "--leader-election-renew-deadline", "2s"),
+    *("--leader-election-retry-period", "200ms"),
+)
+
+
+def own_address() -> str:
+    """Of this machine, but not its loopback, which no EndpointSlice may have."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses a route
+        return str(probe.getsockname()[0])
+
+
+@dataclass(slots=True)
+class Process:
+    """A replica, or an Envoy."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    ports: dict[str, int]
+
+    def stop(self, number: int = signal.SIGTERM) -> float:
+        """Ends it; the seconds that took."""
+        start = monotonic()
+        self.process.send_signal(number)
+        self.process.wait(20)
+        return monotonic() - start
+
+    def page(self, site: str, path: str) -> tuple[int, str]:
+        """What one of its pages says."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[site], timeout=10)
+        with contextlib.closing(connection):
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+
+    @property
+    def is_ready(self) -> bool:
+        assert self.process.poll() is None, f"{self.name} has ended:\n{self.log.read_text()}"
+        try:
+            return self.page("pages", "/readyz" if "xds" in self.ports else "/ready")[0] == 200
+        except OSError:
+            return False
+
+
+@dataclass(slots=True)
+class Instance:
+    """An instance of ours in a namespace of a cluster, and what a user does to it."""
+
+    cluster: Cluster
+    namespace: str
+    folder: Path
+    ports: dict[str, int]
+    """Where Envoys take connections: `http`, `https`; and the backends."""
+    processes: list[Process] = field(default_factory=list)
+
+    @property
+    def controller_name(self) -> str:
+        """Of its GatewayClasses."""
+        return f"example.com/{self.namespace}"
+
+    def apply(self, text: str) -> None:
+        """`kubectl apply`."""
+        manifest = {"apiVersion": "v1", "kind": "List", "items": [*self.objects(text)]}
+        found = self.cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
+        assert found.returncode == 0, found.stderr
+
+    def delete(self, text: str) -> None:
+        """Removes what the text names."""
+        for raw in self.objects(text):
+            self.cluster.delete(raw)
+
+    def get(self, kind: str, name: str) -> dict[str, Any]:
+        """An object as it is now."""
+        return self.cluster.get(
+            {
+                "apiVersion": _API_VERSIONS[kind],
+                "kind": kind,
+                "metadata": {"name": name, "namespace": self.namespace},
+            }
+        )
+
+    def condition(self, kind: str, name: str, type_: str) -> dict[str, Any]:
+        """A condition of an object, or of the one parent of a route; empty if it has none."""
+        status = self.get(kind, name).get("status", {})
+        found = [
+            *status.get("conditions", ()),
+            *(it for parent in status.get("parents", ()) for it in parent["conditions"]),
+        ]
+        return next((it for it in found if it["type"] == type_), {})
+
+    def objects(self, text: str) -> Iterator[dict[str, Any]]:
+        """The objects of a manifest, in our namespace; `$NAME` is a port, or `$namespace`."""
+        names = {"namespace": self.namespace, "controller": self.controller_name}
+        names |= {name: str(port) for name, port in self.ports.items()} | {"ip": own_address()}
+        for raw in yaml.safe_load_all(Template(text).substitute(names)):
+            raw["metadata"].setdefault("namespace", self.namespace)
+            yield raw
+
+    def ask(self, host: str, path: str = "/", envoy: int = 0) -> Answer:
+        """One request to an Envoy."""
+        port = self.envoys[envoy].ports["http"]
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        with contextlib.closing(connection):
+            return exchange(connection, host, path)
+
+    def until_answered(self, host: str, backend: str) -> None:
+        """Waits until that backend answers."""
+        self.until(lambda: self._backend(host) == backend, f"{host} answered by {backend}")
+
+    def until_condition(
+        self, kind: str, name: str, type_: str, seconds: float = 10.0, **wanted: str
+    ) -> dict[str, Any]:
+        """Waits until a condition says that, of the newest generation; the condition."""
+        found: dict[str, Any] = {}
+
+        def is_so() -> bool:
+            found.clear()
+            found.update(self.condition(kind, name, type_))
+            return wanted.items() <= found.items()
+
+        self.until(is_so, f"{type_} of {kind} {name} to say {wanted}", seconds, found)
+        return found
+
+    def until(
+        self, condition: Callable[[], bool], wanted: str, seconds: float = 10.0, got: object = ""
+    ) -> None:
+        """Asks again and again until it is so."""
+        deadline = monotonic() + seconds
+        while not condition():
+            logs = "\n".join(f"--- {it.name}\n{it.log.read_text()}" for it in self.processes)
+            assert monotonic() < deadline, f"never came: {wanted}; got {got}\n{logs}"
+            sleep(0.02)
+
+    @property
+    def envoys(self) -> list[Process]:
+        return [it for it in self.processes if "http" in it.ports]
+
+    @property
+    def replicas(self) -> list[Process]:
+        return [it for it in self.processes if "xds" in it.ports]
+
+    @property
+    def leader(self) -> Process | None:
+        """The replica that leads, as the Lease tells."""
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
+        found = self.cluster.get(lease | {"metadata": {"name": LEASE, "namespace": self.namespace}})
+        address = found["metadata"].get("annotations", {}).get("projectcontour.io/xds-address", "")
+        holder = found["spec"].get("holderIdentity")
+        at = {f"127.0.0.1:{it.ports['xds']}": it for it in self.replicas}
+        return at.get(address) if holder else None
+
+    def start_replica(self, *flags: str) -> Process:
+        """Runs `contour serve`; it may have to wait for its configuration."""
+        ports = dict(zip(("xds", "pages", "debug"), free_ports(3), strict=True))
+        certificates = self.folder / "certificates"
+        command = (
+            *(*CONTOUR, "serve", "--kubeconfig", str(self.folder / "kubeconfig")),
+            *("--watch-namespaces", self.namespace, "--xds-port", str(ports["xds"])),
+            *("--contour-cafile", str(certificates / "CAcert.pem")),
+            *("--contour-cert-file", str(certificates / "contourcert.pem")),
+            *("--contour-key-file", str(certificates / "contourkey.pem")),
+            *("--health-port", str(ports["pages"]), "--http-port", str(ports["pages"])),
+            *("--debug-http-port", str(ports["debug"]), *FAST, *flags),
+        )
+        return self._start(f"replica-{len(self.replicas)}", command, ports)
+
+    def start_envoy(self, of: Process) -> Process:
+        """Runs an Envoy that hangs on a replica."""
+        name = f"envoy-{len(self.envoys)}"
+        here = self.folder / name
+        here.mkdir()
+        (ready,) = free_ports(1)
+        ports = {"http": self.ports["http"], "https": self.ports["https"], "pages": ready}
+        certificates = self.folder / "certificates"
+        subprocess.run(
+            (
+                *(*CONTOUR, "bootstrap", str(here / "envoy.json"), "--node", name),
+                *("--xds-address", "127.0.0.1", "--xds-port", str(of.ports["xds"])),
+                *("--admin-address", str(here / "admin.sock"), "--resources-dir", str(here)),
+                *("--envoy-cafile", str(certificates / "CAcert.pem")),
+                *("--envoy-cert-file", str(certificates / "envoycert.pem")),
+                *("--envoy-key-file", str(certificates / "envoykey.pem")),
+                *("--stats-address", "127.0.0.1", "--stats-port", str(ready)),
+            ),
+            check=True,
+        )
+        program = installation.binary()
+        arguments = ("--concurrency", "1", "--use-dynamic-base-id", "--drain-time-s", "1")
+        command = (str(program), "-c", str(here / "envoy.json"), *arguments)
+        return self._start(name, command, ports)
+
+    def _start(self, name: str, command: tuple[str, ...], ports: dict[str, int]) -> Process:
+        log = self.folder / f"{name}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT)
+        found = Process(name, process, log, ports)
+        self.processes.append(found)
+        return found
+
+    def until_ready(self, *processes: Process) -> None:
+        """Waits until they serve."""
+        for it in processes or self.processes:
+            self.until(lambda it=it: it.is_ready, f"{it.name} ready", 20)  # type: ignore[misc]
+
+    def _backend(self, host: str) -> str:
+        try:
+            return self.ask(host).backend
+        except OSError:
+            return ""
+
+
+_API_VERSIONS = {
+    "HTTPProxy": "projectcontour.io/v1",
+    "ContourConfiguration": "projectcontour.io/v1alpha1",
+    "Gateway": "gateway.networking.k8s.io/v1",
+    "HTTPRoute": "gateway.networking.k8s.io/v1",
+    "Ingress": "networking.k8s.io/v1",
+    "GatewayClass": "gateway.networking.k8s.io/v1",
+}
+
+
+@contextlib.contextmanager
+def instance(cluster: Cluster, namespace: str, folder: Path) -> Iterator[Instance]:
+    """The place for an instance, with backends; nothing of ours runs yet."""
+    backends = ("one", "two")
+    ports = dict(zip(("http", "https", *backends), free_ports(4), strict=True))
+    found = Instance(cluster, namespace, folder, ports)
+    home = [*rights.in_a_watched_namespace(), *rights.at_home(LEASE, watches_everything=False)]
+    token = cluster.service_account(namespace, "contour", home, rights.everywhere())
+    (folder / "kubeconfig").write_bytes(cluster.kubeconfig(token, namespace).read_bytes())
+    subprocess.run(
+        (*CONTOUR, "certgen", "--pem", str(folder / "certificates"), "--namespace", namespace),
+        check=True, capture_output=True,
+    )  # fmt: skip
+    named = [f"{name}={ports[name]}" for name in backends]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.backends", "--address", own_address(), *named],
+        cwd=ROOT, stdout=subprocess.PIPE,
+    ) as running:  # fmt: skip
+        try:
+            assert running.stdout is not None
+            assert running.stdout.readline()
+            yield found
+        finally:
+            for it in found.processes:
+                it.process.kill()
+                it.process.wait()
+            running.terminate()

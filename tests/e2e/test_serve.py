@@ -1,0 +1,178 @@
+"""`contour serve` against a real API server, with real Envoys: what a user of a cluster sees."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.e2e import incluster
+from tests.e2e.incluster import Instance
+
+CONFIGURATION = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour}
+spec:
+  envoy:
+    http: {address: 127.0.0.1, port: $http}
+    https: {address: 127.0.0.1, port: $https}
+  gateway: {controllerName: $controller}
+"""
+
+SERVICES = """
+apiVersion: v1
+kind: Service
+metadata: {name: one}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: two}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: one, labels: {kubernetes.io/service-name: one}}
+addressType: IPv4
+endpoints: [{addresses: [$ip], conditions: {ready: true}}]
+ports: [{port: $one}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: two, labels: {kubernetes.io/service-name: two}}
+addressType: IPv4
+endpoints: [{addresses: [$ip], conditions: {ready: true}}]
+ports: [{port: $two}]
+"""
+
+PROXY = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: site}
+spec: {virtualhost: {fqdn: site.example.com}, routes: [{services: [{name: one, port: 80}]}]}
+"""
+
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: $namespace, namespace: ""}
+spec: {controllerName: $controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gateway}
+spec: {gatewayClassName: $namespace, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: route}
+spec:
+  parentRefs: [{name: gateway}]
+  hostnames: [route.example.com]
+  rules: [{backendRefs: [{name: two, port: 80}]}]
+"""
+
+pytestmark = [pytest.mark.envoy, pytest.mark.cluster]
+
+
+@pytest.fixture
+def instance(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[Instance]:
+    with incluster.instance(cluster, namespace, tmp_path) as found:
+        yield found
+
+
+def test_an_object_of_a_cluster_is_served_and_told(instance: Instance) -> None:
+    instance.apply(CONFIGURATION + "---" + SERVICES + "---" + PROXY)
+    instance.start_envoy(instance.start_replica())
+    instance.until_ready()
+    assert instance.ask("site.example.com").backend == "one"
+    instance.until_condition("HTTPProxy", "site", "Valid", status="True")
+    instance.apply(PROXY.replace("name: one", "name: two"))
+    instance.until_answered("site.example.com", "two")
+    instance.apply(PROXY.replace("name: one", "name: three"))
+    told = instance.until_condition("HTTPProxy", "site", "Valid", status="False")
+    assert "spec.routes[0].services[0]" in told["errors"][0]["message"]
+    assert told["observedGeneration"] == 3
+    instance.delete(PROXY)
+    instance.until(lambda: instance.ask("site.example.com").status == 404, "the host to be gone")
+
+
+def test_what_envoys_of_a_follower_accept_is_told_by_the_leader(instance: Instance) -> None:
+    instance.apply(CONFIGURATION + "---" + SERVICES + "---" + GATEWAY)
+    first = instance.start_replica()
+    instance.until_ready(first)
+    instance.until(lambda: instance.leader is first, "the first replica to lead")
+    second = instance.start_replica()
+    instance.until_ready(second)
+    told = {"status": "False", "reason": "NoResources"}
+    instance.until_condition("Gateway", "gateway", "Programmed", **told)
+    envoy = instance.start_envoy(second)
+    instance.until_ready(envoy)
+    instance.until_condition("Gateway", "gateway", "Programmed", seconds=2, status="True")
+    assert instance.ask("route.example.com").backend == "two"
+    instance.until_condition("HTTPRoute", "route", "Accepted", status="True")
+
+
+def test_when_the_leader_dies_another_goes_on(instance: Instance) -> None:
+    instance.apply(CONFIGURATION + "---" + SERVICES + "---" + PROXY)
+    first = instance.start_replica()
+    instance.until_ready(first)
+    instance.until(lambda: instance.leader is first, "the first replica to lead")
+    second = instance.start_replica()
+    envoy = instance.start_envoy(second)
+    instance.until_ready(second, envoy)
+    first.stop(signal.SIGKILL)
+    instance.processes.remove(first)
+    instance.apply(PROXY.replace("name: one", "name: two"))
+    instance.until_answered("site.example.com", "two")
+    generation = instance.get("HTTPProxy", "site")["metadata"]["generation"]
+    instance.until(
+        lambda: (
+            instance.condition("HTTPProxy", "site", "Valid").get("observedGeneration") == generation
+        ),
+        "the second replica to tell of the newest version",
+    )
+    assert instance.leader is second
+
+
+def test_an_instance_waits_for_its_configuration_and_follows_it(instance: Instance) -> None:
+    replica = instance.start_replica()
+    instance.apply(SERVICES + "---" + PROXY)
+    waiting = f"waiting for ContourConfiguration {instance.namespace}/contour"
+    instance.until(lambda: waiting in replica.log.read_text(), waiting)
+    status, words = replica.page("pages", "/readyz")
+    assert (status, waiting in words) == (503, True)
+    assert replica.page("pages", "/healthz")[0] == 200
+    assert not instance.condition("HTTPProxy", "site", "Valid")
+    broken = CONFIGURATION.replace("  envoy:\n", "  envoy:\n    timeouts: {requestTimeout: 48h}\n")
+    instance.apply(broken)
+    told = instance.until_condition("ContourConfiguration", "contour", "Valid", status="False")
+    assert "spec.envoy.timeouts.requestTimeout" in str(told)
+    assert replica.page("pages", "/readyz")[0] == 503
+    instance.apply(CONFIGURATION)
+    instance.until_ready(replica)
+    instance.until_condition("ContourConfiguration", "contour", "Valid", status="True")
+    envoy = instance.start_envoy(replica)
+    instance.until_ready(envoy)
+    # An error in a new version: the old one holds, and the user is told.
+    instance.apply(broken)
+    instance.until_condition("ContourConfiguration", "contour", "Valid", status="False")
+    assert instance.ask("site.example.com").backend == "one"
+    instance.delete(CONFIGURATION)
+    assert instance.ask("site.example.com").backend == "one"
+    assert replica.is_ready
+
+
+def test_told_to_stop_it_frees_the_lease_and_ends_soon(instance: Instance) -> None:
+    instance.apply(CONFIGURATION + "---" + SERVICES + "---" + PROXY)
+    replica = instance.start_replica()
+    envoy = instance.start_envoy(replica)
+    instance.until_ready()
+    instance.until(lambda: instance.leader is replica, "it to lead")
+    assert replica.stop() < 5
+    assert instance.leader is None
+    assert replica.process.returncode == 0, replica.log.read_text()
+    assert envoy.is_ready
+    assert instance.ask("site.example.com").backend == "one"
