@@ -1,4 +1,4 @@
-"""`contour serve` as in a cluster: replicas with rights of their own, real Envoys, a real API server.
+"""`contour serve` as in a cluster: replicas with rights of their own, a real API server, Envoys.
 
 What a pod would give a process comes from here: a kubeconfig of a ServiceAccount with the shipped
 rights, certificates, ports. Everything a test makes is in a namespace of its own, and an instance
