@@ -1,7 +1,8 @@
 """The leader's end: takes in what the Envoys of the other replicas say.
 
 A service beside xDS, on its port. Only a certificate of the control plane may call it: with one of
-an Envoy, an intruder could write what statuses tell. What a replica says holds while it is heard,
+an Envoy, an intruder could write what statuses tell. (Where xDS is served without TLS, whoever
+connects is believed, here as there.) What a replica says holds while it is heard,
 and for a grace after that, in which it comes back or its Envoys turn up elsewhere. A new leader
 knows nothing of the others at first, so what it would tell of `NoResources` is to wait until
 `assembled`.

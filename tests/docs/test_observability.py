@@ -1,0 +1,32 @@
+"""Every metric that is exported is documented, and every one that is documented is exported."""
+
+import re
+from pathlib import Path
+
+from contour.metrics import certificates, cluster, exposition, fleets, graph, httpproxies
+from contour.serve import Controller
+from tests.contour.test_serve import Published
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "observability.md"
+
+
+def test_the_document_names_every_metric_and_no_other() -> None:
+    documented = set(re.findall(r"`(contour_[a-z_]+)`", DOCUMENT.read_text()))
+    assert documented == exported()
+
+
+def exported() -> set[str]:
+    """The names of the families; those of counters without `_total`."""
+    controller = Controller(Published())
+    engine = controller.engine
+    metrics = exposition.Metrics(
+        fleets.Fleets({}),
+        httpproxies.HTTPProxies(engine, controller.board, lambda: True),
+        graph.Graph(engine, graph.Settlings(), graph.Operations()),
+        certificates.Certificates(engine, {}),
+        cluster.Provider(lambda: ()),
+        cluster.Statuses({}, lambda: 0),
+        cluster.Replicas(lambda: True, lambda: True, lambda: 0),
+    )
+    names = {it.name for it in metrics.registry.collect()}
+    return {it for it in names if it.startswith("contour_")}
