@@ -66,13 +66,20 @@ class Announcements:
 
     def _problems(self, subject: ObjectRef, uid: str) -> Iterator[Occurrence]:
         told = self._board.told.get(subject)
-        for it in told.problems if isinstance(told, statuses.IngressStatus) else ():
+        for it in _told(told):
             yield _occurrence(subject, uid, "Warning", (it.reason, it.message))
         if subject.kind == "Secret":
             return
         for remark in self._board.remarks.get(subject, {}).get("document", ()):
             if remark.severity == "error":
                 yield _occurrence(subject, uid, "Warning", ("NotTaken", remark.message))
+
+
+def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:
+    """What has no place in the status itself."""
+    if not isinstance(found, statuses.IngressStatus):
+        return ()
+    return (*found.problems, *found.warnings)
 
 
 def _occurrence(

@@ -4,7 +4,7 @@ For the writer, who asks when it is about to write: so the newest answer is the 
 names the version of the object that it was computed from, which `observedGeneration` repeats.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from contour.status import rendering
@@ -35,24 +35,29 @@ class Answers:
         self._generation = generation
         self._addresses: tuple[Address, ...] = ()
 
-    def __call__(self, subject: ObjectRef) -> Answer | None:
+    def __call__(self, subject: ObjectRef, newest: int) -> Answer | None:
         """None: it is gone, or nothing of its status is ours."""
         generation = self._generation(subject)
         if generation is None:
             return None
+        if self._board.faults(subject):
+            generation = newest  # which was refused: it is told so, and an older one serves
         told = self._board.told.get(subject)
         if told is not None:
             return Answer(self._status(subject, told, generation), generation)
         # What has left our scope keeps what it was told, except that nobody speaks for a parent
         # that is no more.
-        return Answer({"parents": []}, generation) if subject.kind in ROUTES else None
+        entries = "parents" if subject.kind in _ROUTES else "ancestors"
+        is_entered = subject.kind in _ROUTES | _POLICIES
+        return Answer({entries: []}, generation) if is_entered else None
 
-    def relocate(self, found: Iterable[Address]) -> Iterator[ObjectRef]:
+    def relocate(self, found: Iterable[Address]) -> Collection[ObjectRef]:
         """Takes where clients reach what is served; the objects that tell of it."""
         found = tuple(found)
-        if found != self._addresses:
-            self._addresses = found
-            yield from [it for it in self._board.told if it.kind in _LOCATED]
+        if found == self._addresses:
+            return ()
+        self._addresses = found
+        return [it for it in self._board.told if it.kind in _LOCATED]
 
     def _status(self, subject: ObjectRef, told: statuses.Status, generation: int) -> Raw:
         rendered = rendering.status(told, generation)
@@ -70,5 +75,6 @@ class Answers:
                 return rendered
 
 
-ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
+_ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
+_POLICIES = frozenset({"BackendTLSPolicy"})
 _LOCATED = frozenset({"Ingress", "HTTPProxy", "Gateway"})

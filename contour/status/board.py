@@ -103,21 +103,12 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
         case None:
             return "ok", "", ()
         case statuses.ContourStatus():
-            state: State = "error" if found.errors or found.current_status != "valid" else "ok"
-            if state == "ok" and found.warnings:
-                state = "warning"
-            lines = tuple(_line(it) for it in (*found.errors, *found.warnings))
-            if found.current_status == "orphaned":
-                lines = (found.valid.message, *lines)
-            return state, found.current_status, lines
+            return _of_contour(found)
         case statuses.IngressStatus():
             return _of_ingress(found)
         case statuses.GatewayClassStatus():
             return _by_conditions(found.conditions)
-        case statuses.GatewayStatus():
-            own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
-            return _by_conditions(found.conditions, own)
-        case statuses.ListenerSetStatus():
+        case statuses.GatewayStatus() | statuses.ListenerSetStatus():
             own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
             return _by_conditions(found.conditions, own)
         case statuses.PolicyStatus():
@@ -128,6 +119,16 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
             if not found.parents:
                 return "warning", "no parent of ours", ()
             return _by_conditions((), parents)
+
+
+def _of_contour(found: statuses.ContourStatus) -> tuple[State, str, tuple[str, ...]]:
+    state: State = "error" if found.errors or found.current_status != "valid" else "ok"
+    if state == "ok" and found.warnings:
+        state = "warning"
+    lines = tuple(_line(it) for it in (*found.errors, *found.warnings))
+    if found.current_status == "orphaned":
+        lines = (found.valid.message, *lines)
+    return state, found.current_status, lines
 
 
 def _of_ingress(found: statuses.IngressStatus) -> tuple[State, str, tuple[str, ...]]:

@@ -35,8 +35,8 @@ MOST_CONFLICTS = 5  # in a row, before the object waits for another turn
 class Sources:
     """What is asked when the turn of an object comes."""
 
-    answer: Callable[[ObjectRef], Answer | None]
-    """What is to be said; None: nothing."""
+    answer: Callable[[ObjectRef, int], Answer | None]
+    """What is to be said of an object whose newest version is this; None: nothing."""
     known: Callable[[ObjectRef], stored.Known | None]
     """What the provider has seen of it; None: there is no such object."""
     is_leader: Callable[[], bool]
@@ -82,7 +82,7 @@ class Updates:
 
     def _patch(self, subject: ObjectRef, known: stored.Known) -> dict[str, Any] | Outcome:
         """What is to be sent, or why nothing is."""
-        answer = self._sources.answer(subject)
+        answer = self._sources.answer(subject, known.generation)
         if answer is None:
             return "gone"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

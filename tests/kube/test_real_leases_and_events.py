@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import orjson
 import pytest
 
 from kube import election, events, lease
@@ -74,6 +75,32 @@ async def test_an_event_is_accepted_counted_and_shown(
     shown = cluster.kubectl("describe", "service", "web", "-n", namespace).stdout
     assert "NotTaken" in shown
     assert "a problem" in shown
+
+
+async def test_who_may_only_add_and_change_events_counts_on_where_another_stopped(
+    cluster: Cluster, namespace: str
+) -> None:
+    rights = {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}
+    token = cluster.service_account(namespace, "contour", [rights])
+    regarding = Regarding("v1", "Namespace", namespace, namespace)
+    told = Occurrence(regarding, "Warning", "NotTaken", "Validate", "a problem")
+    collection = events.EVENTS.path(namespace)
+    async with cluster.client() as watching, watching.stream(collection, {"watch": "1"}) as lines:
+        changes = aiter(lines)
+        for replica in range(3):
+            async with cluster.client(cluster.kubeconfig(token)) as client:
+                recorder = Recorder(client, Reporter("projectcontour.io/contour", str(replica)))
+                recorder.record(told)
+                async with asyncio.TaskGroup() as group:
+                    task = group.create_task(recorder.run())
+                    while _count(await anext(changes)) < replica + 1:
+                        pass
+                    task.cancel()
+
+
+def _count(lines: list[bytes]) -> int:
+    """How often it had happened, by the last change."""
+    return int((orjson.loads(lines[-1])["object"].get("series") or {}).get("count", 1))
 
 
 async def test_an_event_about_an_object_of_the_cluster_is_accepted(cluster: Cluster) -> None:

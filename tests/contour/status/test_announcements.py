@@ -64,6 +64,13 @@ async def test_each_problem_is_told_once_and_so_is_the_end_of_the_last() -> None
     assert {it.regarding.uid for it in stage.told} == {"uid-1"}
 
 
+async def test_a_warning_is_told_as_a_problem_is() -> None:
+    stage = Stage()
+    async with stage.term():
+        stage.board.put(WEB, IngressStatus((), (OTHER,)))
+        assert stage.noticed(WEB) == [SECOND]
+
+
 async def test_nothing_is_told_by_who_does_not_lead_and_all_of_it_by_the_next_who_does() -> None:
     stage = Stage()
     assert stage.problems(PROBLEM) == []

@@ -3,7 +3,7 @@
 from contour.status import merging
 from contour.status.addresses import Address
 from contour.status.answers import Answers
-from contour.status.board import Board
+from contour.status.board import Board, Remark
 from crds.meta import ObjectRef
 from dag.statuses import Condition, GatewayClassStatus, IngressStatus
 from tests.contour.status.world import accepted, proxy, route, valid
@@ -13,13 +13,14 @@ INGRESS = ObjectRef("Ingress", "default", "web")
 
 
 def answers(board: Board, *known: ObjectRef) -> Answers:
+    """Of objects that the rules have judged in their seventh version."""
     return Answers(board, dict.fromkeys(known, 7).get)
 
 
 def test_an_answer_names_the_version_it_is_about() -> None:
     board = Board()
     board.put(WEB, valid())
-    found = answers(board, WEB)(WEB)
+    found = answers(board, WEB)(WEB, 7)
     assert found is not None
     assert found.generation == 7
     assert found.status["conditions"][0]["observedGeneration"] == 7
@@ -28,17 +29,37 @@ def test_an_answer_names_the_version_it_is_about() -> None:
 def test_of_an_object_that_is_gone_there_is_nothing_to_say() -> None:
     board = Board()
     board.put(WEB, valid())
-    assert answers(board)(WEB) is None
-    assert answers(board)(API) is None
+    assert answers(board)(WEB, 7) is None
+    assert answers(board)(API, 7) is None
 
 
 def test_an_object_that_is_not_ours_is_left_alone_but_a_route_loses_our_entries() -> None:
     found = answers(Board(), WEB, API, INGRESS)
-    assert found(WEB) is None
-    assert found(INGRESS) is None
-    told = found(API)
+    assert found(WEB, 7) is None
+    assert found(INGRESS, 7) is None
+    told = found(API, 7)
     assert told is not None
     assert told.status == {"parents": []}
+
+
+def test_a_version_that_was_refused_is_told_of_that_version_while_an_older_one_serves() -> None:
+    board = Board()
+    board.put(WEB, valid())
+    found = answers(board, WEB)
+    before = found(WEB, 8)
+    board.remark(WEB, "intake", (Remark("error", "it has no certificate"),))
+    after = found(WEB, 8)
+    assert before is not None
+    assert after is not None
+    assert (before.generation, after.generation) == (7, 8)
+    assert after.status["conditions"][0]["observedGeneration"] == 8
+
+
+def test_a_policy_that_is_not_ours_any_more_loses_our_entries() -> None:
+    policy = ObjectRef("BackendTLSPolicy", "default", "api")
+    told = answers(Board(), policy)(policy, 7)
+    assert told is not None
+    assert told.status == {"ancestors": []}
 
 
 def test_only_an_httpproxy_has_a_current_status() -> None:
@@ -47,7 +68,7 @@ def test_only_an_httpproxy_has_a_current_status() -> None:
     for it in (WEB, delegation):
         board.put(it, valid())
     found = answers(board, WEB, delegation)
-    proxies, delegations = found(WEB), found(delegation)
+    proxies, delegations = found(WEB, 7), found(delegation, 7)
     assert proxies is not None
     assert delegations is not None
     assert proxies.status.keys() == {"conditions", "currentStatus", "description", "loadBalancer"}
@@ -62,8 +83,8 @@ def test_a_new_address_concerns_all_who_tell_it_and_an_old_one_nobody() -> None:
     board.put(ObjectRef("GatewayClass", "", "contour"), GatewayClassStatus(()))
     found = answers(board, WEB, INGRESS)
     assert set(found.relocate([Address(ip="192.0.2.1")])) == {WEB, INGRESS}
-    assert list(found.relocate([Address(ip="192.0.2.1")])) == []
-    told = found(INGRESS)
+    assert not found.relocate([Address(ip="192.0.2.1")])
+    told = found(INGRESS, 7)
     assert told is not None
     assert told.status == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
 
@@ -73,7 +94,7 @@ def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> Non
     bad = Condition("Accepted", "False", "Invalid", "x" * 40_000)
     subject = ObjectRef("GatewayClass", "", "contour")
     board.put(subject, GatewayClassStatus((bad,)))
-    found = answers(board, subject)(subject)
+    found = answers(board, subject)(subject, 7)
     assert found is not None
     assert len(found.status["conditions"][0]["message"]) <= 32_768
     voice = merging.Voice("c", "2026-01-01T00:00:00Z")

@@ -157,7 +157,7 @@ async def test_a_status_is_accepted_and_is_not_written_again(
 ) -> None:
     async with written(cluster, namespace) as there:
         subject = there.add(*obj)
-        list(there.answers.relocate([Address(ip="192.0.2.1"), Address(hostname="a.example.com")]))
+        there.answers.relocate([Address(ip="192.0.2.1"), Address(hostname="a.example.com")])
         there.board.put(subject, told)
         first = await there.write()
         assert first.tallies[subject.kind].success == 1, first.tallies

@@ -367,7 +367,7 @@ async def test_a_gateway_is_told_its_addresses_and_foreign_conditions_stay() -> 
     async with world() as there:
         there.add(GATEWAY, status={"conditions": [foreign]})
         async with there.term():
-            list(there.answers.relocate([Address(ip="192.0.2.1"), Address(hostname="a.example")]))
+            there.answers.relocate([Address(ip="192.0.2.1"), Address(hostname="a.example")])
             there.say(GATEWAY, told)
             await there.writer.drained()
     found = there.status(GATEWAY)
