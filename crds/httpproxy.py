@@ -4,7 +4,7 @@ Field for field what users of Contour write. What combinations mean, and which a
 the rules of the graph on the object's status.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from crds.answers import (
     HTTPDirectResponsePolicy,
@@ -13,7 +13,8 @@ from crds.answers import (
 )
 from crds.authorization import AuthorizationPolicy
 from crds.conditions import MatchCondition
-from crds.fields import Flag, NonEmpty, Port, Uint32
+from crds.errorpages import ErrorPage
+from crds.fields import Flag, NonEmpty, Port, PositiveUint32, Uint32
 from crds.health import HTTPHealthCheckPolicy, OutlierDetectionPolicy, TCPHealthCheckPolicy
 from crds.jwt import JWTVerificationPolicy
 from crds.meta import ObjectMeta, model
@@ -27,7 +28,6 @@ from crds.policies import (
     TimeoutPolicy,
 )
 from crds.ratelimits import RateLimitPolicy
-from crds.unserved import Unserved
 from crds.upstreamvalidation import UpstreamValidation
 from crds.virtualhost import IPFilterPolicy, VirtualHost
 
@@ -42,13 +42,11 @@ class Service:
     """Its port."""
     health_port: Port | None = None
     """The port that health checks go to; the same one if absent."""
-    protocol: Annotated[
-        Literal["h2", "h2c", "tls"] | None, Unserved(guards=True, values=("h2", "tls"))
-    ] = None
+    protocol: Literal["h2", "h2c", "tls"] | None = None
     """What the Service speaks: HTTP/2 over TLS, HTTP/2, TLS; HTTP/1.1 if absent."""
     weight: Uint32 = 0
     """Its share, relative to the sum; if none has a weight, all get the same."""
-    validation: Annotated[UpstreamValidation | None, Unserved(guards=True)] = None
+    validation: UpstreamValidation | None = None
     """How its certificate is checked."""
     mirror: Flag = False
     """It gets copies of the requests, and its answers are thrown away; `weight` is the percentage
@@ -75,7 +73,7 @@ class Route:
     """Let clients switch to WebSocket."""
     permit_insecure: Flag = False
     """Answer plain HTTP too on a TLS host, instead of redirecting to https."""
-    auth_policy: Annotated[AuthorizationPolicy | None, Unserved(guards=True)] = None
+    auth_policy: AuthorizationPolicy | None = None
     """How requests are authorized, if other than the virtual host says."""
     timeout_policy: TimeoutPolicy | None = None
     """Limits of time."""
@@ -95,7 +93,7 @@ class Route:
     """Headers of answers."""
     cookie_rewrite_policies: tuple[CookieRewritePolicy, ...] = ()
     """Cookies of answers."""
-    rate_limit_policy: Annotated[RateLimitPolicy | None, Unserved(guards=True)] = None
+    rate_limit_policy: RateLimitPolicy | None = None
     """Limit the number of requests."""
     request_redirect_policy: HTTPRequestRedirectPolicy | None = None
     """Send clients elsewhere; then there are no services."""
@@ -103,12 +101,18 @@ class Route:
     """Answer at once; then there are no services."""
     internal_redirect_policy: HTTPInternalRedirectPolicy | None = None
     """Redirects of the services that Envoy follows itself."""
-    jwt_verification_policy: Annotated[JWTVerificationPolicy | None, Unserved(guards=True)] = None
+    jwt_verification_policy: JWTVerificationPolicy | None = None
     """Tokens that requests have to show."""
-    ip_allow_policy: Annotated[tuple[IPFilterPolicy, ...], Unserved(guards=True)] = ()
+    ip_allow_policy: tuple[IPFilterPolicy, ...] = ()
     """Only these addresses may send requests; replaces the virtual host's lists."""
-    ip_deny_policy: Annotated[tuple[IPFilterPolicy, ...], Unserved(guards=True)] = ()
+    ip_deny_policy: tuple[IPFilterPolicy, ...] = ()
     """These addresses may not send requests; replaces the virtual host's lists."""
+    max_request_bytes: PositiveUint32 | None = None
+    """How large the body of a request may be, if other than the virtual host says. Beside
+    Contour's fields."""
+    error_pages: tuple[ErrorPage, ...] = ()
+    """What clients see in place of error answers; replaces the virtual host's. Beside Contour's
+    fields."""
 
 
 @model
@@ -157,7 +161,7 @@ class HTTPProxySpec:
     """The host; absent in an HTTPProxy that others include."""
     routes: tuple[Route, ...] = ()
     """What is done with requests."""
-    tcpproxy: Annotated[TCPProxy | None, Unserved()] = None
+    tcpproxy: TCPProxy | None = None
     """What is done with the bytes of TLS connections, instead of routes."""
     includes: tuple[Include, ...] = ()
     """Other HTTPProxies that take a part of the requests."""

@@ -35,6 +35,16 @@ class LocalJWKS:
 
 
 @model
+class ClaimToHeader:
+    """A claim of the token that the backend is told in a header. Beside Contour's fields."""
+
+    claim: NonEmpty
+    """The name of the claim; dots lead into it."""
+    header: NonEmpty
+    """The header; what the client sends in it is thrown away."""
+
+
+@model
 class JWTProvider:
     """An issuer of tokens."""
 
@@ -52,6 +62,8 @@ class JWTProvider:
     """Signing keys from a Secret."""
     forward_jwt: Flag = False
     """The backend gets to see the token."""
+    claims_to_headers: tuple[ClaimToHeader, ...] = ()
+    """Claims that the backend is told. Beside Contour's fields."""
     _keys = rule(
         "exactly one of remoteJWKS or localJWKS must be set",
         lambda it: (it.remote_jwks is None) != (it.local_jwks is None),

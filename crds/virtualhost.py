@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from crds.authorization import AuthorizationServer
-from crds.fields import HOST_OR_EVERY, TOKEN, DurationOrZero, Flag, NonEmpty
+from crds.errorpages import ErrorPage
+from crds.fields import HOST_OR_EVERY, TOKEN, DurationOrZero, Flag, NonEmpty, PositiveUint32
 from crds.jwt import JWTProvider
 from crds.meta import model
 from crds.ratelimits import RateLimitPolicy
@@ -89,9 +90,9 @@ class TLS:
     """`1.2` or `1.3`; the configuration's setting if empty."""
     maximum_protocol_version: str = ""
     """`1.2` or `1.3`; the configuration's setting if empty."""
-    passthrough: Annotated[Flag, Unserved(guards=True)] = False
+    passthrough: Flag = False
     """Hand the encrypted connection to the backend of `tcpproxy` as it is."""
-    client_validation: Annotated[DownstreamValidation | None, Unserved(guards=True)] = None
+    client_validation: DownstreamValidation | None = None
     """Ask clients for a certificate."""
     enable_fallback_certificate: Annotated[Flag, Unserved()] = False
     """Serve clients that send no server name with the configuration's fallback certificate."""
@@ -108,15 +109,19 @@ class VirtualHost:
     """More names, served in the same way. Beside Contour's fields."""
     tls: TLS | None = None
     """Serve it over TLS."""
-    authorization: Annotated[AuthorizationServer | None, Unserved(guards=True)] = None
+    authorization: AuthorizationServer | None = None
     """Ask a service whether requests may pass."""
-    cors_policy: Annotated[CORSPolicy | None, Unserved(guards=True)] = None
+    cors_policy: CORSPolicy | None = None
     """Which pages of other origins may send requests."""
-    rate_limit_policy: Annotated[RateLimitPolicy | None, Unserved(guards=True)] = None
+    rate_limit_policy: RateLimitPolicy | None = None
     """Limit the number of requests."""
-    jwt_providers: Annotated[tuple[JWTProvider, ...], Unserved(guards=True)] = ()
+    jwt_providers: tuple[JWTProvider, ...] = ()
     """Issuers of tokens that routes may ask for."""
-    ip_allow_policy: Annotated[tuple[IPFilterPolicy, ...], Unserved(guards=True)] = ()
+    ip_allow_policy: tuple[IPFilterPolicy, ...] = ()
     """Only these addresses may send requests; not together with `ipDenyPolicy`."""
-    ip_deny_policy: Annotated[tuple[IPFilterPolicy, ...], Unserved(guards=True)] = ()
+    ip_deny_policy: tuple[IPFilterPolicy, ...] = ()
     """These addresses may not send requests."""
+    max_request_bytes: PositiveUint32 | None = None
+    """How large the body of a request may be. Beside Contour's fields."""
+    error_pages: tuple[ErrorPage, ...] = ()
+    """What clients see in place of error answers. Beside Contour's fields."""

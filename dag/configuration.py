@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeVar, cast
 
-from crds.contourconfiguration import ContourConfigurationSpec
+from crds.authorization import AuthorizationServer
+from crds.contourconfiguration import ContourConfigurationSpec, RateLimitServiceSettings
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.unserved import unserved
 from dag import durations, nodes
@@ -77,6 +78,10 @@ class Settings:
     dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
     is_closed: bool = False
     """Something that is to guard every host is not served yet."""
+    global_authorization: AuthorizationServer | None = None
+    """As it was written: the service is looked up elsewhere (`defaults`)."""
+    rate_limiting: RateLimitServiceSettings | None = None
+    """Likewise."""
     edge: nodes.Edge = field(default_factory=nodes.Edge)
     upstreams: nodes.Upstreams = field(default_factory=nodes.Upstreams)
     rate_limit_service: nodes.RateLimitService | None = None
@@ -104,6 +109,8 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
         dns_lookup_family=_dns_lookup_family(envoy, errors),
         is_closed=any(it.guards for it in unserved(spec)),
+        global_authorization=spec.global_ext_auth,
+        rate_limiting=spec.rate_limit_service,
     )
     return settings, tuple(errors)
 

@@ -12,7 +12,7 @@ from dag.statuses import Condition, ContourStatus
 ORPHANED = "Orphaned"
 
 
-def contour_status(kind: str, found: Iterable[Problem]) -> ContourStatus:
+def status(kind: str, found: Iterable[Problem]) -> ContourStatus:
     """Valid exactly when nothing that was found is an error."""
     told = tuple(found)
     errors = sub_conditions(it for it in told if it.severity == "error")

@@ -25,7 +25,7 @@ LONGEST = 24 * 3600.0
 """Seconds. Longer than a day is a mistake or an attack; `infinity` says what is meant."""
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, longest: float = LONGEST) -> float:
     """The seconds of a duration such as `1h30m`, `1.5s` or `infinity`; ValueError says why not."""
     if text in {"infinity", "infinite"}:
         return math.inf
@@ -37,7 +37,7 @@ def seconds(text: str) -> float:
     if not terms or "".join(number + unit for number, unit in terms) != text:
         raise ValueError(f"duration {text!r} is not of the form 1h30m, 10s, 500ms or infinity")
     total = sum(float(number) * _UNITS[unit] for number, unit in terms)
-    if total > LONGEST:
+    if total > longest:
         raise ValueError(f"duration {text!r} is longer than 24h; write infinity for no limit")
     return total
 

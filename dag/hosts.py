@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from crds.meta import ObjectRef
-from dag import hostnames, listeners, nodes, ordering, regexes, settings
+from dag import defaults, hostnames, listeners, nodes, ordering, regexes
 from dag.gateway import calls, owners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
@@ -39,7 +39,8 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
     origins = _origins(it.origin for it in routes)
-    return nodes.VirtualHost(key.host, routes, origins, server_names=names)
+    found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
+    return guarded(view, found, _claim(view, key))
 
 
 @query
@@ -50,6 +51,8 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
         return found
     for claim in (httpproxy_claims.claim, ingress_claims.claim):
         wanted = view.ask(claim, key.host)
+        if wanted is not None and wanted.host is not None:
+            return wanted.host
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return None
@@ -91,10 +94,24 @@ def _closed(route: nodes.Route) -> nodes.Route:
 
 
 def _is_closed(view: View, key: nodes.HostKey) -> bool:
-    if view.ask(settings.is_closed, ()):
-        return True
-    claim = view.ask(httpproxy_claims.claim, key.host) if _is_classic(view, key) else None
-    return claim is not None and claim.is_closed
+    claim = _claim(view, key)
+    return view.ask(defaults.is_closed, ()) or (claim is not None and claim.is_closed)
+
+
+def _claim(view: View, key: nodes.HostKey) -> nodes.Claim | None:
+    """What an HTTPProxy says of the host, for the routes of all APIs."""
+    return view.ask(httpproxy_claims.claim, key.host) if _is_classic(view, key) else None
+
+
+def guarded(view: View, host: nodes.VirtualHost, claim: nodes.Claim | None) -> nodes.VirtualHost:
+    """The host with what stands before all of its routes."""
+    if claim is not None and claim.policies is not None:
+        return replace(host, policies=claim.policies, jwt_providers=claim.jwt_providers)
+    providers = claim.jwt_providers if claim is not None else ()
+    authority = view.ask(defaults.authority, ()) if claim is None else None
+    if authority is None or not authority.is_default:
+        return replace(host, jwt_providers=providers)
+    return replace(host, policies=nodes.Policies(authorization=authority.asked))
 
 
 def _for_one_label(route: nodes.Route, host: str) -> nodes.Route:
@@ -127,7 +144,7 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     found = []
     if plain is not None and any(it.plain for it in claims):
         found.append(nodes.HostKey(listeners.DEFAULT_FLEET, plain.name, host))
-    if secure is not None and any(it.tls and it.secure for it in claims):
+    if secure is not None and any((it.tls and it.secure) or it.host for it in claims):
         found.append(nodes.HostKey(listeners.DEFAULT_FLEET, secure.name, host))
     return tuple(found)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crds import endpointslice, service
-from crds.meta import NamespacedName
+from crds.envoysettings import CircuitBreakers
+from crds.meta import NamespacedName, ObjectMeta
 from dag import hostnames, nodes, settings, tables
 from dag.view import View, query
 
@@ -71,39 +72,73 @@ def _internal(found: service.Service, port: service.ServicePort) -> Upstream | U
     name = found.metadata.key
     if port.protocol != "TCP":
         return Unresolved("Protocol", f"port {port.port} of Service {name} is not a TCP port")
-    protocol = _protocol(found, port)
-    if protocol is None:
-        message = f"port {port.port} of Service {name} wants TLS, which is not served yet"
-        return Unresolved("Protocol", message)
     reference = nodes.ServicePort(name, port.port, port.name)
-    return Upstream(reference, protocol=protocol, app_protocol=port.app_protocol)
+    return Upstream(
+        reference,
+        protocol=_protocol(found, port),
+        limits=annotated_limits(found.metadata),
+        app_protocol=port.app_protocol,
+    )
 
 
-def _protocol(found: service.Service, port: service.ServicePort) -> nodes.UpstreamProtocol | None:
-    """An appProtocol replaces the annotations; None where the upstream wants TLS."""
+def _protocol(found: service.Service, port: service.ServicePort) -> nodes.UpstreamProtocol:
+    """An appProtocol replaces the annotations."""
     match port.app_protocol:
         case "kubernetes.io/h2c":
             return "h2c"
         case "https":
-            return None
+            return "tls"
         case "":
             return _annotated_protocol(found, port)
         case _:
             return "http/1.1"
 
 
+_ANNOTATED: tuple[nodes.UpstreamProtocol, ...] = ("h2", "tls", "h2c")
+"""The first one that lists a port counts: what is encrypted wins."""
+
+
 def _annotated_protocol(
     found: service.Service, port: service.ServicePort
-) -> nodes.UpstreamProtocol | None:
+) -> nodes.UpstreamProtocol:
     names = {str(port.port), port.name} - {""}
-
-    def lists(protocol: str) -> bool:
+    for protocol in _ANNOTATED:
         value = found.metadata.annotations.get(UPSTREAM_PROTOCOL + protocol, "")
-        return not names.isdisjoint(it.strip() for it in value.split(","))
+        if not names.isdisjoint(it.strip() for it in value.split(",")):
+            return protocol
+    return "http/1.1"
 
-    if lists("tls") or lists("h2"):
+
+def limits(written: CircuitBreakers | None) -> nodes.CircuitBreakers | None:
+    """Limits as a user writes them; 0 and absent are the default."""
+    if written is None:
         return None
-    return "h2c" if lists("h2c") else "http/1.1"
+    found = nodes.CircuitBreakers(
+        written.max_connections or None,
+        written.max_pending_requests or None,
+        written.max_requests or None,
+        written.max_retries or None,
+        written.per_host_max_connections or None,
+    )
+    return None if found == nodes.CircuitBreakers() else found
+
+
+def annotated_limits(metadata: ObjectMeta) -> nodes.CircuitBreakers | None:
+    """Limits by annotations; what is no number has no effect, as in upstream Contour."""
+
+    def read(name: str) -> int | None:
+        text = metadata.annotations.get(f"projectcontour.io/{name}", "").strip()
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else 0
+        return number if 0 < number < 2**32 else None
+
+    found = nodes.CircuitBreakers(
+        read("max-connections"),
+        read("max-pending-requests"),
+        read("max-requests"),
+        read("max-retries"),
+        read("per-host-max-connections"),
+    )
+    return None if found == nodes.CircuitBreakers() else found
 
 
 def _external(view: View, found: service.Service, number: int) -> Upstream | Unresolved:
@@ -112,30 +147,45 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Unr
         message = f"Service {name} is of type ExternalName, which the configuration does not allow"
         return Unresolved("ExternalName", message)
     host = found.spec.external_name.lower().removesuffix(".")
-    if refusal := _external_refusal(host):
+    if refusal := address_refusal(host):
         return Unresolved("ExternalName", f"Service {name}: externalName {host!r} {refusal}")
     ports = [it for it in found.spec.ports if it.port == number]
     protocol = _protocol(found, ports[0]) if ports else "http/1.1"
-    if protocol is None:
-        message = f"port {number} of Service {name} wants TLS, which is not served yet"
-        return Unresolved("Protocol", message)
     reference = nodes.ServicePort(name, number, ports[0].name if ports else "")
-    return Upstream(reference, nodes.DnsAddress(host, number), protocol)
+    address = nodes.DnsAddress(host, number)
+    return Upstream(reference, address, protocol, annotated_limits(found.metadata))
 
 
-_OWN_NAMES = frozenset({"localhost", "localhost.localdomain", "local.projectcontour.io"})
+_OWN_NAMES = frozenset(
+    {
+        "localhost",
+        "localhost.localdomain",
+        "local.projectcontour.io",
+        "metadata",
+        "metadata.google.internal",
+    }
+)
 
 
-def _external_refusal(host: str) -> str | None:
+def address_refusal(host: str) -> str | None:
+    """Why Envoy must not be led to this name or address, as the end of a sentence."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        if host in _OWN_NAMES or host.endswith(".localhost"):
-            return "leads to the proxy itself"
-        return hostnames.refusal(host) if not host.startswith("*") else "is a wildcard"
+        return _name_refusal(host)
+    mapped = getattr(address, "ipv4_mapped", None)
+    address = mapped or address
     if address.is_loopback or address.is_link_local or address.is_unspecified:
         return "leads to the proxy itself or its machine"
     return None
+
+
+def _name_refusal(host: str) -> str | None:
+    if host in _OWN_NAMES or host.endswith(".localhost"):
+        return "leads to the proxy itself"
+    if host.rpartition(".")[2].removeprefix("0x").isdigit():
+        return "is an address in disguise"  # 2130706433 is 127.0.0.1 to some resolvers
+    return hostnames.refusal(host) if not host.startswith("*") else "is a wildcard"
 
 
 def _addresses(

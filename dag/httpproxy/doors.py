@@ -1,47 +1,85 @@
 """What plain HTTP and TLS get of a root's routes.
 
 On a TLS host, plain HTTP is redirected wherever a route does not permit it, also when TLS itself
-cannot be served: what was meant for TLS never goes in the clear. A virtual host that is guarded
-by a field that is not served yet answers 503. Source: HTTPProxy reference, "VirtualHost",
-"Route.permitInsecure".
+cannot be served: what was meant for TLS never goes in the clear. With a `tcpproxy` the bytes of TLS
+connections go there, and the routes are those of plain HTTP. Source: HTTPProxy reference,
+"VirtualHost", "Route.permitInsecure".
 """
 
 from collections.abc import Iterable, Iterator
 
 from crds.httpproxy import HTTPProxy
-from crds.unserved import unserved
 from dag import listeners, nodes, redirects, settings
-from dag.httpproxy import routes, tls
+from dag.httpproxy import guards, routes, tcpproxy, tls
+from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
+from dag.problems.places import Closed, Place
 from dag.view import View
 
 
 def claim(
-    view: View, root: HTTPProxy, written: Iterable[routes.Written]
-) -> Iterator[nodes.Claim | Problem]:
+    view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.Written, ...]
+) -> Iterator[nodes.Claim | Reached | Problem]:
     """What the root wants for its host."""
-    place, host = problems.spec(root.metadata.key).at("virtualhost"), root.spec.virtualhost
-    if host is None:
+    place, written_tls = problems.spec(root.metadata.key).at("virtualhost"), None
+    if root.spec.virtualhost is not None:
+        written_tls = root.spec.virtualhost.tls
+    if written_tls is None:
+        yield from _on_plain_http_alone(view, place, root, host, written)
         return
-    is_closed = any(it.guards for it in unserved(host))
-    found = _guarded(written) if is_closed else tuple(written)
-    if host.tls is None:
-        if view.ask(listeners.plain_listener, ()) is None:
-            yield problems.no_listener(place, "HTTP")
-        yield nodes.Claim(_routes(found), origins=(place.subject,), is_closed=is_closed)
-        return
-    termination = yield from tls.termination(view, place.at("tls"), host.tls)
-    if termination is not None and view.ask(listeners.secure_listener, ()) is None:
+    if view.ask(listeners.secure_listener, ()) is None:
         yield problems.no_listener(place, "HTTPS")
-    # The bytes of a tcpproxy are not HTTP: until it is served, its host is not served over TLS.
-    is_secure = termination is not None and root.spec.tcpproxy is None
-    yield nodes.Claim(
-        plain=tuple(_on_plain_http(view, it) for it in found),
-        secure=_routes(found) if is_secure else (),
-        tls=termination if is_secure else None,
+    stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
+    try:
+        termination = yield from tls.termination(view, place.at("tls"), root)
+    except Closed as closed:
+        yield closed.problem
+        yield _claim(place, guards.CLOSED, _on_plain_http(view, written))
+        return
+    secure = tls.secure_host(place, root, termination, stream)
+    is_http = secure is not None and secure.stream is None
+    yield _claim(
+        place,
+        host,
+        _on_plain_http(view, written),
+        _routes(written) if is_http else (),
+        secure,
+    )
+
+
+def _on_plain_http_alone(
+    view: View,
+    place: Place,
+    root: HTTPProxy,
+    host: guards.HostGuards,
+    written: tuple[routes.Written, ...],
+) -> Iterator[nodes.Claim | Problem]:
+    if view.ask(listeners.plain_listener, ()) is None:
+        yield problems.no_listener(place, "HTTP")
+    if root.spec.tcpproxy is not None:
+        at = problems.spec(root.metadata.key).at("tcpproxy")
+        yield problems.tcp_proxy_not_valid(at, "TLSMustBeConfigured", "needs virtualhost.tls")
+    yield _claim(place, host, _routes(written))
+
+
+def _claim(
+    place: Place,
+    host: guards.HostGuards,
+    plain: tuple[nodes.Route, ...],
+    secure: tuple[nodes.Route, ...] = (),
+    secure_host: nodes.SecureHost | None = None,
+) -> nodes.Claim:
+    policies = (host.policies, *(it.policies for it in (*plain, *secure)))
+    return nodes.Claim(
+        plain=plain,
+        secure=secure,
+        tls=secure_host.tls if secure_host is not None and secure_host.stream is None else None,
         origins=(place.subject,),
-        is_closed=is_closed,
+        is_closed=host.is_closed,
+        host=secure_host if secure_host is not None and secure_host.stream is not None else None,
+        policies=host.policies,
+        jwt_providers=guards.named_providers(host.providers, policies),
     )
 
 
@@ -49,14 +87,16 @@ def _routes(written: Iterable[routes.Written]) -> tuple[nodes.Route, ...]:
     return tuple(it.route for it in written)
 
 
-def _guarded(written: Iterable[routes.Written]) -> tuple[routes.Written, ...]:
+_UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
+"""A redirect to TLS lets nobody in, and no token is to be sent in the clear for it."""
+
+
+def _on_plain_http(view: View, written: Iterable[routes.Written]) -> tuple[nodes.Route, ...]:
+    is_permitted = not view.ask(settings.disable_permit_insecure, ())
+    to_https = redirects.to_https(view)
     return tuple(
-        it._replace(route=nodes.Route(it.route.match, routes.GUARDED, it.route.origin))
+        it.route
+        if it.permits_plain and is_permitted
+        else nodes.Route(it.route.match, to_https, it.route.origin, policies=_UNASKED)
         for it in written
     )
-
-
-def _on_plain_http(view: View, written: routes.Written) -> nodes.Route:
-    if written.permits_plain and not view.ask(settings.disable_permit_insecure, ()):
-        return written.route
-    return nodes.Route(written.route.match, redirects.to_https(view), written.route.origin)

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
+from crds.unserved import unserved
 from dag import nodes, settings, tables
-from dag.httpproxy import doors, includes, owner, routes
+from dag.httpproxy import doors, guards, includes, owner, routes
+from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
+from dag.problems.places import gathered
 from dag.view import Index, View, query
 
 
@@ -48,21 +51,24 @@ def _refusal(view: View, root: HTTPProxy) -> Problem | None:
         return problems.root_not_allowed(place, allowed)
     if not (spec.routes or spec.includes or spec.tcpproxy):
         return problems.nothing_defined(place)
-    if not includes.Walk(view).covers(root):
+    if not includes.Walk(routes.Scope(view)).covers(root):
         return problems.too_many_routes(place, includes.MAX_ROUTES)
     return None
 
 
 def _expansion(view: View, root: HTTPProxy) -> Expansion:
-    walked = tuple(includes.walk(view, root))
+    guarded, told = gathered(guards.of_host(view, root))
+    if any(it.guards for it in unserved(root.spec.virtualhost)):
+        guarded = guards.CLOSED
+    walked = tuple(includes.walk(routes.Scope(view, guarded), root))
     written = [it for it in walked if isinstance(it, routes.Written)]
     winners = {it.route.match: it for it in written}
-    wanted = tuple(doors.claim(view, root, winners.values()))
-    everything = (*wanted, *walked, *_losers(written, winners))
+    wanted = tuple(doors.claim(view, root, guarded, tuple(winners.values())))
+    everything = (*told, *wanted, *walked, *_losers(written, winners))
     return Expansion(
         next((it for it in wanted if isinstance(it, nodes.Claim)), None),
         tuple(dict.fromkeys(it for it in everything if isinstance(it, Problem))),
-        tuple(dict.fromkeys(it.key for it in walked if isinstance(it, includes.Reached))),
+        tuple(dict.fromkeys(it.key for it in everything if isinstance(it, Reached))),
     )
 
 

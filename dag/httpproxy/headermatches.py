@@ -18,13 +18,13 @@ def narrowed(
 ) -> tuple[str, tuple[HeaderMatch, ...]]:
     """The method and the header matches of the inherited match and of a block of conditions."""
     method, others = inherited.method, set(inherited.headers)
-    for match in _matches(block):
-        if not _is_method(match):
-            others.add(match)
-        elif method in ("", match.value.value):
-            method = match.value.value
+    for it in _matches(block):
+        if not _is_method(it):
+            others.add(it)
+        elif method in ("", it.value.value):
+            method = it.value.value
         else:
-            raise NotClear("Header", f":method cannot be both {method} and {match.value.value}")
+            raise NotClear("Header", f":method cannot be both {method} and {it.value.value}")
     _check_harmony(others)
     return method, tuple(sorted(others, key=_rank))
 
@@ -32,14 +32,14 @@ def narrowed(
 def _matches(block: Iterable[crd.MatchCondition]) -> Iterator[HeaderMatch]:
     for it in block:
         if it.header is not None:
-            yield _match(it.header)
+            yield match(it.header)
         if it.method is not None:
             yield HeaderMatch(":method", ValueMatch("exact", it.method))
         if it.cookie is not None:
             yield cookiematches.match(it.cookie)
 
 
-def _match(condition: crd.HeaderMatchCondition) -> HeaderMatch:
+def match(condition: crd.HeaderMatchCondition) -> HeaderMatch:
     name = condition.name.lower()
     if refusal := headers.name_refusal(name):
         raise NotClear("Header", f"{name!r} {refusal}")

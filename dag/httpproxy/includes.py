@@ -8,7 +8,6 @@ never falls through to a wider route. Source: Contour documentation, "HTTPProxy 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
@@ -16,10 +15,10 @@ from crds.meta import NamespacedName
 from dag import nodes, tables
 from dag.httpproxy import conditions, owner, routes
 from dag.httpproxy.clarity import NotClear
+from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
-from dag.view import View
 
 MAX_DEPTH = 100
 MAX_ROUTES = 20_000
@@ -31,12 +30,6 @@ BROKEN = nodes.Respond(502)
 """What an include that leads nowhere answers."""
 
 
-class Reached(NamedTuple):
-    """An HTTPProxy that is part of the expansion."""
-
-    key: NamespacedName
-
-
 Item = Reached | routes.Written | Problem
 
 
@@ -44,7 +37,7 @@ Item = Reached | routes.Written | Problem
 class Walk:
     """One expansion: what it sees, and how much more it may expand."""
 
-    view: View
+    scope: routes.Scope
     routes: int = MAX_ROUTES
     includes: int = MAX_ROUTES
 
@@ -58,9 +51,9 @@ class Walk:
         return True
 
 
-def walk(view: View, root: crd.HTTPProxy) -> Iterator[Item]:
+def walk(scope: routes.Scope, root: crd.HTTPProxy) -> Iterator[Item]:
     """All routes at and below a root."""
-    steps = Walk(view)
+    steps = Walk(scope)
     if steps.covers(root):
         yield from expand(steps, (root,), nodes.Match())
 
@@ -74,7 +67,7 @@ def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
     for index in range(len(proxy.spec.includes)):
         yield from _include(walk, trail, index, inherited, first)
     for index, route in enumerate(proxy.spec.routes):
-        yield from routes.written(walk.view, place.at("routes", index), route, inherited)
+        yield from routes.written(walk.scope, place.at("routes", index), route, inherited)
 
 
 def _include(
@@ -125,8 +118,8 @@ def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.
         raise Refused(problems.include_creates_cycle(place, ring))
     if len(trail) > MAX_DEPTH:
         raise Refused(problems.include_too_deep(place, MAX_DEPTH))
-    child = walk.view.read(tables.HTTPPROXIES, target)
-    if child is None or not owner.is_ours(walk.view, child):
+    child = walk.scope.view.read(tables.HTTPPROXIES, target)
+    if child is None or not owner.is_ours(walk.scope.view, child):
         raise Refused(problems.include_not_found(place, target))
     if child.spec.virtualhost is not None:
         raise Refused(problems.root_includes_root(place, target))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from crds import httpproxy as crd
 from crds.unserved import unserved
 from dag import nodes
-from dag.httpproxy import answers, conditions, forwarding, headerpolicies
+from dag.httpproxy import answers, conditions, forwarding, guards, headerpolicies
 from dag.httpproxy.clarity import NotClear
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
@@ -21,6 +21,13 @@ from dag.view import View
 
 GUARDED = nodes.Respond(503)
 """What is answered where a guard is not served yet."""
+
+
+class Scope(NamedTuple):
+    """What the routes of one root have in common."""
+
+    view: View
+    host: guards.HostGuards = guards.OPEN
 
 
 class Written(NamedTuple):
@@ -32,7 +39,7 @@ class Written(NamedTuple):
 
 
 def written(
-    view: View, place: Place, route: crd.Route, inherited: nodes.Match
+    scope: Scope, place: Place, route: crd.Route, inherited: nodes.Match
 ) -> Iterator[Written | Problem]:
     """The route, unless something in it cannot be served."""
     try:
@@ -41,7 +48,7 @@ def written(
         yield problems.conditions_not_valid(place, "RouteError", why.subject, why.text)
         return
     try:
-        node = yield from _node(view, place, route, match)
+        node = yield from _node(scope, place, route, match)
         yield Written(node, place, route.permit_insecure)
     except Closed as closed:
         yield closed.problem
@@ -50,13 +57,16 @@ def written(
         yield refused.problem
 
 
-def _node(view: View, place: Place, route: crd.Route, match: nodes.Match) -> Findings[nodes.Route]:
-    if any(it.guards for it in unserved(route)):
+def _node(
+    scope: Scope, place: Place, route: crd.Route, match: nodes.Match
+) -> Findings[nodes.Route]:
+    if scope.host.is_closed or any(it.guards for it in unserved(route)):
         return nodes.Route(match, GUARDED, place.subject)
-    action = yield from _action(view, place, route, match)
+    policies = yield from guards.of_route(place, route, scope.host)
+    action = yield from _action(scope.view, place, route, match)
     requests = yield from _headers(place, action, route.request_headers_policy, "request")
     responses = yield from _headers(place, action, route.response_headers_policy, "response")
-    return nodes.Route(match, action, place.subject, requests, responses)
+    return nodes.Route(match, action, place.subject, requests, responses, policies)
 
 
 def _headers(

@@ -11,9 +11,8 @@ from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
 from crds.virtualhost import VirtualHost
-from dag import tables
+from dag import contourstatus, tables
 from dag.httpproxy import expansion, owner
-from dag.httpproxy.valid import contour_status
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
@@ -31,7 +30,7 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     found = {it for it in reports if it is not None} | set(_own_problems(view, proxy))
     if expansion.REACHED not in reports:
         found.add(problems.orphaned(problems.spec(key)))
-    return contour_status(problems.KIND, found)
+    return contourstatus.status(problems.KIND, found)
 
 
 @query
@@ -40,7 +39,7 @@ def delegation_status(view: View, key: NamespacedName) -> ContourStatus | None:
     found = view.read(tables.DELEGATIONS, key)
     if found is None:
         return None
-    return contour_status(
+    return contourstatus.status(
         "TLSCertificateDelegation",
         {
             delegation.star_among_names(key, index)

@@ -1,27 +1,34 @@
-"""How a root's host is served over TLS: the Secret, and the versions that clients may speak.
+"""How a root's host is served over TLS: the Secret, the versions, the certificates of clients.
 
 Source: HTTPProxy reference, "TLS". A host whose TLS cannot be served is not served over TLS at
-all; what plain HTTP then does is told in `expansion`.
+all; what plain HTTP then does is told in `doors`.
 """
 
 from typing import cast
 
 from crds import virtualhost as crd
+from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from dag import configuration, delegation, nodes, secrets, settings
+from dag.faults import reference
+from dag.httpproxy import clients
 from dag.problems import httpproxy as problems
-from dag.problems.places import Findings, Place, Refused
+from dag.problems.places import Closed, Findings, Place, Refused
 from dag.view import View
 
 
-def termination(view: View, place: Place, tls: crd.TLS) -> Findings[nodes.Tls | None]:
-    """The TLS of the host; None if there is none, because its author is told why."""
+def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls | None]:
+    """How it is terminated; None if it is not, or its author is told why.
+
+    Closed if clients cannot be asked for the certificates that they are to show.
+    """
+    tls = root.spec.virtualhost.tls if root.spec.virtualhost is not None else None
+    if tls is None:
+        return None
     try:
-        if tls.passthrough and tls.secret_name:
-            text = "passthrough and secretName cannot both be set"
-            raise Refused(problems.tls_config_not_valid(place, text))
         if tls.passthrough:
-            return None  # told as a field that is not served yet
+            _check_passthrough(place, tls, root)
+            return None
         minimum = yield from _version(
             place.at("minimumProtocolVersion"), tls.minimum_protocol_version
         )
@@ -29,10 +36,41 @@ def termination(view: View, place: Place, tls: crd.TLS) -> Findings[nodes.Tls | 
             place.at("maximumProtocolVersion"), tls.maximum_protocol_version
         )
         limits = _within(view, place, minimum or "1.2", maximum or "1.3")
-        return nodes.Tls(_secret(view, place.at("secretName"), tls.secret_name), *limits)
+        secret = _secret(view, place.at("secretName"), tls.secret_name)
+        asked = clients.validation(view, place.at("clientValidation"), tls.client_validation)
+        return nodes.Tls(secret, *limits, clients=asked)
+    except Closed:
+        raise
     except Refused as refused:
         yield refused.problem
         return None
+
+
+def secure_host(
+    place: Place,
+    root: HTTPProxy,
+    termination: nodes.Tls | None,
+    stream: nodes.Stream | None,
+) -> nodes.SecureHost | None:
+    """What happens to the connections of the host; None if TLS is not served."""
+    tls = root.spec.virtualhost.tls if root.spec.virtualhost is not None else None
+    is_passed_through = tls is not None and tls.passthrough and not tls.secret_name
+    if root.spec.tcpproxy is not None:
+        is_served = stream is not None and (termination is not None or is_passed_through)
+        return nodes.SecureHost(termination, (place.subject,), stream) if is_served else None
+    return nodes.SecureHost(termination, (place.subject,)) if termination is not None else None
+
+
+def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:
+    if tls.secret_name:
+        text = "passthrough and secretName cannot both be set"
+        raise Refused(problems.tls_config_not_valid(place, text))
+    if tls.client_validation is not None or tls.enable_fallback_certificate:
+        text = "passthrough leaves TLS to the backend, with clientValidation and fallback"
+        raise Refused(problems.tls_features_incompatible(place, text))
+    if root.spec.tcpproxy is None:
+        text = "passthrough needs a tcpproxy that takes the connections"
+        raise Refused(problems.tls_config_not_valid(place, text))
 
 
 def _version(place: Place, text: str) -> Findings[configuration.TlsVersion | None]:
@@ -65,13 +103,10 @@ def _secret(view: View, place: Place, written: str) -> NamespacedName:
 
 
 def _reference(place: Place, written: str) -> NamespacedName:
-    match written.split("/"):
-        case [""]:
-            text = "one of secretName and passthrough must be set"
-            raise Refused(problems.tls_config_not_valid(place, text))
-        case [name]:
-            return NamespacedName(place.subject.namespace, name)
-        case [namespace, name] if namespace and name:
-            return NamespacedName(namespace, name)
-        case _:
-            raise Refused(problems.secret_name_not_valid(place, written))
+    if not written:
+        text = "one of secretName and passthrough must be set"
+        raise Refused(problems.tls_config_not_valid(place, text))
+    try:
+        return reference(written, place.subject.namespace)
+    except ValueError:
+        raise Refused(problems.secret_name_not_valid(place, written)) from None

@@ -33,7 +33,7 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
     if isinstance(found, services.Unresolved):
         yield problems.backend_unresolved(place.at("service"), found.message)
         return None
-    return nodes.Backend(nodes.Cluster(found.port, found.dns, found.protocol))
+    return nodes.Backend(nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits))
 
 
 @query

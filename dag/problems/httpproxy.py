@@ -175,6 +175,36 @@ def upstream_not_checked(place: Place, text: str, reason: str = "TLSUpstreamVali
     return place.error(type_, reason, f"{text}; answered with 503")
 
 
+def guard_not_valid(place: Place, type_: str, reason: str, text: str) -> Problem:
+    """A guard that cannot be built, so that what it guards is closed."""
+    return place.error(type_, reason, f"{text}; what it guards is answered with 503")
+
+
+def tcp_proxy_not_valid(place: Place, reason: str, text: str) -> Problem:
+    """A tcpproxy that cannot be served."""
+    return place.error("TCPProxyError", reason, text)
+
+
+def tcp_include_not_valid(place: Place, reason: str, text: str) -> Problem:
+    """An include of a tcpproxy that leads nowhere."""
+    return place.error("TCPProxyIncludeError", reason, text)
+
+
+def tls_features_incompatible(place: Place, text: str) -> Problem:
+    """Settings of TLS that cannot be together."""
+    return place.error("TLSError", "TLSIncompatibleFeatures", text)
+
+
+def fallback_not_served(place: Place, reason: str, text: str) -> Problem:
+    """A fallback certificate that is wanted and is not there."""
+    return place.error("TLSError", reason, text)
+
+
+def not_enforced(place: Place, text: str) -> Problem:
+    """A policy that Envoy does not look at here."""
+    return place.warning("SpecError", "IgnoredField", text)
+
+
 def slow_start_not_valid(place: Place, text: str) -> Problem:
     """A slow start that cannot be."""
     return place.error("ServiceError", "SlowStartInvalid", text)

@@ -18,6 +18,16 @@ Findings = Generator[Problem, None, T]
 """How a rule answers: the problems that it yields, and then the node that it returns."""
 
 
+def gathered(findings: Findings[T]) -> tuple[T, tuple[Problem, ...]]:
+    """The node that a rule returns, and the problems that it yielded."""
+    told = []
+    while True:
+        try:
+            told.append(next(findings))
+        except StopIteration as stop:
+            return stop.value, tuple(told)
+
+
 class Refused(Exception):  # noqa: N818 (a decision, not a failure)
     """The part that a rule was about cannot be served."""
 

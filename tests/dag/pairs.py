@@ -46,3 +46,14 @@ def pair(number: int = 0) -> tuple[bytes, bytes]:
     )
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return certificate.public_bytes(Encoding.PEM), private
+
+
+def authority(name: str, namespace: str = "default") -> str:
+    """A Secret with a certificate of an authority."""
+    return f"""
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: {name}, namespace: {namespace}}}
+data: {{ca.crt: {b64encode(pair()[0]).decode()}}}
+"""

@@ -132,7 +132,7 @@ def test_routes_that_match_different_requests_all_serve() -> None:
 
 
 def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
-    guard = ", ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}]"
+    guard = ", ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}, {source: Peer, cidr: x}]"
     engine = world.world(
         SERVICES + ingress("/") + proxy("/proxy", more=guard) + GATEWAY + route("/gateway")
     )

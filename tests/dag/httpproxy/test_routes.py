@@ -261,28 +261,6 @@ def test_of_two_routes_for_the_same_requests_the_last_one_serves_and_the_first_i
     ]
 
 
-@pytest.mark.parametrize(
-    "guard",
-    [
-        "authPolicy: {disabled: false}",
-        "jwtVerificationPolicy: {require: x}",
-        "ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}]",
-        "rateLimitPolicy: {local: {requests: 1, unit: second}}",
-    ],
-)
-def test_a_guard_that_is_not_served_yet_closes_its_route(guard: str) -> None:
-    engine = world(SERVICES + root("root", f"routes: [{to('s1')}, {on('/x', 's2', guard)}]"))
-    assert routes(engine, "a.com") == ["/x -> 503", "/ -> default/s1:80"]
-    assert problems(engine, "HTTPProxy", "root") == ["SpecError/UnsupportedField"]
-
-
-def test_tls_to_a_service_is_not_served_in_the_clear() -> None:
-    route = "{services: [{name: s1, port: 80, protocol: tls}]}"
-    engine = world(SERVICES + root("root", f"routes: [{route}]"))
-    assert routes(engine, "a.com") == ["/ -> 503"]
-    assert problems(engine, "HTTPProxy", "root") == ["SpecError/UnsupportedField"]
-
-
 def test_a_strategy_that_does_not_exist_is_told_and_replaced() -> None:
     policy = "loadBalancerPolicy: {strategy: Magic}"
     engine = world(SERVICES + root("root", f"routes: [{to('s1', policy)}]"))

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.dag import pairs
-from tests.dag.httpproxy.manifests import configuration, on, root, services, tls_root, to
+from tests.dag.httpproxy.manifests import configuration, on, services, tls_root, to
 from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
 
 SERVICES = services("s1", "s2")
@@ -181,44 +181,3 @@ def test_a_reference_that_names_no_secret_is_told(secret: str) -> None:
     (told,) = problems(engine, "HTTPProxy", "root")
     assert told in {"TLSError/TLSConfigNotValid", "TLSError/SecretNotValid"}
     assert tls(engine, "a.com") == ""
-
-
-@pytest.mark.parametrize(
-    "guard",
-    [
-        "authorization: {extensionRef: {name: x}}",
-        "corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}",
-        "ipAllowPolicy: [{source: Peer, cidr: 10.0.0.0/8}]",
-        "jwtProviders: [{name: x, remoteJWKS: {uri: 'https://x'}}]",
-        "rateLimitPolicy: {local: {requests: 1, unit: second}}",
-        "tls: {secretName: cert, clientValidation: {caSecret: ca}}",
-    ],
-)
-def test_a_guard_of_the_host_that_is_not_served_yet_closes_every_route(guard: str) -> None:
-    spec = f"virtualhost: {{fqdn: a.com, {guard}}}, routes: [{to('s1', 'permitInsecure: true')}]"
-    engine = world(
-        SERVICES
-        + pairs.secret("cert")
-        + f"""
----
-apiVersion: projectcontour.io/v1
-kind: HTTPProxy
-metadata: {{name: root}}
-spec: {{{spec}}}
-"""
-    )
-    assert routes(engine, "a.com") == ["/ -> 503"]
-    assert secure(engine, "a.com") == (["/ -> 503"] if "tls:" in guard else [])
-    assert problems(engine, "HTTPProxy", "root") == ["SpecError/UnsupportedField"]
-
-
-def test_passthrough_and_tcpproxy_are_not_served_as_http() -> None:
-    passthrough = root("root", f"routes: [{to('s1')}]").replace(
-        "fqdn: a.com", "fqdn: a.com, tls: {passthrough: true}"
-    )
-    engine = world(SERVICES + passthrough)
-    assert (tls(engine, "a.com"), routes(engine, "a.com")) == ("", [REDIRECT])
-    tcp = f"tcpproxy: {{services: [{{name: s1, port: 80}}]}}, routes: [{to('s2')}]"
-    engine = world(SERVICES + pairs.secret("cert") + tls_root("root", tcp))
-    assert (tls(engine, "a.com"), routes(engine, "a.com")) == ("", [REDIRECT])
-    assert problems(engine, "HTTPProxy", "root") == ["?SpecError/IgnoredField"]

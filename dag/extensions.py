@@ -1,0 +1,140 @@
+"""ExtensionServices: services that Envoy itself asks, and what their authors are told.
+
+A reference that leads nowhere takes no share; without any there is no cluster, and whoever needs
+the answer of the service is closed. Source: ExtensionService reference. Elsewhere: who asks
+(`authorization`, `settings`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from crds.extensionservice import ExtensionService, ExtensionServiceTarget
+from crds.meta import NamespacedName
+from dag import contourstatus, durations, nodes, services, tables, upstreamtls
+from dag.faults import Fault
+from dag.problems import Problem
+from dag.problems import extensions as problems
+from dag.problems.places import Findings, Place, gathered
+from dag.statuses import ContourStatus
+from dag.view import Query, View, query
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """An ExtensionService, read."""
+
+    cluster: nodes.ExtensionCluster | None
+    """None if it cannot be asked."""
+    timeout: float | None = None
+    """How long an answer may take, in seconds; None leaves it to who asks."""
+    problems: tuple[Problem, ...] = ()
+
+
+@query
+def extension(view: View, key: NamespacedName) -> Extension | None:
+    """What can be asked; None if there is no such object."""
+    found = view.read(tables.EXTENSION_SERVICES, key)
+    if found is None:
+        return None
+    (cluster, timeout), told = gathered(_cluster(view, found))
+    return Extension(cluster, timeout, told)
+
+
+@query
+def status(view: View, key: NamespacedName) -> ContourStatus | None:
+    """The status of an ExtensionService."""
+    found = view.ask(extension, key)
+    return contourstatus.status(problems.KIND, found.problems) if found is not None else None
+
+
+def _cluster(
+    view: View, found: ExtensionService
+) -> Findings[tuple[nodes.ExtensionCluster | None, float | None]]:
+    place, spec = problems.spec(found.metadata.key), found.spec
+    protocol = spec.protocol or "h2"
+    ports = yield from _ports(view, place, spec.services)
+    balancing = yield from _balancing(place, found)
+    try:
+        timeout, idle = _timeouts(found)
+        tls = _tls(view, found, protocol)
+    except Fault as fault:
+        yield problems.not_valid(place.at(fault.step), fault.reason, fault.text)
+        return None, None
+    if spec.timeout_policy is not None and spec.timeout_policy.idle is not None:
+        yield problems.ignored_field(place.at("timeoutPolicy").at("idle"))
+    limits = services.limits(spec.circuit_breaker_policy)
+    cluster = nodes.ExtensionCluster(
+        found.metadata.key, ports, protocol, balancing, tls, limits, idle
+    )
+    return (cluster if ports else None), timeout
+
+
+def _ports(
+    view: View, place: Place, written: tuple[ExtensionServiceTarget, ...]
+) -> Findings[tuple[nodes.WeightedPort, ...]]:
+    is_even = not any(it.weight for it in written)
+    ports = []
+    for index, target in enumerate(written):
+        at = place.at("services", index)
+        name = NamespacedName(place.subject.namespace, target.name)
+        upstream = view.ask(services.upstream, (name, target.port))
+        if isinstance(upstream, services.Unresolved):
+            is_external = upstream.kind == "ExternalName"
+            reason = "UnsupportedServiceType" if is_external else "ServiceUnresolvedReference"
+            yield problems.service_unresolved(at, reason, upstream.message)
+        elif upstream.dns is not None:
+            text = f"Service {name} is of type ExternalName"
+            yield problems.service_unresolved(at, "UnsupportedServiceType", text)
+        elif is_even or target.weight:
+            ports.append(nodes.WeightedPort(upstream.port, target.weight or 1))
+    return tuple(ports)
+
+
+_STRATEGIES: dict[str, nodes.Balancing] = {
+    "": "RoundRobin",
+    "RoundRobin": "RoundRobin",
+    "Random": "Random",
+    "WeightedLeastRequest": "WeightedLeastRequest",
+}
+
+
+def _balancing(place: Place, found: ExtensionService) -> Findings[nodes.Balancing]:
+    policy = found.spec.load_balancer_policy
+    strategy = policy.strategy if policy is not None else ""
+    if strategy not in _STRATEGIES:
+        yield problems.ignored_field(place.at("loadBalancerPolicy").at("strategy"))
+    return _STRATEGIES.get(strategy, "RoundRobin")
+
+
+def _timeouts(found: ExtensionService) -> tuple[float | None, float | None]:
+    """Of an answer, and of a connection at rest."""
+    policy = found.spec.timeout_policy
+    if policy is None:
+        return None, None
+    return (
+        _timeout("timeoutPolicy.response", policy.response),
+        _timeout("timeoutPolicy.idleConnection", policy.idle_connection),
+    )
+
+
+def _timeout(step: str, text: str | None) -> float | None:
+    try:
+        return durations.timeout(text)
+    except ValueError as why:
+        raise Fault("TimeoutPolicyNotValid", step, str(why)) from None
+
+
+def _tls(view: View, found: ExtensionService, protocol: str) -> nodes.UpstreamTls | None:
+    validation = found.spec.validation
+    if validation is None:
+        return None
+    if protocol != "h2":
+        text = "there is no certificate to check without protocol h2"
+        raise Fault("InconsistentProtocol", "validation", text)
+    try:
+        return upstreamtls.checked(view, found.metadata.namespace, validation)
+    except Fault as fault:
+        raise Fault(fault.reason, f"validation.{fault.step}", fault.text) from None
+
+
+STATUSES: Mapping[str, Query[NamespacedName, ContourStatus | None]] = {"ExtensionService": status}

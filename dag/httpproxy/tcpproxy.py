@@ -1,0 +1,87 @@
+"""Where the bytes of a TLS host go that has a `tcpproxy`: its own, or that of the one it includes.
+
+A Service that cannot be resolved keeps its share: those connections are closed. Source: HTTPProxy
+reference, "TCPProxy".
+"""
+
+from collections.abc import Generator, Sequence
+
+from crds import httpproxy as crd
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.httpproxy import backends, balancing, healthchecks, owner
+from dag.httpproxy.reached import Reached
+from dag.problems import Problem
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place, Refused
+from dag.view import View
+
+Following = Generator[Reached | Problem, None, nodes.Stream | None]
+
+MAX_DEPTH = 100
+
+
+def stream(view: View, root: crd.HTTPProxy) -> Following:
+    """The stream; None if it leads nowhere, because its author is told why."""
+    try:
+        return (yield from _follow(view, (root,)))
+    except Refused as refused:
+        yield refused.problem
+        return None
+
+
+def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
+    """The stream of the end of the trail."""
+    place = problems.spec(trail[-1].metadata.key).at("tcpproxy")
+    written = trail[-1].spec.tcpproxy
+    include = (written.include or written.includes) if written is not None else None
+    if written is None or (not written.services and include is None):
+        raise Refused(problems.tcp_proxy_not_valid(place, "NothingDefined", _NEEDS))
+    if include is None:
+        return (yield from _stream(view, place, written))
+    if written.services:
+        raise Refused(problems.tcp_proxy_not_valid(place, "NoServicesAndInclude", _NEEDS))
+    child = _child(view, place.at("include"), trail, include)
+    yield Reached(child.metadata.key)
+    return (yield from _follow(view, (*trail, child)))
+
+
+_NEEDS = "needs either services or an include"
+
+
+def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
+    spread = yield from balancing.of_connections(place, written.load_balancer_policy)
+    manner = backends.Manner(
+        spread.balancing, healthchecks.of_tcp(place, written.health_check_policy)
+    )
+    found = yield from backends.takers(view, place, written.services, manner)
+    takers = {it.place: nodes.Share(it.cluster, it.weight) for it in found}
+    is_even = not any(it.weight for it in written.services)
+    shares = tuple(
+        takers.get(place.at("services", index)) or nodes.Share(None, 1 if is_even else it.weight)
+        for index, it in enumerate(written.services)
+        if not it.mirror and (is_even or it.weight)
+    )
+    return nodes.Stream(shares) if shares else None
+
+
+def _child(
+    view: View, place: Place, trail: Sequence[crd.HTTPProxy], include: crd.TCPProxyInclude
+) -> crd.HTTPProxy:
+    target = NamespacedName(include.namespace or place.subject.namespace, include.name)
+    above = [it.metadata.key for it in trail]
+    if target in above:
+        ring = (*above[above.index(target) :], target)
+        text = f"include creates a cycle: {' -> '.join(map(str, ring))}"
+        raise Refused(problems.tcp_include_not_valid(place, "IncludeCreatesCycle", text))
+    if len(trail) > MAX_DEPTH:
+        text = f"includes are nested more than {MAX_DEPTH} deep"
+        raise Refused(problems.tcp_include_not_valid(place, "IncludeTooDeep", text))
+    child = view.read(tables.HTTPPROXIES, target)
+    if child is None or not owner.is_ours(view, child):
+        text = f"HTTPProxy {target} not found"
+        raise Refused(problems.tcp_include_not_valid(place, "IncludeNotFound", text))
+    if child.spec.virtualhost is not None:
+        text = f"HTTPProxy {target} is a root itself"
+        raise Refused(problems.tcp_include_not_valid(place, "RootIncludesRoot", text))
+    return child
