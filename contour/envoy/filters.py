@@ -24,6 +24,7 @@ from contour.envoy.guards import (
     cookies,
     cors,
     errorpages,
+    places,
     ratelimits,
     sessions,
     tokens,
@@ -50,7 +51,7 @@ def default(policy: Downstream) -> Iterator[pb.HttpFilter]:
 
 
 def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
-    yield _filter(errorpages.NAME, errorpages.installed())
+    yield _filter(errorpages.NAME, places.installed())
     yield _filter(cors.NAME, cors.installed())
     yield _filter(addresses.NAME, addresses.installed())
     yield _filter(ratelimits.LOCAL, ratelimits.installed_local())

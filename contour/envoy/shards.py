@@ -110,7 +110,6 @@ def _head(name: str, *, marked: bool = False) -> bytes:
     result = route_pb2.RouteConfiguration(
         name=name,
         ignore_port_in_host_matching=True,
-        request_headers_to_remove=[HEADER],
     )
     # Contour's users measure queueing with this header.
     result.request_headers_to_add.add().header.key = "x-request-start"

@@ -7,9 +7,10 @@ RouteConfigurations it is a piece of (`shards`).
 
 from collections.abc import Iterator
 
+from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import encoding, forwarding, routes
+from contour.envoy import encoding, forwarding, routes, shards
 from contour.envoy.guards import policies, ratelimits
 from dag import nodes
 
@@ -42,4 +43,16 @@ def encoded(host: nodes.VirtualHost, names: forwarding.ClusterNames) -> bytes:
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
         routes.write_route(target.routes.add(), route, host.host, names)
+    _hide_table(target)
     return encoding.encoded(result)
+
+
+def _hide_table(target: pb.VirtualHost) -> None:
+    """Backends do not see our header, but those that Envoy follows redirects of: it looks for the
+    route of the new place while it still has the old request."""
+    if not any(it.route.HasField("internal_redirect_policy") for it in target.routes):
+        target.request_headers_to_remove.append(shards.HEADER)
+        return
+    for route in target.routes:
+        if not route.route.HasField("internal_redirect_policy"):
+            route.request_headers_to_remove.append(shards.HEADER)

@@ -4,23 +4,20 @@ Whether an unreachable server closes or opens, and which headers one that speaks
 properties of the filter and not of a route. So for gRPC there are two filters, and a route speaks
 to the one and not to the other; both are off by the heads of all RouteConfigurations (`off`), and
 what a route says stands above that. For HTTP there is a place in the chain, into which a route puts
-a filter of its own (`Composite`). A server cannot send a request to other tables of hosts than its
+a filter of its own (`places`). A server cannot send a request to other tables of hosts than its
 own: our headers are none it sees or may change.
 """
 
 from collections.abc import Iterator
 
-from envoy.config.core.v3 import extension_pb2, http_uri_pb2
-from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as matching_pb
-from envoy.extensions.filters.common.matcher.action.v3 import skip_action_pb2
-from envoy.extensions.filters.http.composite.v3 import composite_pb2
+from envoy.config.core.v3 import http_uri_pb2
 from envoy.extensions.filters.http.ext_authz.v3 import ext_authz_pb2 as pb
 from envoy.type.matcher.v3 import string_pb2
 from envoy.type.v3 import http_status_pb2
 from google.protobuf.message import Message
-from xds.type.matcher.v3 import matcher_pb2
 
 from contour.envoy import encoding, matches
+from contour.envoy.guards import places
 from dag import nodes
 
 CLOSED = "envoy.filters.http.ext_authz"
@@ -38,18 +35,14 @@ def installed() -> Iterator[tuple[str, Message]]:
         filter_ = _filter(fails_open=name == OPEN)
         filter_.grpc_service.CopyFrom(encoding.grpc(_NOBODY))
         yield name, filter_
-    place = matching_pb.ExtensionWithMatcher(xds_matcher=_always(skip_action_pb2.SkipFilter()))
-    place.extension_config.name = "composite"
-    place.extension_config.typed_config.Pack(composite_pb2.Composite())
-    yield HTTP, place
+    yield HTTP, places.installed()
 
 
 def off() -> Iterator[tuple[str, Message]]:
     """No server is asked, by any of the filters."""
     yield CLOSED, pb.ExtAuthzPerRoute(disabled=True)
     yield OPEN, pb.ExtAuthzPerRoute(disabled=True)
-    skipped = _always(skip_action_pb2.SkipFilter())
-    yield HTTP, matching_pb.ExtensionWithMatcherPerRoute(xds_matcher=skipped)
+    yield HTTP, places.empty()
 
 
 def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Message]]:
@@ -58,9 +51,7 @@ def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Messa
     if node.protocol == "grpc":
         told[OPEN if node.fail_open else CLOSED] = _grpc(node, cluster)
     else:
-        told[HTTP] = matching_pb.ExtensionWithMatcherPerRoute(
-            xds_matcher=_always(_executed(_http(node, cluster)))
-        )
+        told[HTTP] = places.filled(CLOSED, _http(node, cluster))
     yield from told.items()
 
 
@@ -120,15 +111,3 @@ def _write_patterns(
 ) -> None:
     for it in patterns:
         matches.write_value(target.patterns.add(), it)
-
-
-def _executed(content: pb.ExtAuthz) -> composite_pb2.ExecuteFilterAction:
-    filter_ = extension_pb2.TypedExtensionConfig(name=CLOSED, typed_config=encoding.packed(content))
-    return composite_pb2.ExecuteFilterAction(typed_config=filter_)
-
-
-def _always(action: Message) -> matcher_pb2.Matcher:
-    result = matcher_pb2.Matcher()
-    result.on_no_match.action.name = "authorization"
-    result.on_no_match.action.typed_config.CopyFrom(encoding.packed(action))
-    return result

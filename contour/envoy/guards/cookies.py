@@ -46,7 +46,7 @@ end
 
 local function rewritten(cookie, rules)
   local parts = parts_of(cookie)
-  local rule = rules[trimmed(string.match(parts[1] or "", "^[^=]*"))]
+  local rule = rules:get(trimmed(string.match(parts[1] or "", "^[^=]*")))
   if rule == nil then
     return cookie
   end
@@ -76,7 +76,7 @@ function envoy_on_response(handle)
 end
 """
 
-_WORD = re.compile(r"[^\x00-\x20;,\"\x7f]*")
+_VALUE = re.compile(r"[^\x00-\x1f;\x7f]*")  # RFC 6265, "path-value"
 
 
 def installed() -> pb.Lua:
@@ -99,7 +99,7 @@ def _rule(node: nodes.CookieRewrite) -> Mapping[str, str | bool]:
     result: dict[str, str | bool] = {}
     for key, text in texts.items():
         if text is not None:
-            if not _WORD.fullmatch(text):
+            if not _VALUE.fullmatch(text):
                 raise ValueError(f"{text!r} cannot be an attribute of a cookie")
             result[key] = text
     if node.secure is not None:

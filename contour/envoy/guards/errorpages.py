@@ -11,34 +11,28 @@ from envoy.extensions.http.custom_response.local_response_policy.v3 import (
     local_response_policy_pb2 as local_pb,
 )
 from envoy.type.matcher.v3 import status_code_input_pb2
+from google.protobuf.message import Message
 from xds.type.matcher.v3 import matcher_pb2, regex_pb2
 
 from contour.envoy import encoding, headers
+from contour.envoy.guards import places
 from dag import nodes
 
-NAME = "envoy.filters.http.custom_response"
+NAME = "contour.error_pages"
+"""The place of the filter. Envoy calls the filter unfinished, so it runs only where it is used."""
 
+_FILTER = "envoy.filters.http.custom_response"
 _INPUT = "envoy.matching.inputs.response_status_code"
 _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
 
 
-def installed() -> pb.CustomResponse:
-    """Without pages nothing is replaced."""
-    return pb.CustomResponse()
-
-
-def policy(pages: Iterable[nodes.ErrorPage]) -> pb.CustomResponse:
+def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
     """The pages, in their order."""
     result = pb.CustomResponse()
     found = result.custom_response_matcher.matcher_list.matchers
     for page in pages:
         _write_page(found.add(), page)
-    return result
-
-
-def off() -> pb.CustomResponse:
-    """In place of the virtual host's."""
-    return pb.CustomResponse()
+    return places.filled(_FILTER, result)
 
 
 def _write_page(

@@ -18,6 +18,7 @@ from contour.envoy.guards import (
     bodies,
     cors,
     errorpages,
+    places,
     ratelimits,
     sessions,
     tokens,
@@ -63,7 +64,7 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
     if node.body_limit is not None:
         yield bodies.NAME, _told(node.body_limit, bodies.policy, bodies.off)
     if node.error_pages is not None:
-        yield errorpages.NAME, _told(node.error_pages, errorpages.policy, errorpages.off)
+        yield errorpages.NAME, _told(node.error_pages, errorpages.policy, places.empty)
     if node.session is not None:
         yield sessions.NAME, _told(node.session, sessions.policy, sessions.off)
 

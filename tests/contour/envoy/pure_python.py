@@ -45,7 +45,6 @@ _EXTENSIONS = (
             "buffer.v3.buffer",
             "composite.v3.composite",
             "cors.v3.cors",
-            "custom_response.v3.custom_response",
             "ext_authz.v3.ext_authz",
             "jwt_authn.v3.config",
             "local_ratelimit.v3.local_rate_limit",

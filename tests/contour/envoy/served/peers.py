@@ -27,7 +27,8 @@ class Peers:
     http: int = 0
     authorized: list[Any] = field(default_factory=list)
     """Requests of the gRPC authorization server."""
-    authorized_by_http: list[web.Request] = field(default_factory=list)
+    visits: list[web.Request] = field(default_factory=list)
+    """Requests of the HTTP server, but those for keys."""
     limited: list[Any] = field(default_factory=list)
     """Requests of the rate limit service."""
     fetched: Counter[str] = field(default_factory=Counter)
@@ -93,10 +94,16 @@ def _pages(peers: Peers) -> web.Application:
         if request.path.startswith("/keys"):
             peers.fetched[request.path] += 1
             return web.json_response(json.loads(jwks()))
-        peers.authorized_by_http.append(request)
+        peers.visits.append(request)
         if request.headers.get("x-let-me-in") == "please":
             return web.Response(headers={"x-user": "somebody", "x-secret": "never"})
-        return web.Response(status=418, text="who are you?")
+        if "x-location" in request.headers:
+            return web.Response(status=302, headers={"location": request.headers["x-location"]})
+        result = web.Response(status=418, text="who are you?")
+        if "x-cookie" in request.headers:
+            result.headers.add("set-cookie", request.headers["x-cookie"])
+            result.headers.add("set-cookie", "other=1; Path=/")
+        return result
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)

@@ -4,7 +4,7 @@ import pytest
 
 from dag import nodes
 from tests.contour.envoy import proxies, world
-from tests.contour.envoy.guards.conftest import ONE, Guarded
+from tests.contour.envoy.served.conftest import ONE, Served
 
 pytestmark = [
     pytest.mark.envoy,
@@ -51,7 +51,7 @@ FILTERS: dict[str, tuple[nodes.IpFilter, int, int]] = {
 }
 
 
-def hosts(served: Guarded) -> None:
+def hosts(served: Served) -> None:
     served.serve("cors.test", world.route(FORWARD, policies=_guarded(cors=CORS)))
     for name, action in ACTIONS.items():
         denied = _guarded(ip_filter=FILTERS["peer-out"][0])
@@ -98,7 +98,7 @@ def hosts(served: Guarded) -> None:
     )
 
 
-async def test_origins_are_told_what_they_may_see(guarded: Guarded) -> None:
+async def test_origins_are_told_what_they_may_see(envoy: Served) -> None:
     for origin, is_allowed in {
         "https://a.example": True,
         "https://A.example": True,
@@ -106,11 +106,11 @@ async def test_origins_are_told_what_they_may_see(guarded: Guarded) -> None:
         "https://x.b.example.evil": False,
         "https://c.example": False,
     }.items():
-        for answer in await guarded.ask_both("cors.test", origin=origin):
+        for answer in await envoy.ask_both("cors.test", origin=origin):
             found = answer.headers.get("access-control-allow-origin")
             assert found == (origin if is_allowed else None), origin
     asked = {"origin": "https://a.example", "access-control-request-method": "PUT"}
-    answer = await guarded.ask("cors.test", method="OPTIONS", **asked)
+    answer = await envoy.ask("cors.test", method="OPTIONS", **asked)
     assert answer.status == 200
     told = {it.removeprefix("access-control-"): text for it, text in answer.headers.items()}
     assert told["allow-origin"] == "https://a.example"
@@ -118,55 +118,55 @@ async def test_origins_are_told_what_they_may_see(guarded: Guarded) -> None:
     assert (told["max-age"], told["allow-credentials"]) == ("600", "true")
 
 
-async def test_every_origin_is_every_origin(guarded: Guarded) -> None:
-    answer = await guarded.ask("open.test", origin="https://where.ever:99")
+async def test_every_origin_is_every_origin(envoy: Served) -> None:
+    answer = await envoy.ask("open.test", origin="https://where.ever:99")
     assert answer.headers["access-control-allow-origin"] == "https://where.ever:99"
 
 
 @pytest.mark.parametrize("name", FILTERS)
-async def test_addresses_are_let_in_or_not(guarded: Guarded, name: str) -> None:
+async def test_addresses_are_let_in_or_not(envoy: Served, name: str) -> None:
     _, here, _ = FILTERS[name]
-    assert [it.status for it in await guarded.ask_both(f"{name}.test")] == [here, here]
+    assert [it.status for it in await envoy.ask_both(f"{name}.test")] == [here, here]
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-async def test_addresses_are_judged_whatever_the_action(guarded: Guarded, name: str) -> None:
-    assert [it.status for it in await guarded.ask_both(f"ip-{name}.test")] == [403, 403]
+async def test_addresses_are_judged_whatever_the_action(envoy: Served, name: str) -> None:
+    assert [it.status for it in await envoy.ask_both(f"ip-{name}.test")] == [403, 403]
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-async def test_limits_hold_whatever_the_action(guarded: Guarded, name: str) -> None:
-    assert (await guarded.ask(f"limit-{name}.test")).status != 429
-    assert (await guarded.ask(f"limit-{name}.test")).status == 429
+async def test_limits_hold_whatever_the_action(envoy: Served, name: str) -> None:
+    assert (await envoy.ask(f"limit-{name}.test")).status != 429
+    assert (await envoy.ask(f"limit-{name}.test")).status == 429
 
 
-async def test_a_host_guards_all_its_routes_and_a_route_may_differ(guarded: Guarded) -> None:
-    assert (await guarded.ask("host.test")).status == 403
-    assert (await guarded.ask("host.test", "/none")).status == 404
+async def test_a_host_guards_all_its_routes_and_a_route_may_differ(envoy: Served) -> None:
+    assert (await envoy.ask("host.test")).status == 403
+    assert (await envoy.ask("host.test", "/none")).status == 404
     for _ in range(4):
-        answer = await guarded.ask("host.test", "/off", origin="https://a.example")
+        answer = await envoy.ask("host.test", "/off", origin="https://a.example")
         assert answer.status == 200
         assert "access-control-allow-origin" not in answer.headers
     # The routes of a host share its limit: two requests in an hour, whichever they are.
-    statuses = [(await guarded.ask("host.test", f"/limited/{it}")).status for it in range(3)]
+    statuses = [(await envoy.ask("host.test", f"/limited/{it}")).status for it in range(3)]
     assert statuses == [200, 200, 503]
-    answer = await guarded.ask("host.test", "/limited")
+    answer = await envoy.ask("host.test", "/limited")
     assert answer.headers["x-why"] == "100% full"
 
 
-async def test_large_bodies_are_refused(guarded: Guarded) -> None:
+async def test_large_bodies_are_refused(envoy: Served) -> None:
     for path, size, status in (("/", 10, 200), ("/", 11, 413), ("/off", 1000, 200)):
-        answer = await proxies.send(guarded.plain, "small.test", "b" * size, path)
+        answer = await proxies.send(envoy.plain, "small.test", "b" * size, path)
         assert answer is not None
         assert answer.status == status, (path, size)
 
 
-async def test_errors_have_the_pages_of_the_user(guarded: Guarded) -> None:
+async def test_errors_have_the_pages_of_the_user(envoy: Served) -> None:
     for path, status, body in (
         ("/404", 404, "<p>100% %REQ(host)%</p>"),
         ("/500", 503, "sorry"),
         ("/200", 200, "fine"),
     ):
-        answer = await guarded.ask("pages.test", path)
+        answer = await envoy.ask("pages.test", path)
         assert (answer.status, answer.body) == (status, body)
-    assert (await guarded.ask("pages.test", "/404")).headers["content-type"] == "text/html"
+    assert (await envoy.ask("pages.test", "/404")).headers["content-type"] == "text/html"

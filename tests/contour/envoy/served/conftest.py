@@ -13,7 +13,7 @@ from dag import nodes
 from dag.configuration import Settings
 from tests import backends, free_ports
 from tests.contour.envoy import proxies, world
-from tests.contour.envoy.guards import peers
+from tests.contour.envoy.served import peers
 from tests.dag import pairs
 
 ONE = world.cluster("one")
@@ -35,7 +35,7 @@ NOBODY = nodes.ExtensionCluster(
 
 
 @dataclass
-class Guarded:
+class Served:
     """An Envoy that serves a module's hosts, on plain HTTP and behind TLS."""
 
     proxy: proxies.Proxy
@@ -60,30 +60,31 @@ class Guarded:
         self.proxy.world.secure(host, world.tls())
 
 
-Hosts = Callable[[Guarded], None]
+Hosts = Callable[[Served], None]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def guarded(
+async def envoy(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Guarded]:
-    """Serves what the module's `hosts(guarded)` writes."""
+) -> AsyncIterator[Served]:
+    """Serves what the module's `hosts(envoy)` writes."""
     folder: Path = tmp_path_factory.mktemp("envoy")
     plain, secure = free_ports.free_ports(2)
     async with (
-        backends.serving({"one": 0}) as found,
+        backends.serving({"one": 0, "two": 0}) as found,
         peers.serving() as asked,
         proxies.proxy(folder) as proxy,
     ):
         made = proxy.world
         made.listeners(world.plain_listener(plain), world.secure_listener(secure))
         made.endpoints(ONE, found["one"])
+        made.endpoints(world.cluster("many"), *found.values())
         for cluster, port in ((GRPC, asked.grpc), (HTTP, asked.http)):
             endpoints = nodes.Endpoints((nodes.Endpoint("127.0.0.1", port),))
             made.engine.write(world.ENDPOINTS, cluster.services[0].port, endpoints)
         pair = nodes.Secret(*pairs.pair())
         made.engine.write(world.SECRETS, NamespacedName("shop", "cert"), pair)
-        served = Guarded(proxy, asked, plain, secure)
+        served = Served(proxy, asked, plain, secure)
         settings: Settings = getattr(request.module, "SETTINGS", Settings())
         made.engine.write(world.SETTINGS, (), settings)
         request.module.hosts(served)

@@ -8,8 +8,8 @@ import pytest
 from dag import nodes
 from dag.configuration import Settings
 from tests.contour.envoy import proxies, world
-from tests.contour.envoy.guards import peers
-from tests.contour.envoy.guards.conftest import GRPC, HTTP, NOBODY, ONE, Guarded
+from tests.contour.envoy.served import peers
+from tests.contour.envoy.served.conftest import GRPC, HTTP, NOBODY, ONE, Served
 
 pytestmark = [
     pytest.mark.envoy,
@@ -47,7 +47,7 @@ def _descriptor(*entries: nodes.DescriptorEntry) -> nodes.Policies:
     return nodes.Policies(rate_limits=nodes.RateLimits((entries,)))
 
 
-def hosts(served: Guarded) -> None:
+def hosts(served: Served) -> None:
     asked = nodes.Policies(authorization=ASKED)
     for name, action in ACTIONS.items():
         served.serve(f"asked-{name}.test", world.route(action, policies=asked))
@@ -109,50 +109,50 @@ def _told(answer: proxies.Answer) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-async def test_a_server_decides_whatever_the_action(guarded: Guarded, name: str) -> None:
-    for answer in await guarded.ask_both(f"asked-{name}.test"):
+async def test_a_server_decides_whatever_the_action(envoy: Served, name: str) -> None:
+    for answer in await envoy.ask_both(f"asked-{name}.test"):
         assert (answer.status, answer.body) == (401, "who are you?")
-    for answer in await guarded.ask_both(f"asked-{name}.test", **{"x-let-me-in": "please"}):
+    for answer in await envoy.ask_both(f"asked-{name}.test", **{"x-let-me-in": "please"}):
         assert answer.status < 400
 
 
-async def test_a_server_is_told_the_context_and_says_who_it_is(guarded: Guarded) -> None:
-    answer = await guarded.ask("asked-forward.test", **{"x-let-me-in": "please"})
+async def test_a_server_is_told_the_context_and_says_who_it_is(envoy: Served) -> None:
+    answer = await envoy.ask("asked-forward.test", **{"x-let-me-in": "please"})
     assert _told(answer)["x-user"] == "somebody"
-    asked = guarded.peers.authorized[-1].attributes
+    asked = envoy.peers.authorized[-1].attributes
     assert dict(asked.context_extensions) == {"who": "route"}
 
 
-async def test_a_host_is_guarded_and_a_route_may_differ(guarded: Guarded) -> None:
-    assert (await guarded.ask("host.test")).status == 401
-    assert (await guarded.ask("host.test", "/off")).status == 200
-    assert (await guarded.ask("host.test", "/http")).status == 418
+async def test_a_host_is_guarded_and_a_route_may_differ(envoy: Served) -> None:
+    assert (await envoy.ask("host.test")).status == 401
+    assert (await envoy.ask("host.test", "/off")).status == 200
+    assert (await envoy.ask("host.test", "/http")).status == 418
 
 
-async def test_a_server_may_speak_http(guarded: Guarded) -> None:
-    told = _told(await guarded.ask("host.test", "/http", **{"x-let-me-in": "please", "q": "1"}))
+async def test_a_server_may_speak_http(envoy: Served) -> None:
+    told = _told(await envoy.ask("host.test", "/http", **{"x-let-me-in": "please", "q": "1"}))
     assert told["x-user"] == "somebody"
     assert "x-secret" not in told
-    asked = guarded.peers.authorized_by_http[-1]
+    asked = envoy.peers.visits[-1]
     assert (asked.path, asked.host) == ("/check/http", "host.test")
     assert asked.headers["x-let-me-in"] == "please"
     assert "q" not in asked.headers
 
 
-async def test_a_server_may_see_the_body(guarded: Guarded) -> None:
+async def test_a_server_may_see_the_body(envoy: Served) -> None:
     yes = {"x-let-me-in": "please"}
-    answer = await proxies.send(guarded.plain, "body.test", "b" * 10, **yes)
+    answer = await proxies.send(envoy.plain, "body.test", "b" * 10, **yes)
     assert answer is not None
     assert answer.status == 200
-    assert guarded.peers.authorized[-1].attributes.request.http.body == "b" * 10
-    answer = await proxies.send(guarded.plain, "body.test", "b" * 11, **yes)
+    assert envoy.peers.authorized[-1].attributes.request.http.body == "b" * 10
+    answer = await proxies.send(envoy.plain, "body.test", "b" * 11, **yes)
     assert answer is not None
     assert answer.status == 413
 
 
-async def test_a_server_that_is_not_there_closes_unless_it_is_to_open(guarded: Guarded) -> None:
-    assert (await guarded.ask("closed.test")).status == 403
-    assert (await guarded.ask("open.test")).status == 200
+async def test_a_server_that_is_not_there_closes_unless_it_is_to_open(envoy: Served) -> None:
+    assert (await envoy.ask("closed.test")).status == 403
+    assert (await envoy.ask("open.test")).status == 200
 
 
 def _bearer(**claims: Any) -> dict[str, str]:
@@ -160,54 +160,54 @@ def _bearer(**claims: Any) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-async def test_a_token_is_needed_whatever_the_action(guarded: Guarded, name: str) -> None:
+async def test_a_token_is_needed_whatever_the_action(envoy: Served, name: str) -> None:
     host = f"token-{name}.test"
-    assert [it.status for it in await guarded.ask_both(host)] == [401, 401]
-    for answer in await guarded.ask_both(host, **_bearer(aud="shop", sub="me")):
+    assert [it.status for it in await envoy.ask_both(host)] == [401, 401]
+    for answer in await envoy.ask_both(host, **_bearer(aud="shop", sub="me")):
         assert answer.status < 400
     for wrong, status in (
         ({"aud": "other"}, 403),
         ({"aud": "shop", "iss": "other"}, 401),
         ({"aud": "shop", "exp": 1}, 401),
     ):
-        assert (await guarded.ask(host, **_bearer(**wrong))).status == status, wrong
+        assert (await envoy.ask(host, **_bearer(**wrong))).status == status, wrong
 
 
-async def test_claims_become_headers_and_the_token_stays_here(guarded: Guarded) -> None:
-    told = _told(await guarded.ask("token-forward.test", **_bearer(aud="shop", sub="me")))
+async def test_claims_become_headers_and_the_token_stays_here(envoy: Served) -> None:
+    told = _told(await envoy.ask("token-forward.test", **_bearer(aud="shop", sub="me")))
     assert told["x-sub"] == "me"
     assert "authorization" not in told
 
 
-async def test_keys_are_fetched_from_their_server(guarded: Guarded) -> None:
-    assert (await guarded.ask("remote.test")).status == 401
-    await peers.eventually(lambda: guarded.peers.fetched["/keys/one"])
-    answer = await proxies.until(guarded.plain, "remote.test", 200, **_bearer())
+async def test_keys_are_fetched_from_their_server(envoy: Served) -> None:
+    assert (await envoy.ask("remote.test")).status == 401
+    await peers.eventually(lambda: envoy.peers.fetched["/keys/one"])
+    answer = await proxies.until(envoy.plain, "remote.test", 200, **_bearer())
     assert _told(answer)["authorization"].startswith("Bearer ")
-    assert (await guarded.ask("remote.test", "/off")).status == 200
+    assert (await envoy.ask("remote.test", "/off")).status == 200
 
 
-async def test_a_provider_that_is_not_there_closes(guarded: Guarded) -> None:
-    answers = await guarded.ask_both("unknown.test", **_bearer(aud="shop"))
+async def test_a_provider_that_is_not_there_closes(envoy: Served) -> None:
+    answers = await envoy.ask_both("unknown.test", **_bearer(aud="shop"))
     assert [it.status for it in answers] == [403, 403]
 
 
-async def test_a_new_provider_drains_no_connection(guarded: Guarded) -> None:
-    before = await guarded.proxy.counter("listener_manager.lds.update_success")
+async def test_a_new_provider_drains_no_connection(envoy: Served) -> None:
+    before = await envoy.proxy.counter("listener_manager.lds.update_success")
     another = nodes.JwtProvider("shop/front/late", nodes.LocalJwks(peers.jwks()))
     policies = nodes.Policies(jwt=nodes.Jwt(another.name))
     route = world.route(nodes.Respond(204), policies=policies)
-    guarded.serve("late.test", route, jwt_providers=(another,))
-    await guarded.proxy.publish()
-    await proxies.until(guarded.plain, "late.test", 401)
-    await proxies.until(guarded.plain, "late.test", 204, **_bearer())
-    guarded.proxy.world.no_host(world.PLAIN, "late.test")
-    guarded.proxy.world.no_host(world.SECURE, "late.test")
-    await guarded.proxy.publish()
-    await proxies.until(guarded.plain, "late.test", 404)
+    envoy.serve("late.test", route, jwt_providers=(another,))
+    await envoy.proxy.publish()
+    await proxies.until(envoy.plain, "late.test", 401)
+    await proxies.until(envoy.plain, "late.test", 204, **_bearer())
+    envoy.proxy.world.no_host(world.PLAIN, "late.test")
+    envoy.proxy.world.no_host(world.SECURE, "late.test")
+    await envoy.proxy.publish()
+    await proxies.until(envoy.plain, "late.test", 404)
     # The name on the TLS listener is a piece of its matcher, which drains nothing.
-    assert await guarded.proxy.counter("listener_manager.lds.update_success") <= before + 2
-    assert await guarded.proxy.counter("listener_manager.listener_added") == 2
+    assert await envoy.proxy.counter("listener_manager.lds.update_success") <= before + 2
+    assert await envoy.proxy.counter("listener_manager.listener_added") == 2
 
 
 @pytest.mark.parametrize(
@@ -224,26 +224,25 @@ async def test_a_new_provider_drains_no_connection(guarded: Guarded) -> None:
     ],
 )
 async def test_descriptors_are_what_the_service_is_asked(
-    guarded: Guarded,
+    envoy: Served,
     host: str,
     headers: dict[str, str],
     status: int,
     entries: list[tuple[str, str]] | None,
 ) -> None:
-    guarded.peers.limited.clear()
-    assert [it.status for it in await guarded.ask_both(f"{host}.test", **headers)] == [status] * 2
+    envoy.peers.limited.clear()
+    assert [it.status for it in await envoy.ask_both(f"{host}.test", **headers)] == [status] * 2
     found = [
-        [(it.key, it.value) for it in asked.descriptors[0].entries]
-        for asked in guarded.peers.limited
+        [(it.key, it.value) for it in asked.descriptors[0].entries] for asked in envoy.peers.limited
     ]
     if entries is not None:
         assert found == [entries] * 2 if entries else not found
-        assert {it.domain for it in guarded.peers.limited} <= {"shop"}
+        assert {it.domain for it in envoy.peers.limited} <= {"shop"}
 
 
-async def test_a_route_may_have_limits_of_its_own_or_none(guarded: Guarded) -> None:
-    assert (await guarded.ask("limited.test")).status == 429
-    assert (await guarded.ask("limited.test", "/own")).status == 200
-    guarded.peers.limited.clear()
-    assert (await guarded.ask("limited.test", "/off")).status == 200
-    assert not guarded.peers.limited
+async def test_a_route_may_have_limits_of_its_own_or_none(envoy: Served) -> None:
+    assert (await envoy.ask("limited.test")).status == 429
+    assert (await envoy.ask("limited.test", "/own")).status == 200
+    envoy.peers.limited.clear()
+    assert (await envoy.ask("limited.test", "/off")).status == 200
+    assert not envoy.peers.limited

@@ -1,0 +1,44 @@
+"""Places in a filter chain into which a route puts a filter of its own (Envoy's `Composite`).
+
+For filters of which a route may not say everything, and for those that Envoy does not count as
+stable: they run for the routes that ask for them, and for no other.
+"""
+
+from typing import cast
+
+from envoy.config.core.v3 import extension_pb2
+from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as pb
+from envoy.extensions.filters.common.matcher.action.v3 import skip_action_pb2
+from envoy.extensions.filters.http.composite.v3 import composite_pb2
+from google.protobuf.message import Message
+from xds.type.matcher.v3 import matcher_pb2
+
+from contour.envoy import encoding
+
+
+def installed() -> Message:
+    """A place with nothing in it."""
+    result = pb.ExtensionWithMatcher(xds_matcher=_always(skip_action_pb2.SkipFilter()))
+    result.extension_config.name = "composite"
+    result.extension_config.typed_config.Pack(composite_pb2.Composite())
+    return cast(Message, result)
+
+
+def filled(name: str, content: Message) -> Message:
+    """What a route puts there: a filter with its whole configuration."""
+    filter_ = extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
+    action = composite_pb2.ExecuteFilterAction(typed_config=filter_)
+    return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=_always(action)))
+
+
+def empty() -> Message:
+    """Nothing, in place of the virtual host's."""
+    skipped = _always(skip_action_pb2.SkipFilter())
+    return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=skipped))
+
+
+def _always(action: Message) -> matcher_pb2.Matcher:
+    result = matcher_pb2.Matcher()
+    result.on_no_match.action.name = "place"
+    result.on_no_match.action.typed_config.CopyFrom(encoding.packed(action))
+    return result
