@@ -5,22 +5,25 @@ ever told less than it has. Every replica serves, only the one that leads writes
 waits until the others have told it what their Envoys say. Told to stop, it frees the Lease first.
 """
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
 from typing import Any
 
-from contour import process
+from contour import observation, process
 from contour.events import Batch
 from contour.instance import Instance
-from contour.kubernetes.cluster import Cluster, Collection
+from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
-from contour.pages import debug, health, listeners
+from contour.metrics import graph
+from contour.pages import health, listeners
 from contour.pages import settings as page_settings
 from contour.status import addresses
+from contour.status.announcements import Announcements
 from contour.status.answers import Answers
 from contour.status.update import Sources
 from contour.status.writer import Writer
@@ -32,15 +35,17 @@ from contour.xds.server import Server
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
 from dag.listeners import DEFAULT_FLEET
-from kube import election
+from kube import election, events
 from kube.client import Client
 from kube.credentials import Access
+from kube.events import Recorder
 from kube.lease import KUBERNETES, Timing
 from provisioning import identities
 
 log = logging.getLogger(__name__)
 
 BUILD = metadata.version("contour-ingress")
+_NAME = "projectcontour.io/contour"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,30 +81,35 @@ class Options:
 async def serve(options: Options) -> None:
     """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
     stopped = process.stop_signals()
+    if options.tls is not None:
+        options.tls.stamp()
     async with Client(options.access) as client:
         replica = Replica(client, options)
         async with replica.open():
-            await process.until(stopped, *replica.activities())
-            replica.readiness.close()
+            await process.until(stopped, replica.activities(), replica.endings())
 
 
 class Replica:
     """The parts, and what flows between them."""
 
     def __init__(self, client: Client, options: Options) -> None:
-        self._options = options
+        self.options = options
         self.cluster = Cluster(client, options.scope)
         self.leadership = _leadership(client, options)
         self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
         self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
         service = self.reception.service()
         self.server = Server((options.address,), tls=options.tls, services=(service,))
+        self.verdicts: list[Verdicts] = []
         self.instance = Instance(self.server, self._concern, self._heard)
         self.controller = self.instance.controller
         self.controller.follow(options.configuration)
         self.answers = Answers(self.controller.board, self.controller.generation)
         self.writer = Writer(client, self._sources(), self.controller.subjects)
+        self.recorder = Recorder(client, events.Reporter(_NAME, self.leadership.identity))
+        self.announcements = Announcements(self.controller.board, self.recorder.record, self._uid)
         self.cluster.hear(self._restored)
+        self.settlings, self.operations = graph.Settlings(), graph.Operations()
         self.readiness = health.Readiness(
             {
                 "cluster": self._unlisted,
@@ -107,8 +117,9 @@ class Replica:
                 "xds": lambda: "" if self.server.ports else "the port is closed",
             }
         )
-        self.listeners = listeners.Listeners(self._pages())
+        self._listeners = listeners.Listeners(observation.pages(self))
         self._configured: ContourConfigurationSpec | None = None
+        self._campaign: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -118,16 +129,23 @@ class Replica:
             yield
         finally:
             await self.server.stop()
-            await self.listeners.close()
+            await self._listeners.close()
 
     def activities(self) -> tuple[Coroutine[Any, Any, None], ...]:
         """Everything that goes on at once, for ever."""
-        leaders = self.leadership.leaders()
+        leaders = reporting.addresses(self.leadership.leaders())
         return (
             self.cluster.run(),
             self._serve(),
-            self.leadership.run(self._lead),
-            self.reporter.follow(reporting.addresses(leaders)),
+            self._compete(),
+            self.reporter.follow(leaders),
+        )
+
+    def endings(self) -> tuple[process.Step, ...]:
+        """How it takes leave: whoever leads next can begin before our Envoys look for another."""
+        return (
+            process.Step("the end of the leadership", self._resign, 2.5),
+            process.Step("the end of the streams", self.server.stop, 1.5),
         )
 
     # What happens.
@@ -141,13 +159,17 @@ class Replica:
             await self._take(batch)
 
     async def _take(self, batch: Batch) -> None:
-        with nullcontext() if self.server.ports else process.without_collections():
+        self.operations.note(batch, self.controller.engine)
+        with (
+            self.settlings.timed(),
+            nullcontext() if self.server.ports else process.without_collections(),
+        ):
             self.instance.take(batch)
         if self.controller.configuration != self._configured:
             await self._configure(self.controller.configuration)
         if self.controller.is_configured and not self.server.ports:
             await self.server.start()
-            log.info("serving xDS on %s", self._options.address)
+            log.info("serving xDS on %s", self.options.address)
 
     async def _configure(self, spec: ContourConfigurationSpec) -> None:
         """What of the configuration concerns the process and not Envoy."""
@@ -157,31 +179,45 @@ class Replica:
 
     async def _place_pages(self) -> None:
         spec = self._configured or ContourConfigurationSpec()
-        for fault in await self.listeners.update(page_settings.sites(spec, self._options.sites)):
+        for fault in await self._listeners.update(page_settings.sites(spec, self.options.sites)):
             log.error("%s", fault)
+
+    async def _compete(self) -> None:
+        self._campaign = asyncio.current_task()
+        await self.leadership.run(self._lead)
+
+    async def _resign(self) -> None:
+        self.readiness.close()
+        if self._campaign is not None:
+            self._campaign.cancel()
+            await asyncio.wait((self._campaign,))
 
     async def _lead(self) -> None:
         """One term."""
         self.reception.lead()
         try:
-            if self._options.election is not None:
+            if self.options.election is not None:
                 await self.reception.assembled()
-            await self.writer.run()
+            async with asyncio.TaskGroup() as tasks:
+                for work in (self.writer.run(), self.announcements.run(), self.recorder.run()):
+                    tasks.create_task(work)
         finally:
             self.reception.resign()
 
     def _heard(self, verdicts: Verdicts) -> None:
         """A fleet is there."""
         if verdicts.fleet == DEFAULT_FLEET:
-            namespace, name = self._options.fleet_service
+            namespace, name = self.options.fleet_service
             fleet = self.server.fleet(verdicts.fleet)
             fleet.identities = frozenset(identities.fleet(name, namespace))
+        self.verdicts.append(verdicts)
         self.reception.add(verdicts)
         self.reporter.add(verdicts)
 
     def _concern(self, subjects: Iterable[ObjectRef]) -> None:
         """Something else is to be told of these, perhaps."""
         self.writer.notice(subjects)
+        self.announcements.notice(subjects)
 
     def _restored(self, subject: ObjectRef) -> None:
         """The API server has another status of an object than before."""
@@ -201,7 +237,7 @@ class Replica:
     def _service(self) -> ObjectRef:
         envoy = self._configured.envoy if self._configured else None
         named = envoy.service if envoy else None
-        usual = self._options.fleet_service
+        usual = self.options.fleet_service
         return ObjectRef("Service", *((named.namespace, named.name) if named else usual))
 
     # What is told.
@@ -215,14 +251,9 @@ class Replica:
             resource=self.cluster.resource,
         )
 
-    def _pages(self) -> dict[page_settings.Purpose, listeners.Pages]:
-        dumps = self.instance.pages() | {
-            "cluster": lambda: [_row(it) for it in self.cluster.state()]
-        }
-        return {"health": health.pages(self.readiness), "debug": debug.pages(dumps)}
-
-    def _collections(self) -> list[dict[str, Any]]:
-        return [_row(it) for it in self.cluster.state()]
+    def _uid(self, subject: ObjectRef) -> str:
+        known = self.cluster.known(subject)
+        return known.uid if known else ""
 
     def _unlisted(self) -> str:
         waiting = sorted({it.kind for it in self.cluster.state() if it.state.phase == "starting"})
@@ -231,7 +262,7 @@ class Replica:
     def _unconfigured(self) -> str:
         if self.controller.is_configured:
             return ""
-        subject = ObjectRef("ContourConfiguration", *self._options.configuration)
+        subject = ObjectRef("ContourConfiguration", *self.options.configuration)
         rows = [it for it in self.controller.board.rows() if it.subject == subject]
         words = "; ".join(it for row in rows for it in row.reasons)
         return f"waiting for {subject}" + (f" to be valid: {words}" if words else "")
@@ -247,10 +278,3 @@ def _leadership(client: Client, options: Options) -> election.Elector | election
 
 def _credentials(files: credentials.Files | None) -> reporting.Credentials | None:
     return None if files is None else partial(credentials.client, files)
-
-
-def _row(found: Collection) -> dict[str, Any]:
-    served = str(found.resource) if found.resource else "not served"
-    return {"kind": found.kind, "namespace": found.namespace, "resource": served} | asdict(
-        found.state
-    )

@@ -1,18 +1,31 @@
 """How a process of ours lives: until it is told to stop, or one of its activities fails.
 
-For `contour run` and `contour serve` alike.
+For `contour run` and `contour serve` alike. What is to end depends on what came before it, and
+whoever waits for us does not wait for ever: the kubelet kills after its grace. So each step of the
+end has its seconds; one that fails or takes longer is told and left behind.
 """
 
 import asyncio
 import gc
+import logging
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
+
+log = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """One thing to end."""
+
+    name: str
+    end: Callable[[], Awaitable[None]]
+    seconds: float
 
 
 def stop_signals() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second one ends the waiting for requests, too."""
+    """Set by the first SIGTERM or SIGINT; the second one does not wait for anything."""
     stopped = asyncio.Event()
     loop, main = asyncio.get_running_loop(), asyncio.current_task()
     assert main is not None
@@ -27,13 +40,29 @@ def stop_signals() -> asyncio.Event:
     return stopped
 
 
-async def until(stopped: asyncio.Event, *activities: Coroutine[Any, Any, None]) -> None:
-    """Runs the activities until we are told to stop, or one of them fails."""
+async def until(
+    stopped: asyncio.Event,
+    activities: Iterable[Coroutine[Any, Any, None]],
+    endings: Sequence[Step] = (),
+) -> None:
+    """Runs the activities until one of them fails, or we are told to stop and have taken leave."""
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(it) for it in activities]
         await stopped.wait()
+        for step in endings:
+            await _take(step)
         for task in running:
             task.cancel()
+
+
+async def _take(step: Step) -> None:
+    try:
+        async with asyncio.timeout(step.seconds):
+            await step.end()
+    except TimeoutError:
+        log.warning("%s took longer than %g s: going on without it", step.name, step.seconds)
+    except Exception:
+        log.exception("%s failed: going on without it", step.name)
 
 
 @contextmanager

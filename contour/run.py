@@ -57,7 +57,8 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
         )
         envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
-        await process.until(stopped, _follow(instance, manifests), _announce(envoy, controller))
+        activities = (_follow(instance, manifests), _announce(envoy, controller))
+        await process.until(stopped, activities)
 
 
 def _bootstrap(directory: state.StateDirectory) -> str:
