@@ -130,7 +130,7 @@ class Client:
         deadline = loop.time() + timeout
         while True:
             try:
-                found: Raw = await self._open.answer(request, deadline - loop.time())
+                return await self._open.answer(request, deadline - loop.time())
             except errors.Refused as error:
                 if error.code != 429 or error.retry_after is None:
                     raise
@@ -138,8 +138,6 @@ class Client:
                 if loop.time() + pause >= deadline:
                     raise
                 await asyncio.sleep(pause)
-            else:
-                return found
 
     @property
     def _open(self) -> session.Session:

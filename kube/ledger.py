@@ -117,8 +117,8 @@ class Ledger:
             self._position = version
 
     def _bury(self, key: Key, version: Version) -> None:
-        self._gone.pop(key, None)
-        self._gone[key] = version
+        before = self._gone.pop(key, version)
+        self._gone[key] = before if _is_older(version, before) else version
         if len(self._gone) > MOST_GONE:
             del self._gone[next(iter(self._gone))]
 

@@ -39,6 +39,7 @@ class Pace(NamedTuple):
     first_pause: float = 0.2
     longest_pause: float = 8.0
     idle: float = 70.0  # an API server sends a bookmark at least every 75
+    check: float = 10.0  # for asking how far a server is
     shortest_watch: float = 290.0
     longest_watch: float = 590.0
     calm: float = 5.0  # a watch that lived as long was a good one
@@ -172,8 +173,8 @@ class Reflector:
 
     async def _require_same_history(self, path: str) -> None:
         """A server restored from a backup would be silent until it has caught up with us."""
-        page = await listing.page(self._client, path, {}, limit=1)
-        self._ledger.reach(page.version)
+        found = await self._client.get(path, {"limit": "1"}, timeout=self._pace.check)
+        self._ledger.reach(listing.version(found))
 
     async def _watch(self, path: str) -> float:
         pace, began = self._pace, _now()

@@ -5,7 +5,7 @@ For `kube.client`, which knows what requests mean. Whatever goes wrong below HTT
 
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -43,18 +43,18 @@ class Session:
         """Cuts whatever is under way."""
         await self._session.close()
 
-    async def answer(self, request: Request, timeout: float) -> Any:
-        """The JSON of a whole answer; Refused if it says no."""
+    async def answer(self, request: Request, timeout: float) -> dict[str, Any]:
+        """The JSON object of a whole answer; Refused if it says no."""
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT)
         with as_failures(request.path):
             async with await self.response(request, limits) as response:
                 if response.status >= 400:
                     raise await refusal(response)
                 body = await response.read()
-        try:
-            return texts.value(body)
-        except ValueError:
-            raise errors.Unreachable(f"{request.path}: the answer is not JSON") from None
+        with suppress(ValueError):
+            if isinstance(found := texts.value(body), dict):
+                return found
+        raise errors.Unreachable(f"{request.path}: the answer is not a JSON object")
 
     async def response(
         self, request: Request, timeout: aiohttp.ClientTimeout
