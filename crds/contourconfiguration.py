@@ -35,7 +35,7 @@ class GatewaySettings:
 
     controller_name: str | None = None
     """Serve the GatewayClasses that name this controller. Beside Contour's fields."""
-    mode: Annotated[Literal["Single", "PerGateway"], Unserved(values=("PerGateway",))] = "Single"
+    mode: Literal["Single", "PerGateway"] = "Single"
     """Single: the oldest Gateway, on the Envoys of Ingress and HTTPProxy. PerGateway: every
     Gateway, each on Envoys of its own. Beside Contour's fields."""
     gateway_ref: Annotated[ObjectName | None, Unserved()] = None

@@ -6,12 +6,13 @@ does not depend on whether its target is there. How TLS is spoken to a backend i
 BackendTLSPolicy (`policies`); one that cannot be met closes the backend.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.references import GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
-from crds.meta import NamespacedName
-from dag import grants, nodes, services
+from crds.meta import NamespacedName, ObjectRef
+from dag import grants, nodes
+from dag import services as upstreams
 from dag.gateway import datagrams, policies
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -66,7 +67,7 @@ STREAM_KINDS = frozenset({"TLSRoute", "TCPRoute", "UDPRoute"})
 
 
 def _protocol(
-    found: services.Upstream, tls: nodes.UpstreamTls | None, kind: str
+    found: upstreams.Upstream, tls: nodes.UpstreamTls | None, kind: str
 ) -> nodes.UpstreamProtocol:
     """gRPC needs HTTP/2, whatever the Service says."""
     is_http2 = kind == "GRPCRoute" or found.protocol in {"h2c", "h2"}
@@ -75,26 +76,42 @@ def _protocol(
     return "h2" if is_http2 else "tls"
 
 
+def services(
+    view: View, route: ObjectRef, references: Iterable[BackendObjectReference]
+) -> tuple[NamespacedName, ...]:
+    """The Services that a route leads to, sorted, whether or not they are there."""
+    found = {
+        NamespacedName(it.namespace or route.namespace, it.name)
+        for it in references
+        if (it.group, it.kind) == ("", "Service")
+    }
+    return tuple(sorted(it for it in found if _is_granted(view, route, it)))
+
+
+def _is_granted(view: View, route: ObjectRef, service: NamespacedName) -> bool:
+    referrer = grants.Referrer(GROUP, route.kind, route.namespace)
+    return grants.is_granted(view, referrer, grants.Target("", "Service", *service))
+
+
 def _upstream(
     view: View, reference: BackendObjectReference, at: Place
-) -> services.Upstream | Problem:
+) -> upstreams.Upstream | Problem:
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
         why = f"kind {kind} is not served; Service is"
         return problems.backend_not_resolved(at, "InvalidKind", why)
     route = at.subject
     name = NamespacedName(reference.namespace or route.namespace, reference.name)
-    referrer = grants.Referrer(GROUP, route.kind, route.namespace)
-    if not grants.is_granted(view, referrer, grants.Target("", "Service", *name)):
+    if not _is_granted(view, route, name):
         why = f"no ReferenceGrant in namespace {name.namespace} permits Service {name}"
         return problems.backend_not_resolved(at, "RefNotPermitted", why)
-    ask = datagrams.upstream if route.kind == "UDPRoute" else services.upstream
+    ask = datagrams.upstream if route.kind == "UDPRoute" else upstreams.upstream
     match view.ask(ask, (name, reference.port)):
-        case services.Unresolved(kind="Protocol") as found:
+        case upstreams.Unresolved(kind="Protocol") as found:
             return problems.backend_not_resolved(at, "UnsupportedProtocol", found.message)
-        case services.Unresolved() as found:
+        case upstreams.Unresolved() as found:
             return problems.backend_not_resolved(at, "BackendNotFound", found.message)
-        case services.Upstream() as found:
+        case upstreams.Upstream() as found:
             return found
 
 
@@ -102,8 +119,8 @@ def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
     """Whether a backend is one for WebSockets, as its Service says."""
     if found is None:
         return False
-    upstream = view.ask(services.upstream, (found.port.service, found.port.port))
-    return isinstance(upstream, services.Upstream) and upstream.app_protocol in {
+    upstream = view.ask(upstreams.upstream, (found.port.service, found.port.port))
+    return isinstance(upstream, upstreams.Upstream) and upstream.app_protocol in {
         WEBSOCKETS,
         SECURE_WEBSOCKETS,
     }

@@ -5,6 +5,7 @@ what each route reaches, so a route that comes or goes wakes only the policies o
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
 from crds.gateway.references import ParentReference
@@ -61,8 +62,8 @@ def _told(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iterator[
     own = problems.policy(key)
     yield from view.ask(policies.wanted, key).problems
     conflicts = list(_conflicts(view, key, found))
-    if len(conflicts) == len(policies.targets(found)):
-        yield from conflicts
+    is_lost = len(conflicts) == len(policies.targets(found))
+    yield from conflicts if is_lost else (replace(it, severity="warning") for it in conflicts)
     for index, target in enumerate(found.spec.target_refs):
         yield from _target(view, target, key, own.at("targetRefs", index))
     for field in unserved(found):

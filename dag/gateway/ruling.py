@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.httproute import HTTPRouteRule
 from crds.gateway.known import UnknownValue
-from crds.meta import NamespacedName
+from crds.gateway.references import BackendObjectReference
+from crds.meta import ObjectRef
 from crds.unserved import UnservedField
 from dag import nodes
-from dag.gateway import actions, filters, guards, persistence
+from dag.gateway import actions, backends, filters, guards, persistence
 from dag.gateway.rules import Rules
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -75,7 +76,13 @@ def unharmful(own: Place, marked: Iterable[UnservedField]) -> Iterator[Problem]:
             yield problems.not_served_yet(Place(own.subject, field.path))
 
 
-def together(found: Sequence[Ruled], more: Iterable[Problem]) -> Rules:
+def together(
+    view: View,
+    own: ObjectRef,
+    rules: Iterable[HTTPRouteRule],
+    found: Sequence[Ruled],
+    more: Iterable[Problem],
+) -> Rules:
     """What the rules of a route ask for, all of them."""
     told = [it for each in found for it in each if isinstance(it, Problem)]
     routed = tuple(it for each in found for it in each if isinstance(it, nodes.Route))
@@ -83,16 +90,15 @@ def together(found: Sequence[Ruled], more: Iterable[Problem]) -> Rules:
         routes=routed,
         problems=(*told, *more),
         is_accepted=not (found and all(any(map(problems.drops_a_rule, it)) for it in found)),
-        services=tuple(sorted(set(_services(routed)))),
+        services=backends.services(view, own, _references(rules)),
     )
 
 
-def _services(routed: Iterable[nodes.Route]) -> Iterator[NamespacedName]:
-    for route in routed:
-        if isinstance(route.action, nodes.Forward):
-            for cluster in (
-                *(it.cluster for it in route.action.backends),
-                *(it.cluster for it in route.action.mirrors),
-            ):
-                if cluster is not None:
-                    yield cluster.port.service
+def _references(rules: Iterable[HTTPRouteRule]) -> Iterator[BackendObjectReference]:
+    for rule in rules:
+        yield from rule.backend_refs
+        for found in (*rule.filters, *(it for ref in rule.backend_refs for it in ref.filters)):
+            if found.request_mirror is not None:
+                yield found.request_mirror.backend_ref
+            if found.external_auth is not None:
+                yield found.external_auth.backend_ref

@@ -34,7 +34,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     return Rules(
         stream=nodes.Stream(shares or (nodes.Share(None),)),
         problems=tuple(told),
-        services=tuple(sorted({it.cluster.port.service for it in shares if it.cluster})),
+        services=backends.services(view, ref, route.spec.rules[0].backend_refs),
     )
 
 
