@@ -1,57 +1,86 @@
-"""How TLS is terminated: one filter chain for all hosts of a listener with equal settings.
+"""How TLS is terminated or passed on: one filter chain for all hosts with equal settings.
 
 A chain is named by what it is made of, so no change of a host touches it; the certificate comes by
 SDS, so neither does its renewal. Which name leads to which chain: `server_names`.
 """
 
 from envoy.config.listener.v3 import listener_pb2
-from envoy.extensions.filters.network.http_connection_manager.v3 import (
-    http_connection_manager_pb2 as hcm_pb2,
-)
-from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
+from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
+from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, listeners, names, tls_parameters
+from contour.envoy import connection_manager, encoding, listeners, streams, tls_parameters
 from contour.envoy.policy import Downstream
 from dag import nodes
 
 DEFAULT = "default"
 """The chain of connections that name no host we know. Names of the others contain slashes."""
-
 _HANDSHAKE_TIMEOUT = 10  # seconds
 _PROTOCOLS = {"HTTP/2": "h2", "HTTP/1.1": "http/1.1"}
 
 
-def named(listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
-    """A Listener of which nothing but the chain for these settings is filled in."""
-    return _encoded(names.chain(tls), connection_manager.secure(listener, policy), tls, policy)
+def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
+    """A Listener of which nothing but a chain that speaks HTTP is filled in."""
+    if name == DEFAULT:
+        manager = connection_manager.default(listener, policy, tls)
+    else:
+        manager = connection_manager.secure(listener, policy, tls)
+    return _encoded(name, listeners.CONNECTION_MANAGER, manager, _termination(tls, policy))
 
 
-def default(listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
-    """A Listener of which nothing but the chain for the host `*` is filled in."""
-    return _encoded(DEFAULT, connection_manager.default(listener, policy), tls, policy)
+def stream(name: str, tls: nodes.Tls | None, proxy: Message, policy: Downstream) -> bytes:
+    """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
+    return _encoded(
+        name, streams.TCP, proxy, None if tls is None else _termination(tls, policy, is_http=False)
+    )
 
 
 def _encoded(
-    name: str, manager: hcm_pb2.HttpConnectionManager, tls: nodes.Tls, policy: Downstream
+    name: str, filter_: str, content: Message, tls: tls_pb2.DownstreamTlsContext | None
 ) -> bytes:
     result = listener_pb2.Listener()
     chain = result.filter_chains.add(name=name)
-    chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(_HANDSHAKE_TIMEOUT))
-    chain.transport_socket.name = "envoy.transport_sockets.tls"
-    chain.transport_socket.typed_config.CopyFrom(encoding.packed(_termination(tls, policy)))
-    http = chain.filters.add(name=listeners.CONNECTION_MANAGER)
-    http.typed_config.CopyFrom(encoding.packed(manager))
+    if tls is not None:
+        chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(_HANDSHAKE_TIMEOUT))
+        chain.transport_socket.name = "envoy.transport_sockets.tls"
+        chain.transport_socket.typed_config.CopyFrom(encoding.packed(tls))
+    added = chain.filters.add(name=filter_)
+    added.typed_config.CopyFrom(encoding.packed(content))
     return encoding.encoded(result)
 
 
-def _termination(tls: nodes.Tls, policy: Downstream) -> tls_pb2.DownstreamTlsContext:
+def _termination(
+    tls: nodes.Tls, policy: Downstream, *, is_http: bool = True
+) -> tls_pb2.DownstreamTlsContext:
     result = tls_pb2.DownstreamTlsContext()
     shared = result.common_tls_context
-    versions = (tls.minimum, tls.maximum)
-    tls_parameters.write_parameters(shared.tls_params, versions, tls.ciphers, tls.curves)
-    shared.alpn_protocols.extend(
-        alpn for version, alpn in _PROTOCOLS.items() if version in policy.http_versions
+    tls_parameters.write_parameters(
+        shared.tls_params,
+        (tls.minimum, tls.maximum),
+        tls.ciphers or policy.edge.ciphers,
+        tls.curves or policy.edge.curves,
     )
+    if is_http:
+        versions = tls.http_versions or policy.http_versions
+        shared.alpn_protocols.extend(
+            it for version, it in _PROTOCOLS.items() if version in versions
+        )
     for secret in (tls.secret, *tls.more_secrets):
         tls_parameters.write_certificate(shared, secret)
+    if tls.clients is not None:
+        _write_clients(result, tls.clients)
     return result
+
+
+def _write_clients(target: tls_pb2.DownstreamTlsContext, node: nodes.ClientValidation) -> None:
+    """Without a bundle and without leave to accept any certificate, none is good enough."""
+    target.require_client_certificate.value = not node.is_optional
+    checks = common_pb2.CertificateValidationContext(
+        only_verify_leaf_cert_crl=node.only_leaf_revocations
+    )
+    if node.accepts_untrusted:
+        checks.trust_chain_verification = common_pb2.CertificateValidationContext.ACCEPT_UNTRUSTED
+    if node.trust is None and node.accepts_untrusted:
+        target.common_tls_context.validation_context.CopyFrom(checks)
+    else:
+        trust = node.trust or nodes.Trust()
+        tls_parameters.write_trust(target.common_tls_context, trust, checks)

@@ -18,6 +18,7 @@ from google.protobuf import duration_pb2
 from contour.envoy import encoding, names, shards
 from contour.envoy import filters as http_filters
 from contour.envoy.policy import Downstream
+from dag import nodes
 
 _HEADERS_TIMEOUT = 10  # seconds
 _STREAMS = 100
@@ -33,15 +34,17 @@ def plain(listener: str, policy: Downstream) -> Pb:
     return _routed(result, listener, policy)
 
 
-def secure(listener: str, policy: Downstream) -> Pb:
+def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named a host we know."""
     result = _hardened(listener, policy, http_filters.secure(listener, policy))
+    _write_client(result, tls.clients)
     return _routed(result, listener, policy)
 
 
-def default(listener: str, policy: Downstream) -> Pb:
+def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named no host we know."""
     result = _hardened(listener, policy, http_filters.default(policy))
+    _write_client(result, tls.clients)
     result.rds.route_config_name = names.default_routes(listener)
     result.rds.config_source.CopyFrom(encoding.aggregated())
     return result
@@ -54,6 +57,19 @@ def _routed(target: Pb, listener: str, policy: Downstream) -> Pb:
         target.rds.route_config_name = listener
         target.rds.config_source.CopyFrom(encoding.aggregated())
     return target
+
+
+def _write_client(target: Pb, node: nodes.ClientValidation | None) -> None:
+    """What backends are told of the client's certificate; what clients say of it is dropped."""
+    if node is None or node.forward is None:
+        return
+    target.forward_client_cert_details = Pb.SANITIZE_SET
+    told = target.set_current_client_cert_details
+    told.subject.value = node.forward.subject
+    told.cert = node.forward.certificate
+    told.chain = node.forward.chain
+    told.dns = node.forward.dns
+    told.uri = node.forward.uri
 
 
 def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter]) -> Pb:

@@ -8,7 +8,7 @@ a host is served there: Envoy refuses one without filter chains.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contour.envoy import chains, credentials, names, policy, routing, server_names
+from contour.envoy import chains, credentials, names, policy, routing, server_names, streams
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
@@ -18,23 +18,39 @@ from dag.view import Index, Kept, View, query
 
 
 class ChainKey(NamedTuple):
-    """The filter chain of a listener for hosts with equal TLS settings."""
+    """The filter chain of a listener for hosts that want the same: TLS, a stream or both."""
 
     fleet: str
     listener: str
-    tls: nodes.Tls
+    tls: nodes.Tls | None
+    stream: nodes.Stream | None = None
 
 
 @query
 def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """A listener without what depends on hosts."""
     found = view.ask(listeners.listener, key)
-    if found is None or (found.protocol == "HTTPS" and not view.count(SECURE, key)):
+    if found is None or not _is_open(view, key, found):
         return None
     settings, needs = _settings(view, key.fleet)
-    body = sockets.head(found, settings)
-    part = resources.part(body, needs, found.origins)
+    used = routing.clusters_of(view, key.fleet, _targets(found))
+    body = sockets.head(found, settings, {it: name.name for it, name in used.items()})
+    part = resources.part(body, (*needs, *used.values()), found.origins)
     return (resources.Change(names.listener(key.name), "", part),)
+
+
+def _is_open(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> bool:
+    if found.protocol == "HTTPS":
+        return bool(view.count(SECURE, key))
+    return found.protocol == "HTTP" or found.stream is not None
+
+
+def _targets(found: nodes.Listener) -> Iterable[nodes.AnyCluster]:
+    if found.stream is None:
+        return ()
+    if found.protocol == "UDP":
+        return streams.datagram_clusters(found.name, found.stream)
+    return streams.clusters(found.stream)
 
 
 def _settings(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resources.Name]]:
@@ -46,40 +62,53 @@ def _settings(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resou
 
 @query
 def chain(view: View, key: ChainKey) -> Pieces:
-    """The filter chain that hosts with equal TLS settings share."""
+    """The filter chain that hosts with equal settings share."""
+    return (_chain(view, key, names.chain(key.tls, key.stream)),)
+
+
+def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
     settings, needs = _settings(view, key.fleet)
-    body = chains.named(key.listener, key.tls, settings)
-    return (_chain(view, key, names.chain(key.tls), body, needs),)
-
-
-def _chain(
-    view: View, key: ChainKey, name: str, body: bytes, needs: Iterable[resources.Name]
-) -> resources.Change:
-    view.demand(credentials.secret, credentials.SecretKey(key.fleet, key.tls.secret))
-    part = resources.part(body, needs, [ObjectRef("Secret", *key.tls.secret)])
+    stream = key.stream or nodes.Stream(())
+    used = routing.clusters_of(view, key.fleet, streams.clusters(stream))
+    if key.tls is not None and key.stream is None:
+        body = chains.http(name, key.listener, key.tls, settings)
+    else:
+        proxy = streams.tcp(key.listener, stream, {it: found.name for it, found in used.items()})
+        body = chains.stream(name, key.tls, proxy, settings)
+    origins = tuple(_demanded(view, key))
+    part = resources.part(body, (*needs, *used.values()), origins)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
+
+
+def _demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
+    """What a chain refers to by SDS; these are told when Envoy refuses it."""
+    if key.tls is None:
+        return
+    for it in (key.tls.secret, *key.tls.more_secrets):
+        view.demand(credentials.secret, credentials.SecretKey(key.fleet, it))
+        yield ObjectRef("Secret", *it)
+    clients = key.tls.clients
+    if clients is not None and clients.trust is not None:
+        view.demand(credentials.authorities, credentials.TrustKey(key.fleet, clients.trust))
 
 
 @query
 def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
     """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
     found = view.ask(hosts.secure_host, key)
-    if found is None or found.tls is None or key.host.startswith("*."):
+    if found is None or key.host.startswith("*."):
         return None
     if key.host == "*":
-        return tuple(_default(view, key, found.tls, found.origins))
-    body = server_names.exact(key.host, names.chain(found.tls))
+        return tuple(_default(view, key, found))
+    body = server_names.exact(key.host, names.chain(found.tls, found.stream))
     part = resources.part(body, origins=found.origins)
     return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
 
 
-def _default(
-    view: View, key: nodes.HostKey, tls: nodes.Tls, origins: tuple[ObjectRef, ...]
-) -> Iterator[resources.Change]:
-    settings, needs = _settings(view, key.fleet)
-    body = chains.default(key.listener, tls, settings)
-    yield _chain(view, ChainKey(key.fleet, key.listener, tls), chains.DEFAULT, body, needs)
-    part = resources.part(server_names.default(chains.DEFAULT), origins=origins)
+def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
+    wanted = ChainKey(key.fleet, key.listener, found.tls, found.stream)
+    yield _chain(view, wanted, chains.DEFAULT)
+    part = resources.part(server_names.default(chains.DEFAULT), origins=found.origins)
     yield resources.Change(names.listener(key.listener), "default", part)
 
 
@@ -87,14 +116,14 @@ def _default(
 def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """How hosts with a wildcard lead to their chains, all in one piece."""
     found = [
-        (host, secure, secure.tls)
+        (host, secure)
         for host in sorted(view.bucket(WILDCARDS, key))
-        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) and secure.tls
+        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
     ]
     if not found:
         return None
-    body = server_names.wildcards((host, names.chain(tls)) for host, _, tls in found)
-    origins = sorted({origin for _, secure, _ in found for origin in secure.origins})
+    body = server_names.wildcards((host, names.chain(it.tls, it.stream)) for host, it in found)
+    origins = sorted({origin for _, secure in found for origin in secure.origins})
     part = resources.part(body, origins=origins)
     return (resources.Change(names.listener(key.name), "wildcards", part),)
 
@@ -121,8 +150,8 @@ def _wildcard(key: nodes.HostKey, _: nodes.SecureHost) -> Iterable[tuple[nodes.L
 
 
 def _chained(key: nodes.HostKey, found: nodes.SecureHost) -> Iterable[tuple[ChainKey, None]]:
-    if key.host != "*" and found.tls is not None:
-        yield ChainKey(key.fleet, key.listener, found.tls), None
+    if key.host != "*":
+        yield ChainKey(key.fleet, key.listener, found.tls, found.stream), None
 
 
 HOSTS: Index[nodes.HostKey, None] = Index(

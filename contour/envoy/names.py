@@ -99,6 +99,9 @@ def default_routes(listener: str) -> str:
     return f"{listener}/default"
 
 
-def chain(tls: nodes.Tls) -> str:
-    """A filter chain: the certificate, and a hash of all TLS settings."""
-    return f"{tls.secret.namespace}/{tls.secret.name}/{_digest(repr(tls).encode())}"
+def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
+    """A filter chain: the certificate or none, and a hash of all that it does."""
+    if stream is None and tls is not None:
+        return f"{tls.secret.namespace}/{tls.secret.name}/{_digest(repr(tls).encode())}"
+    what = "passthrough" if tls is None else f"{tls.secret.namespace}/{tls.secret.name}/stream"
+    return f"{what}/{_digest(repr((tls, stream)).encode())}"
