@@ -52,8 +52,8 @@ class Cluster:
         server = self._config["clusters"][0]["cluster"]
         self.url = str(server["server"])
         self.authority = Path(server["certificate-authority"])
-        self._tls = ssl.create_default_context(cafile=str(self.authority))
-        self._token = self._config["users"][0]["user"]["token"]
+        self.tls = ssl.create_default_context(cafile=str(self.authority))
+        self.admin_token = self._config["users"][0]["user"]["token"]
         self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
 
     @property
@@ -65,7 +65,7 @@ class Cluster:
         """A kubeconfig of its own for whoever has this token; without one, the administrator."""
         path = self.folder / f"{secrets.token_hex(8)}.kubeconfig"
         return controlplane.write_kubeconfig(
-            path, self.url, self.authority, token or self._token, namespace
+            path, self.url, self.authority, token or self.admin_token, namespace
         )
 
     def client(self, config: Path | None = None) -> client.Client:
@@ -91,8 +91,8 @@ class Cluster:
     ) -> Raw:
         """One request; the answer, or `RefusedError`."""
         where = urlsplit(self.url)
-        connection = http.client.HTTPSConnection(where.netloc, timeout=30, context=self._tls)
-        headers = {"Authorization": f"Bearer {token or self._token}", "Content-Type": media}
+        connection = http.client.HTTPSConnection(where.netloc, timeout=30, context=self.tls)
+        headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": media}
         packed = None if body is None else json.dumps(body)
         try:
             connection.request(method, f"{path}?{urlencode(query)}", packed, headers)

@@ -84,8 +84,10 @@ class Answers:
         if path is None or not path.plural:
             return self._discovered(http.path, path)
         resource = self._resource(path)
-        if resource is None or path.subresource not in _subresources(resource):
+        if resource is None:
             return web.Response(status=404, text="404 page not found\n")
+        if path.subresource not in _subresources(resource):
+            raise refusals.unknown_resource()
         asked = _Asked(path, resource, http.query)
         match request.verb:
             case "watch":
@@ -123,16 +125,12 @@ class Answers:
     async def _written(self, http: web.Request, asked: _Asked, verb: str) -> web.Response:
         body = yaml.safe_load(text) if (text := await http.text()) else {}
         store, target = self._double.store, asked.target
-        author = writes.Author(
-            http.query.get("fieldManager") or http.headers.get("User-Agent", "").partition("/")[0],
-            http.query.get("force") == "true",
-        )
+        author = _author(http)
         match verb:
             case "create":
                 made = writes.create(store, asked.resource, asked.path.namespace, body, author)
-                return _json(asked.render(made), 201)
+                return _json(asked.render(self._double.established(made)), 201)
             case "update":
-                _demand_version(asked, body)
                 return _json(asked.render(writes.replace(store, target, body, author)))
             case "patch":
                 is_new = store.get(asked.resource.name, target.place) is None
@@ -140,6 +138,7 @@ class Answers:
                 return _json(asked.render(done), 201 if is_new else 200)
             case "delete":
                 gone = writes.delete(store, target, body.get("preconditions") or {})
+                self._double.forget(gone)
                 return _json(_farewell(asked, gone))
         raise RefusalError(405, "the server does not allow this method on the requested resource")
 
@@ -171,17 +170,19 @@ class Answers:
     def _wish(self, asked: _Asked) -> Wish:
         query, resource = asked.query, asked.resource
         is_selected, namespace = selectors.selector(query), asked.path.namespace
-        version = int(query.get("resourceVersion") or 0)
-        initial = query.get("sendInitialEvents") == "true"
+        version, bookmarks = (
+            int(query.get("resourceVersion") or 0),
+            query.get("allowWatchBookmarks"),
+        )
+        initial = query.get("sendInitialEvents") == "true" or not version
         return Wish(
             resource.name,
             resource.kind,
             resource.api_version(asked.path.version),
             lambda it: namespace in {"", it["metadata"].get("namespace", "")} and is_selected(it),
             asked.render,
-            None if initial else version or None,
-            query.get("allowWatchBookmarks") == "true",
-            initial,
+            None if initial else version,
+            bookmarks == "true",
             float(query.get("timeoutSeconds") or random.uniform(*LONGEST_WATCH)),
         )
 
@@ -207,12 +208,12 @@ def _subresources(resource: Resource) -> set[str]:
     return {"", "status"} if resource.has_status else {""}
 
 
-def _demand_version(asked: _Asked, body: Raw) -> None:
-    if body["metadata"].get("name", asked.path.name) != asked.path.name:
-        raise RefusalError(400, "the name of the object does not match the name on the URL")
-    if asked.resource.custom and not body["metadata"].get("resourceVersion"):
-        message = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
-        raise RefusalError(422, message)
+def _author(http: web.Request) -> writes.Author:
+    """Who does not say is known by the program; but to apply, one must say."""
+    manager = http.query.get("fieldManager", "")
+    if not manager and http.content_type != writes.APPLY:
+        manager = http.headers.get("User-Agent", "").partition("/")[0]
+    return writes.Author(manager, http.query.get("force") == "true")
 
 
 def _farewell(asked: _Asked, gone: Raw) -> Raw:

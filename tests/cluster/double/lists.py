@@ -40,7 +40,7 @@ def listed(store: Store, what: Collection, query: Mapping[str, str], render: Ren
         and what.namespace in {"", place[0]}
         and is_selected(obj)
     ]  # fmt: skip
-    limit = int(query.get("limit") or 0)
+    limit = int(query.get("limit") or 0) if query.get("resourceVersion") != "0" else 0
     page = found[:limit] if limit else found
     metadata: Raw = {"resourceVersion": str(start.version)}
     if len(page) < len(found):
@@ -59,10 +59,11 @@ def _start(store: Store, query: Mapping[str, str]) -> _Start:
     if token := query.get("continue"):
         version, after = _read(token)
         if version < store.compacted:
-            raise expired(
-                "The provided continue parameter is too old to display a consistent list result.",
-                **{"continue": _token(store.version, after)},
+            refusal = expired(
+                "The provided continue parameter is too old to display a consistent list result."
             )
+            refusal.status["metadata"]["continue"] = _token(store.version, after)
+            raise refusal
         return _Start(version, after)
     wanted = int(query.get("resourceVersion") or 0)
     if wanted > store.version:

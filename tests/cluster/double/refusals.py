@@ -24,18 +24,22 @@ REASONS = {
 class RefusalError(Exception):
     """Raised where a request is refused; becomes its answer."""
 
-    def __init__(self, code: int, message: str, reason: str = "", **metadata: str) -> None:
+    def __init__(
+        self, code: int, message: str, reason: str = "", details: Raw | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
-        self.status = status(code, message, reason, **metadata)
+        self.status = status(code, message, reason)
+        if details:
+            self.status["details"] = details
 
 
-def status(code: int, message: str, reason: str = "", **metadata: str) -> Raw:
+def status(code: int, message: str, reason: str = "") -> Raw:
     """A Status that says why not."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
-        "metadata": metadata,
+        "metadata": {},
         "status": "Failure",
         "message": message,
         "reason": reason or REASONS.get(code, "Unknown"),
@@ -45,25 +49,40 @@ def status(code: int, message: str, reason: str = "", **metadata: str) -> Raw:
 
 def not_found(plural: str, group: str, name: str) -> RefusalError:
     """There is no such object."""
-    return RefusalError(404, f'{_qualified(plural, group)} "{name}" not found')
+    message = f'{_qualified(plural, group)} "{name}" not found'
+    return RefusalError(404, message, "", _details(plural, group, name))
 
 
 def already_exists(plural: str, group: str, name: str) -> RefusalError:
     """There is such an object already."""
-    return RefusalError(
-        409, f'{_qualified(plural, group)} "{name}" already exists', "AlreadyExists"
-    )
+    message = f'{_qualified(plural, group)} "{name}" already exists'
+    return RefusalError(409, message, "AlreadyExists", _details(plural, group, name))
 
 
 def conflict(plural: str, group: str, name: str, why: str) -> RefusalError:
     """The object has changed since it was read."""
     message = f'Operation cannot be fulfilled on {_qualified(plural, group)} "{name}": {why}'
-    return RefusalError(409, message)
+    return RefusalError(409, message, "", _details(plural, group, name))
 
 
-def expired(message: str, **metadata: str) -> RefusalError:
+def invalid(plural: str, group: str, name: str, why: str) -> RefusalError:
+    """The object is not as its kind must be."""
+    message = f'{_qualified(plural, group)} "{name}" is invalid: {why}'
+    return RefusalError(422, message, "", _details(plural, group, name))
+
+
+def expired(message: str) -> RefusalError:
     """The history that was asked for has been dropped."""
-    return RefusalError(410, message, **metadata)
+    return RefusalError(410, message)
+
+
+def unknown_resource() -> RefusalError:
+    """The path leads to no part of an object."""
+    return RefusalError(404, "the server could not find the requested resource")
+
+
+def _details(plural: str, group: str, name: str) -> Raw:
+    return {"name": name, **({"group": group} if group else {}), "kind": plural}
 
 
 def _qualified(plural: str, group: str) -> str:

@@ -42,6 +42,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 CRDS = Name("apiextensions.k8s.io", "customresourcedefinitions")
 NAMESPACES = Name("", "namespaces")
+ESTABLISHED: Raw = {"conditions": [{"type": "Established", "status": "True"}]}
 
 BUILT_IN = (
     Resource("", ("v1",), "namespaces", "Namespace", False, True),
@@ -105,7 +106,7 @@ def definition(resource: Resource) -> Raw:
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{plural}.{resource.group}"},
         "spec": spec,
-        "status": {"conditions": [{"type": "Established", "status": "True"}]},
+        "status": ESTABLISHED,
     }
 
 

@@ -12,6 +12,12 @@ Predicate = Callable[[Raw], bool]
 _SETS = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*\((?P<values>[^)]*)\)")
 _EQUALITIES = re.compile(r"(?P<key>[^=!]+?)\s*(?P<operator>==|=|!=)\s*(?P<values>.*)")
 
+_FIELDS = {
+    *("metadata.name", "metadata.namespace", "type", "reason", "spec.nodeName", "status.phase"),
+    *("involvedObject.kind", "involvedObject.name", "involvedObject.namespace"),
+    "involvedObject.uid",
+}
+
 
 def selector(query: Mapping[str, str]) -> Predicate:
     """Whether an object is selected."""
@@ -32,9 +38,10 @@ def _label(term: str) -> Predicate:
         if operator in {"notin", "!="}:
             return lambda obj: _labels(obj).get(key) not in values
         return lambda obj: _labels(obj).get(key) in values
-    if term.startswith("!"):
-        return lambda obj: term[1:] not in _labels(obj)
-    return lambda obj: term in _labels(obj)
+    key = term.removeprefix("!").strip()
+    if " " in key or "(" in key:
+        raise RefusalError(400, f"unable to parse requirement: {term!r}")
+    return lambda obj: (key in _labels(obj)) is not term.startswith("!")
 
 
 def _labels(obj: Raw) -> Mapping[str, str]:
@@ -43,8 +50,8 @@ def _labels(obj: Raw) -> Mapping[str, str]:
 
 def _field(term: str) -> Predicate:
     found = _EQUALITIES.fullmatch(term)
-    if not found:
-        raise RefusalError(400, f"invalid selector: {term!r}")
+    if not found or found["key"] not in _FIELDS:
+        raise RefusalError(400, f"field label not supported: {term}")
     path, value, wanted = found["key"].split("."), found["values"], found["operator"] != "!="
     return lambda obj: (_value(obj, path) == value) is wanted
 

@@ -26,12 +26,14 @@ from tests.free_ports import free_port
 
 Raw = dict[str, Any]
 
+_FIRST_VERSION = 100  # what was before it, nobody may ask for, as with a real one
+
 
 class Double:
     """An API server whose faults are scripted."""
 
     def __init__(self, store: Store | None = None) -> None:
-        self.store = store or Store()
+        self.store = store or Store(_FIRST_VERSION, _FIRST_VERSION)
         self.script = Script()
         self.requests: list[Request] = []
         self.tokens: set[str] = set()
@@ -116,7 +118,9 @@ class Double:
         """Takes an object away, whatever its finalizers."""
         resource = self._resource(obj)
         namespace = obj["metadata"].get("namespace", "default" if resource.namespaced else "")
-        return self.store.remove(resource.name, (namespace, obj["metadata"]["name"]))
+        gone = self.store.remove(resource.name, (namespace, obj["metadata"]["name"]))
+        self.forget(gone)
+        return gone
 
     def add_namespace(self, name: str) -> str:
         """A namespace to put objects into."""
@@ -127,6 +131,23 @@ class Double:
         """Installs CRDs, without schemas, for these resources."""
         for resource in added:
             self.put(resources.definition(resource))
+
+    def established(self, obj: Raw) -> Raw:
+        """A CRD that is served from now on says so; any other object stays as it is."""
+        if obj.get("kind") != "CustomResourceDefinition":
+            return obj
+        return self.store.put(resources.CRDS, obj | {"status": resources.ESTABLISHED})
+
+    def forget(self, gone: Raw) -> None:
+        """With a CRD that is gone go its objects, and the watches of them end."""
+        if gone.get("kind") != "CustomResourceDefinition":
+            return
+        name = resources.brought_by(gone).name
+        for place, _ in self.store.all(name):
+            self.store.remove(name, place)
+        for watch in self.watches:
+            if watch.wish.name == name:
+                watch.end()
 
     def open_watches(self, plural: str) -> list[Watch]:
         """Those of one resource."""

@@ -62,6 +62,10 @@ class Store:
 
     def _note(self, name: Name, change: Change) -> None:
         self._log.setdefault(name, []).append(change)
+        self.wake()
+
+    def wake(self) -> None:
+        """Has those who wait for changes look again."""
         self._growth.set()
         self._growth = asyncio.Event()
 

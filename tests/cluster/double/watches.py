@@ -1,6 +1,7 @@
 """A watch that is open: what it tells, and what a test may do to it.
 
-Ends after `timeoutSeconds`, as real ones do, with a bookmark shortly before for who asked for them.
+Ends after `timeoutSeconds`, as real ones do. Who asked for bookmarks gets one a minute, as there,
+and whenever a test says so.
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from tests.cluster.double.store import Change, Store, objects
 Raw = dict[str, Any]
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
-LONGEST_BOOKMARK_NOTICE = 2.0  # seconds before the end of a watch
+BOOKMARKS = 60.0  # seconds from one to the next
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,6 @@ class Wish:
     version: int | None
     """Told is what is after it; None: what is there now, then what follows."""
     bookmarks: bool
-    initial_events_end: bool
     timeout: float
 
 
@@ -49,21 +49,26 @@ class Watch:
     _tampering: Callable[[], Tampering | None]
     _flowing: asyncio.Event = field(default_factory=asyncio.Event)
     _told: int = 0
+    _is_over: bool = False
 
     async def tell(self) -> None:
         """Tells what happens until its time is over."""
         self._flowing.set()
-        end = asyncio.get_running_loop().time() + self.wish.timeout
-        notice = min(LONGEST_BOOKMARK_NOTICE, self.wish.timeout / 2)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.wish.timeout
         await self._tell_first()
-        await self._follow(end - notice)
-        if self.wish.bookmarks:
-            await self.bookmark()
-        await self._follow(end)
+        while loop.time() < end and not self._is_over:
+            await self._follow(min(end, loop.time() + BOOKMARKS))
+            if self._is_over:
+                await self._tell_news()
+            elif loop.time() < end and self.wish.bookmarks:
+                await self.bookmark()
 
     async def bookmark(self, annotations: Raw | None = None) -> None:
-        """Tells which version it has come to."""
-        metadata: Raw = {"resourceVersion": str(max(self._told, self._store.version))}
+        """Tells which version it has come to; nothing if it has not come to where it was begun."""
+        if self._told > self._store.version:
+            return
+        metadata: Raw = {"resourceVersion": str(self._store.version)}
         if annotations:
             metadata["annotations"] = annotations
         of = {"kind": self.wish.kind, "apiVersion": self.wish.api_version}
@@ -85,6 +90,12 @@ class Watch:
         """Goes on where it stalled."""
         self._flowing.set()
 
+    def end(self) -> None:
+        """Ends it in order, as a server does that wants clients to come again."""
+        self._is_over = True
+        self._flowing.set()
+        self._store.wake()
+
     def abort(self) -> None:
         """Cuts the connection, in the middle of whatever it was saying."""
         if self.request.transport is not None:
@@ -97,16 +108,16 @@ class Watch:
         self._told = self._store.version
         found = [it for it in objects(self._store, self.wish.name) if self.wish.is_selected(it)]
         await self._send_all(self._line("ADDED", it) for it in found)
-        if self.wish.initial_events_end:
+        if self.wish.bookmarks:
             await self.bookmark({INITIAL_EVENTS_END: "true"})
 
     async def _follow(self, end: float) -> None:
         try:
             async with asyncio.timeout_at(end):
-                while True:
+                while not self._is_over:
                     await self._flowing.wait()
                     await self._tell_news()
-                    if not self._store.since(self.wish.name, self._told):
+                    if not self._is_over and not self._store.since(self.wish.name, self._told):
                         await self._store.grow()
         except TimeoutError:
             return

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from tests.cluster.double import ownership, resources
-from tests.cluster.double.refusals import RefusalError, already_exists, conflict, not_found
+from tests.cluster.double.refusals import (
+    RefusalError,
+    already_exists,
+    conflict,
+    invalid,
+    not_found,
+)
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.store import Place, Store
 
@@ -43,6 +49,8 @@ class Target(NamedTuple):
 
 def create(store: Store, resource: Resource, namespace: str, body: Raw, author: Author) -> Raw:
     """Adds an object."""
+    if (body.get("metadata") or {}).get("resourceVersion"):
+        raise RefusalError(500, "resourceVersion should not be set on objects to be created")
     obj = _born(store, resource, namespace, body)
     if resource.has_status:
         obj.pop("status", None)
@@ -52,6 +60,7 @@ def create(store: Store, resource: Resource, namespace: str, body: Raw, author: 
 def replace(store: Store, target: Target, body: Raw, author: Author) -> Raw:
     """Puts another version in the place of an object."""
     before = existing(store, target)
+    _demand_version(target, body)
     _demand_fresh(target, before, body)
     after = ownership.updated(
         before, _merged(target, before, body), author.manager, target.subresource
@@ -129,10 +138,18 @@ def _born(store: Store, resource: Resource, namespace: str, body: Raw) -> Raw:
     metadata |= {"uid": str(uuid4()), "creationTimestamp": now()}
     if _counts_generations(resource):
         metadata["generation"] = 1
-    return body | {"metadata": metadata}
+    of = {"apiVersion": resource.api_version(resource.versions[0]), "kind": resource.kind}
+    return of | body | {"metadata": metadata}
 
 
 def _apply(store: Store, target: Target, body: Raw, author: Author) -> Raw:
+    if not author.manager:
+        raise invalid("PatchOptions", "meta.k8s.io", "", "fieldManager: Required value: is required"
+                      " for apply patch")  # fmt: skip
+    if target.subresource:
+        existing(store, target)
+    if not (body.get("metadata") or {}).get("name"):
+        raise RefusalError(400, "the name of the object was undeterminable: name must be provided")
     if target.subresource or store.get(target.resource.name, target.place) is not None:
         before = existing(store, target)
         return _written(store, target, before, _applied(target, before, body, author))
@@ -186,6 +203,19 @@ def _spec(obj: Raw) -> Raw:
 
 def _counts_generations(resource: Resource) -> bool:
     return resource.custom or resource.plural in {"ingresses", "deployments", "daemonsets"}
+
+
+_NEVER_UNCONDITIONALLY = {"leases"}  # of the built-in ones; and no custom resource
+
+
+def _demand_version(target: Target, body: Raw) -> None:
+    resource, name = target.resource, target.place[1]
+    if body["metadata"].get("name", name) != name:
+        raise RefusalError(400, "the name of the object does not match the name on the URL")
+    needed = resource.custom or resource.plural in _NEVER_UNCONDITIONALLY
+    if needed and not body["metadata"].get("resourceVersion"):
+        why = "metadata.resourceVersion: Invalid value: 0: must be specified for an update"
+        raise invalid(resource.plural, resource.group, name, why)
 
 
 def _demand_fresh(target: Target, before: Raw, body: Raw) -> None:
