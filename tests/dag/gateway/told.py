@@ -16,6 +16,13 @@ def gateway_class(engine: Engine, name: str) -> list[str]:
     return short(found.conditions) if found else []
 
 
+def features(engine: Engine, name: str) -> tuple[str, ...]:
+    """The features that a GatewayClass is told."""
+    found = engine.answer(STATUSES["GatewayClass"], NamespacedName("", name))
+    assert isinstance(found, statuses.GatewayClassStatus)
+    return found.supported_features
+
+
 def gateway(engine: Engine, name: str = "gw") -> list[str]:
     """The conditions of a Gateway; empty where it has none."""
     found = _gateway(engine, name)

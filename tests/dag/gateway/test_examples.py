@@ -1,0 +1,67 @@
+"""The examples of the Gateway API's own documents are read, translated, and told something sane."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from crds.decode import Decoded, decode, items
+from dag import statuses, tables
+from dag.incremental import Engine
+from dag.plan import PLAN, STATUSES
+from tests.dag.world import FLEET
+
+ROOT = Path(__file__).parents[3]
+FOLDER = Path(
+    os.environ.get(
+        "UPSTREAM_MANIFESTS", ROOT.parent / "shared" / "data" / "manifests" / "gateway-api"
+    )
+)
+FILES = sorted(FOLDER.rglob("*.yaml")) if FOLDER.exists() else []
+STATES = {"True", "False", "Unknown"}
+
+
+@pytest.mark.skipif(not FILES, reason=f"upstream's examples are not in {FOLDER}")
+@pytest.mark.parametrize("file", FILES, ids=lambda it: str(it.relative_to(FOLDER)))
+def test_an_example_is_translated_and_every_condition_makes_sense(file: Path) -> None:
+    engine = Engine(PLAN)
+    engine.write(tables.FLEETS, FLEET, True)
+    read = list(_objects(file))
+    for found in read:
+        assert found.object is not None, found.complaints
+        engine.write(tables.BY_KIND[found.kind.kind], found.key, found.object)
+    engine.settle()
+    assert not engine.failures
+    for found in read:
+        if found.kind.kind in STATUSES:
+            for condition in _conditions(engine.answer(STATUSES[found.kind.kind], found.key)):
+                assert condition.status in STATES
+                assert condition.reason
+                assert condition.message
+
+
+def _objects(file: Path) -> Iterator[Decoded]:
+    """Those of kinds we know; the classes name our controller instead of an invented one."""
+    for document in yaml.safe_load_all(file.read_text()):
+        for raw in items(document):
+            if isinstance(raw, dict) and raw.get("kind") == "GatewayClass":
+                raw["spec"]["controllerName"] = "projectcontour.io/gateway-controller"
+            found = decode(raw)
+            if isinstance(found, Decoded):
+                yield found
+
+
+def _conditions(found: statuses.Status | None) -> Iterator[statuses.Condition]:
+    match found:
+        case statuses.GatewayStatus() | statuses.ListenerSetStatus():
+            yield from found.conditions
+            for listener in found.listeners:
+                yield from listener.conditions
+        case statuses.RouteStatus():
+            for parent in found.parents:
+                yield from parent.conditions
+        case statuses.PolicyStatus():
+            for ancestor in found.ancestors:
+                yield from ancestor.conditions

@@ -1,0 +1,45 @@
+"""What we claim is what the API knows by these names, and every claim has folders that show it."""
+
+from dag.gateway import features
+from tests.dag.gateway import told
+from tests.dag.gateway.manifests import gateway_class
+from tests.dag.gateway.test_conformance import NAMES
+from tests.dag.world import world
+
+FOLDERS = {
+    "GatewayAddressEmpty": "GatewayOptionalAddressValue",
+    "GatewayBackendClientCertificate": "GatewayTLSBackendClientCertificate",
+    "GatewayHTTPSListenerDetectMisdirectedRequests": "HTTPSListenerDetectMisdirectedRequests",
+    "GatewayInfrastructurePropagation": "GatewayInfrastructure",
+    "GatewayPort8080": "GatewayWithAttachedRoutesWithPort8080",
+    "HTTPRouteBackendRequestHeaderModification": "HTTPRouteRequestHeaderModifierBackendWeights",
+    "HTTPRouteBackendTimeout": "HTTPRouteTimeoutBackendRequest",
+    "HTTPRouteDestinationPortMatching": "HTTPRouteInvalidParentRefNotMatchingListenerPort",
+    "HTTPRouteHostRewrite": "HTTPRouteRewriteHost",
+    "HTTPRouteNamedRouteRule": "HTTPRouteNamedRule",
+    "HTTPRouteParentRefPort": "HTTPRouteListenerPortMatching",
+    "HTTPRoutePathRedirect": "HTTPRouteRedirectPath",
+    "HTTPRoutePathRewrite": "HTTPRouteRewritePath",
+    "HTTPRoutePortRedirect": "HTTPRouteRedirectPort",
+    "HTTPRouteRequestTimeout": "HTTPRouteTimeoutRequest",
+    "HTTPRouteResponseHeaderModification": "HTTPRouteResponseHeaderModifier",
+    "HTTPRouteRetryBackendTimeout": "HTTPRouteRetryWithTimeouts",
+    "HTTPRouteSchemeRedirect": "HTTPRouteRedirectScheme",
+    "GRPCRouteNamedRouteRule": "GRPCRouteNamedRule",
+    "TLSRouteModeMixed": "TLSRouteMixedTerminationSameNamespace",
+    "TLSRouteModeTerminate": "TLSRouteTerminateSimpleSameNamespace",
+}
+"""The folder of a feature whose name is not the beginning of a folder's."""
+
+
+def test_every_claim_has_a_folder() -> None:
+    for feature in features.SUPPORTED:
+        name = FOLDERS.get(feature, feature.removesuffix("StatusCode"))
+        assert any(name in it for it in NAMES), feature
+
+
+def test_a_class_tells_the_claims_sorted_and_at_most_as_many_as_the_api_takes() -> None:
+    it = world(gateway_class())
+    assert list(features.SUPPORTED) == sorted(set(features.SUPPORTED))
+    assert len(features.SUPPORTED) <= 64
+    assert told.features(it, "contour") == features.SUPPORTED
