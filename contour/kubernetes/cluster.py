@@ -46,7 +46,8 @@ class Cluster:
     ) -> None:
         self._objects = Objects()
         self._arrived = asyncio.Event()
-        discovery = Discovery(client)
+        pace = pace or Pace()
+        discovery = Discovery(client, good_for=pace.absent / 2)
         self._followed: list[tuple[scope.Source, Reflector]] = []
         for source in scope.sources(within or scope.Scope(), kinds):
             intake = _Intake(source, self._objects, self._arrived)

@@ -22,8 +22,8 @@ KEYS_OF_CONFIG_MAPS = frozenset({"ca.crt", "crl.pem"})
 
 def excerpt(kind: Kind, raw: Raw) -> Raw:
     """The part of an object that is decoded; in lists, objects do not say of what kind they are."""
-    found = {name: value for name, value in raw.items() if name not in _NEVER}
-    found["apiVersion"], found["kind"] = kind.api_version, kind.kind
+    named = {"apiVersion": kind.api_version, "kind": kind.kind}
+    found = named | {name: value for name, value in raw.items() if name not in _NEVER}
     metadata = raw.get("metadata")
     if isinstance(metadata, dict):
         found["metadata"] = _metadata(kind, metadata)
@@ -56,7 +56,7 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
     return found
 
 
-_NEVER = frozenset({"status", "stringData"})  # the API server never sends the latter
+_NEVER = frozenset({"apiVersion", "kind", "status"})
 _OF_METADATA = (
     "name",
     "namespace",
