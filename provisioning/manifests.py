@@ -220,16 +220,18 @@ def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Do
         "monitoring": MONITORING,
         "scraped": _scraped,
     }
-    return [_placed(it, place) for it in templating.documents(template, {**shared, **values})]
+    labels = values.get("labels", {"app.kubernetes.io/part-of": "contour", **place.labels})
+    found = templating.documents(template, {**shared, **values})
+    return [_placed(it, place, labels) for it in found]
 
 
-def _placed(document: Document, place: Place) -> Document:
-    """With its namespace, unless it says where it is, and with the labels of the place."""
+def _placed(document: Document, place: Place, labels: Mapping[str, str]) -> Document:
+    """With its namespace, unless it says where it is, and with the labels that all of them have."""
     meta = document["metadata"]
     where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
-    labels = {"app.kubernetes.io/part-of": "contour"} | meta.get("labels", {}) | dict(place.labels)
     rest = {key: it for key, it in meta.items() if key != "namespace"}
-    return document | {"metadata": {"name": meta["name"], **where, **rest, "labels": labels}}
+    all_labels = meta.get("labels", {}) | dict(labels)
+    return document | {"metadata": {"name": meta["name"], **where, **rest, "labels": all_labels}}
 
 
 def _labels(name: str, component: str, place: Place) -> dict[str, str]:
@@ -238,6 +240,7 @@ def _labels(name: str, component: str, place: Place) -> dict[str, str]:
         "app.kubernetes.io/name": component,
         "app.kubernetes.io/instance": name,
         "app.kubernetes.io/component": "ingress-controller",
+        "app.kubernetes.io/part-of": "contour",
         **place.labels,
     }
 

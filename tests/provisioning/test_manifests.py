@@ -206,6 +206,17 @@ def test_labels_of_a_place_are_on_every_object_and_pod() -> None:
         assert owner.items() <= pod["metadata"]["labels"].items()
 
 
+def test_an_upgrade_can_leave_the_fleet_for_later() -> None:
+    """`kubectl apply -l app.kubernetes.io/name!=envoy`: all of the fleet has the label."""
+    fleet = {(it["kind"], it["metadata"]["name"]) for it in manifests.fleet(Fleet())}
+    labelled = {
+        (it["kind"], it["metadata"]["name"])
+        for it in manifests.everything(Installation())
+        if it["metadata"]["labels"].get("app.kubernetes.io/name") == "envoy"
+    }
+    assert labelled == fleet
+
+
 def test_what_a_configuration_says_of_the_pods_arrives() -> None:
     toleration = workloads.Toleration(key="edge", operator="Exists", toleration_seconds=9)
     fleet = Fleet(
