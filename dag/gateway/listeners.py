@@ -115,9 +115,9 @@ def _conflicts(view: View, door: Door, at: Place) -> Iterator[Problem]:
     beside = view.ask(doors.doors, holder)
     own = (it for it in view.ask(conflicts.taken, holder) if it.section == door.section)
     for found in own:
-        for judged in (conflicts.conflict, conflicts.overlap):
-            if problem := judged(view, beside, found, at):
-                yield problem
+        problem = conflicts.conflict(view, beside, found, at)
+        if told := problem or conflicts.overlap(view, beside, found, at):
+            yield told
 
 
 def _values(listener: crd.Listener, at: Place) -> Iterator[Problem]:

@@ -14,6 +14,12 @@ def gateway(name: str, *listeners: str, rest: str = "", created: str = "") -> st
     return _manifest("Gateway", name, f"{spec}{', ' + rest if rest else ''}", created)
 
 
+def listener_set(name: str, *listeners: str, parent: str = "{name: gw}", created: str = "") -> str:
+    """A ListenerSet of the Gateway `gw`."""
+    spec = f"parentRef: {parent}, listeners: [{', '.join(listeners)}]"
+    return _manifest("ListenerSet", name, spec, created)
+
+
 def http(name: str = "http", rest: str = "", port: int = 80) -> str:
     """A listener for plain HTTP."""
     return listener(name, port, "HTTP", rest)
@@ -82,6 +88,16 @@ kind: Service
 metadata: {{name: {name}, namespace: {namespace}}}
 spec: {{ports: [{{{port}}}]}}
 """
+
+
+def policy(
+    name: str, validation: str, target: str = "s1", section: str = "", created: str = ""
+) -> str:
+    """A BackendTLSPolicy for a Service, or one port of it."""
+    own = f", sectionName: {section}" if section else ""
+    reference = f"{{group: '', kind: Service, name: {target}{own}}}"
+    spec = f"targetRefs: [{reference}], validation: {{{validation}}}"
+    return _manifest("BackendTLSPolicy", name, spec, created)
 
 
 def namespace(name: str, labels: str = "") -> str:

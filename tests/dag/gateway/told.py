@@ -45,6 +45,28 @@ def listener_messages(engine: Engine, name: str, of: str = "gw") -> list[str]:
     return [it.message for it in _listener(engine, name, of).conditions]
 
 
+def listener_set(engine: Engine, name: str) -> list[str]:
+    """The conditions of a ListenerSet; empty where it has none."""
+    found = engine.answer(STATUSES["ListenerSet"], key(name))
+    return short(found.conditions) if isinstance(found, statuses.ListenerSetStatus) else []
+
+
+def set_listener(engine: Engine, name: str, of: str) -> list[str]:
+    """The conditions of a listener of a ListenerSet."""
+    return short(_set_listener(engine, name, of).conditions)
+
+
+def set_messages(engine: Engine, name: str, of: str) -> list[str]:
+    """The messages of a listener of a ListenerSet."""
+    return [it.message for it in _set_listener(engine, name, of).conditions]
+
+
+def policy(engine: Engine, name: str) -> list[str]:
+    """The conditions of a BackendTLSPolicy, as its first Gateway has them; empty without one."""
+    found = engine.answer(STATUSES["BackendTLSPolicy"], key(name))
+    return short(found.ancestors[0].conditions) if isinstance(found, statuses.PolicyStatus) else []
+
+
 def kinds(engine: Engine, name: str, of: str = "gw") -> list[str]:
     """The kinds of routes that a listener supports."""
     return [it.kind for it in _listener(engine, name, of).supported_kinds]
@@ -93,4 +115,10 @@ def _gateway(engine: Engine, name: str) -> statuses.GatewayStatus | None:
 def _listener(engine: Engine, name: str, of: str) -> statuses.ListenerStatus:
     found = _gateway(engine, of)
     assert found is not None
+    return next(it for it in found.listeners if it.name == name)
+
+
+def _set_listener(engine: Engine, name: str, of: str) -> statuses.ListenerStatus:
+    found = engine.answer(STATUSES["ListenerSet"], key(of))
+    assert isinstance(found, statuses.ListenerSetStatus)
     return next(it for it in found.listeners if it.name == name)

@@ -1,0 +1,165 @@
+"""TLS towards backends: which policy holds, what it asks for, and what never happens without it."""
+
+import pytest
+
+from dag import hosts, nodes
+from dag.incremental import Engine
+from tests.dag import pairs
+from tests.dag.gateway import told
+from tests.dag.gateway.manifests import gateway, gateway_class, policy, route, service, to
+from tests.dag.world import FLEET, apply, delete, key, routes, world
+
+PORTS = "name: https, port: 443}, {name: other, port: 444"
+GIVEN = gateway_class() + gateway("gw") + service("s1", port=PORTS) + pairs.authority("authority")
+SECRET = "caCertificateRefs: [{group: '', kind: Secret, name: authority}]"
+SYSTEM = "wellKnownCACertificates: System"
+FINE = ["Accepted", "ResolvedRefs"]
+
+
+def cluster(it: Engine, rest: str = "") -> nodes.Cluster:
+    found = it.answer(hosts.virtual_host, nodes.HostKey(FLEET, "ingress_http", f"*{rest}"))
+    assert found is not None
+    action = found.routes[0].action
+    assert isinstance(action, nodes.Forward)
+    (share,) = action.backends
+    assert share.cluster is not None
+    return share.cluster
+
+
+def going(port: int = 443, kind: str = "HTTPRoute") -> str:
+    return route("r", to(f"{{name: s1, port: {port}}}")).replace("HTTPRoute", kind)
+
+
+def test_a_policy_says_whom_a_backend_has_to_prove_to_be() -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SECRET}"))
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.trust is not None
+    assert [ref.name for ref in tls.trust.authorities] == ["authority"]
+    assert (tls.sni, tls.names) == ("a.com", (nodes.AlternativeName("DNS", "a.com"),))
+    assert told.policy(it, "p") == FINE
+
+
+def test_other_names_replace_the_host_but_not_what_is_asked_for() -> None:
+    names = "subjectAltNames: [{type: URI, uri: 'spiffe://x/y'}]"
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SYSTEM}, {names}"))
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.system
+    assert (tls.sni, tls.names) == ("a.com", (nodes.AlternativeName("URI", "spiffe://x/y"),))
+
+
+@pytest.mark.parametrize(("kind", "protocol"), [("HTTPRoute", "tls"), ("GRPCRoute", "h2")])
+def test_the_protocol_is_spoken_over_tls(kind: str, protocol: str) -> None:
+    it = world(GIVEN + going(kind=kind) + policy("p", f"hostname: a.com, {SYSTEM}"))
+    assert cluster(it).protocol == protocol
+
+
+def test_a_policy_for_a_port_beats_one_for_the_service() -> None:
+    whole = policy("whole", f"hostname: whole.com, {SYSTEM}", created="01")
+    one = policy("one", f"hostname: one.com, {SYSTEM}", section="https", created="02")
+    it = world(GIVEN + going() + whole + one)
+    assert cluster(it).tls is not None
+    assert told.policy(it, "whole") == told.policy(it, "one") == FINE
+    assert _asked_for(it) == "one.com"
+    apply(it, going(444))
+    assert _asked_for(it) == "whole.com"
+
+
+def _asked_for(it: Engine) -> str:
+    tls = cluster(it).tls
+    return tls.sni if tls is not None else ""
+
+
+def test_the_younger_of_equals_is_told_and_promoted() -> None:
+    two = (policy(f"p{n}", f"hostname: p{n}.com, {SYSTEM}", created=f"0{n}") for n in (1, 2))
+    it = world(GIVEN + going() + "".join(two))
+    assert _asked_for(it) == "p1.com"
+    assert told.policy(it, "p2") == ["Accepted=False/Conflicted", "ResolvedRefs"]
+    delete(it, "BackendTLSPolicy", "p1")
+    assert _asked_for(it) == "p2.com"
+    assert told.policy(it, "p2") == FINE
+
+
+@pytest.mark.parametrize(
+    ("validation", "conditions"),
+    [
+        (
+            "caCertificateRefs: [{group: '', kind: Secret, name: absent}]",
+            ["Accepted=False/NoValidCACertificate", "ResolvedRefs=False/InvalidCACertificateRef"],
+        ),
+        (
+            "caCertificateRefs: [{group: '', kind: Service, name: s1}]",
+            ["Accepted=False/NoValidCACertificate", "ResolvedRefs=False/InvalidKind"],
+        ),
+        ("wellKnownCACertificates: a.b/C", ["Accepted=False/Invalid", "ResolvedRefs"]),
+        (
+            f"{SYSTEM}, subjectAltNames: [{{type: Email}}]",
+            ["Accepted=False/Invalid", "ResolvedRefs"],
+        ),
+    ],
+)
+def test_a_policy_that_cannot_be_met_closes_its_backend(
+    validation: str, conditions: list[str]
+) -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {validation}"))
+    assert routes(it, "*") == ["/ -> 500"]
+    assert told.policy(it, "p") == conditions
+    assert told.route(it, "r") == FINE
+    assert "BackendTLSPolicy default/p cannot be met" in told.route_messages(it, "r")[1]
+
+
+def test_one_authority_that_can_be_read_is_enough_and_the_other_is_told() -> None:
+    both = (
+        "caCertificateRefs: [{group: '', kind: Secret, name: absent},"
+        " {group: '', kind: Secret, name: authority}]"
+    )
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {both}"))
+    assert cluster(it).tls is not None
+    assert told.policy(it, "p") == ["Accepted", "ResolvedRefs=False/InvalidCACertificateRef"]
+
+
+def test_an_authority_that_comes_later_opens_the_backend() -> None:
+    late = "caCertificateRefs: [{group: '', kind: Secret, name: late}]"
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {late}"))
+    assert routes(it, "*") == ["/ -> 500"]
+    apply(it, pairs.authority("late"))
+    assert cluster(it).tls is not None
+    assert told.policy(it, "p") == FINE
+
+
+@pytest.mark.parametrize(("target", "section"), [("absent", ""), ("s1", "absent")])
+def test_a_target_that_is_not_there_is_told_once_a_route_leads_to_it(
+    target: str, section: str
+) -> None:
+    wanted = policy("p", f"hostname: a.com, {SYSTEM}", target=target, section=section)
+    it = world(GIVEN + wanted)
+    assert told.policy(it, "p") == []
+    apply(it, route("r", to(f"{{name: {target}, port: 443}}")))
+    assert told.policy(it, "p") == ["Accepted=False/TargetNotFound", "ResolvedRefs"]
+
+
+def test_a_policy_that_no_gateway_of_ours_needs_is_told_nothing() -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SYSTEM}"))
+    assert told.policy(it, "p") == FINE
+    delete(it, "HTTPRoute", "r")
+    assert told.policy(it, "p") == []
+
+
+def test_a_policy_holds_in_its_own_namespace_only() -> None:
+    it = world(GIVEN + going() + policy("far/p", f"hostname: a.com, {SYSTEM}"))
+    assert cluster(it).tls is None
+
+
+def test_the_certificate_of_the_gateway_is_shown_to_such_backends_only() -> None:
+    shown = "tls: {backend: {clientCertificateRef: {name: cert}}}"
+    it = world(GIVEN + going() + pairs.secret("cert") + gateway("gw", rest=shown))
+    assert cluster(it).tls is None
+    apply(it, policy("p", f"hostname: a.com, {SYSTEM}"))
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.client_certificate == key("cert")
+    delete(it, "Secret", "cert")
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.client_certificate is None
