@@ -8,7 +8,7 @@ from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, listeners, streams, tls_parameters
+from contour.envoy import connection_manager, encoding, listeners, names, streams, tls_parameters
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -82,5 +82,5 @@ def _write_clients(target: tls_pb2.DownstreamTlsContext, node: nodes.ClientValid
     if node.trust is None and node.accepts_untrusted:
         target.common_tls_context.validation_context.CopyFrom(checks)
     else:
-        trust = node.trust or nodes.Trust()
+        trust = names.trust(node.trust or nodes.Trust())
         tls_parameters.write_trust(target.common_tls_context, trust, checks)

@@ -36,14 +36,14 @@ def plain(listener: str, policy: Downstream) -> Pb:
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named a host we know."""
-    result = _hardened(listener, policy, http_filters.secure(listener, policy))
+    result = _hardened(listener, policy, http_filters.secure(listener, policy, tls))
     _write_client(result, tls.clients)
     return _routed(result, listener, policy)
 
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named no host we know."""
-    result = _hardened(listener, policy, http_filters.default(policy))
+    result = _hardened(listener, policy, http_filters.default(policy, tls))
     _write_client(result, tls.clients)
     result.rds.route_config_name = names.default_routes(listener)
     result.rds.config_source.CopyFrom(encoding.aggregated())

@@ -52,4 +52,17 @@ def authorities(view: View, key: TrustKey) -> Pieces | None:
     return (resources.Change(names.trust(key.trust), "", part),)
 
 
-PUBLISHED = (secret, authorities)
+class FleetKey(NamedTuple):
+    """A fleet."""
+
+    fleet: str
+
+
+@query
+def system_authorities(_: View, key: FleetKey) -> Pieces:
+    """The authorities of Envoy's own machine."""
+    part = resources.part(certificates.system())
+    return (resources.Change(names.SYSTEM_TRUST, "", part),)
+
+
+PUBLISHED = (secret, authorities, system_authorities)

@@ -8,19 +8,13 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from contour.envoy import names, routing
-from contour.envoy.credentials import Pieces
+from contour.envoy.credentials import FleetKey, Pieces
 from contour.envoy.guards import tokens
 from contour.xds import resources
 from dag import hosts, listeners, nodes
 from dag.view import Index, Kept, View, query
 
 _RESOURCE = names.extension(tokens.NAME)
-
-
-class FleetKey(NamedTuple):
-    """A fleet."""
-
-    fleet: str
 
 
 class ProviderKey(NamedTuple):

@@ -30,6 +30,7 @@ from contour.envoy.guards import (
     tokens,
 )
 from contour.envoy.policy import Downstream
+from dag import nodes
 
 
 def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
@@ -39,15 +40,24 @@ def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     yield from _guards(policy)
 
 
-def secure(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
+def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named a host we know."""
+    yield from _clients(tls)
     yield _filter(scripts.SAME_NAME, scripts.same_name())
     yield from plain(listener, policy)
 
 
-def default(policy: Downstream) -> Iterator[pb.HttpFilter]:
+def default(policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named none: one table holds all that they can reach."""
+    yield from _clients(tls)
     yield from _guards(policy)
+
+
+def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
+    """Envoy asks for a certificate that it does not check, and goes on without one."""
+    clients = tls.clients
+    if clients is not None and clients.accepts_untrusted and not clients.is_optional:
+        yield _filter(scripts.CERTIFICATE, scripts.certificate())
 
 
 def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:

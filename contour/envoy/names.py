@@ -72,6 +72,10 @@ def secret(key: NamespacedName) -> Name:
     return Name(SECRET, f"{key.namespace}/{key.name}")
 
 
+SYSTEM_TRUST = Name(SECRET, "trust/system")
+"""The authorities of Envoy's own machine."""
+
+
 def extension(name: str) -> Name:
     """The configuration of a filter is called as the filter."""
     return Name(EXTENSION, name)

@@ -116,6 +116,8 @@ def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> 
     certificate = upstream_tls.client_certificate(tls, every)
     if certificate is not None:
         view.demand(credentials.secret, credentials.SecretKey(key.fleet, certificate))
+    if tls is not None and tls.trust is None and tls.system:
+        view.demand(credentials.system_authorities, credentials.FleetKey(key.fleet))
     if tls is not None and tls.trust is not None:
         view.demand(credentials.authorities, credentials.TrustKey(key.fleet, tls.trust))
 

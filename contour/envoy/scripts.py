@@ -17,6 +17,7 @@ from contour.envoy import shards
 
 TABLE = shards.FILTER
 SAME_NAME = "contour.same_name"
+CERTIFICATE = "contour.certificate"
 
 _HOST = """
 local function host_of(handle)
@@ -30,6 +31,14 @@ function envoy_on_request(handle)
   local host = host_of(handle)
   if host ~= string.lower(handle:streamInfo():requestedServerName()) then
     handle:respond({[":status"] = "421"}, "misdirected request")
+  end
+end
+"""
+
+_CERTIFICATE = """
+function envoy_on_request(handle)
+  if not handle:connection():ssl():peerCertificatePresented() then
+    handle:respond({[":status"] = "400"}, "no client certificate")
   end
 end
 """
@@ -82,6 +91,11 @@ _OURS = re.compile(r"[a-z0-9_-]+")
 def same_name() -> pb.Lua:
     """Answers 421 where Host and server name differ."""
     return _lua(_HOST + _SAME_NAME)
+
+
+def certificate() -> pb.Lua:
+    """Answers 400 to clients without a certificate, where Envoy lets any of them in or none."""
+    return _lua(_CERTIFICATE)
 
 
 def table(listener: str) -> pb.Lua:

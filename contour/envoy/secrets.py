@@ -22,3 +22,13 @@ def trusted(key: nodes.Trust, bundle: nodes.TrustBundle) -> bytes:
     if bundle.revocations:
         result.validation_context.crl.inline_bytes = bundle.revocations
     return encoding.encoded(result)
+
+
+_SYSTEM = "/etc/ssl/certs/ca-certificates.crt"  # Debian, Alpine, distroless images
+
+
+def system() -> bytes:
+    """The authorities of Envoy's machine; where it has no such file, nobody is trusted."""
+    result = secret_pb2.Secret(name=names.SYSTEM_TRUST.name)
+    result.validation_context.trusted_ca.filename = _SYSTEM
+    return encoding.encoded(result)

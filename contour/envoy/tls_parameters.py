@@ -7,6 +7,7 @@ from envoy.extensions.transport_sockets.tls.v3 import common_pb2 as pb
 from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 
 from contour.envoy import encoding, names
+from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
 
@@ -39,11 +40,11 @@ def write_certificate(target: tls_pb2.CommonTlsContext, secret: NamespacedName) 
 
 
 def write_trust(
-    target: tls_pb2.CommonTlsContext, trust: nodes.Trust, checks: pb.CertificateValidationContext
+    target: tls_pb2.CommonTlsContext, trust: resources.Name, checks: pb.CertificateValidationContext
 ) -> None:
     """Fills in what is believed: authorities by SDS, and the checks beside them."""
     both = target.combined_validation_context
     both.default_validation_context.CopyFrom(checks)
     source = both.validation_context_sds_secret_config
-    source.name = names.trust(trust).name
+    source.name = trust.name
     source.sds_config.CopyFrom(encoding.aggregated())

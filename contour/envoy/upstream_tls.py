@@ -8,7 +8,7 @@ none of it (HTTPProxy without `validation`).
 from envoy.config.cluster.v3 import cluster_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 
-from contour.envoy import encoding, tls_parameters
+from contour.envoy import encoding, names, tls_parameters
 from crds.meta import NamespacedName
 from dag import nodes
 
@@ -74,7 +74,6 @@ def _write_validation(target: tls_pb2.CommonTlsContext, node: nodes.UpstreamTls)
         matcher = checks.match_typed_subject_alt_names.add(san_type=_KINDS[it.kind])
         matcher.matcher.exact = it.value
     if node.trust is not None:
-        tls_parameters.write_trust(target, node.trust, checks)
+        tls_parameters.write_trust(target, names.trust(node.trust), checks)
     elif node.system:
-        checks.system_root_certs.SetInParent()
-        target.validation_context.CopyFrom(checks)
+        tls_parameters.write_trust(target, names.SYSTEM_TRUST, checks)

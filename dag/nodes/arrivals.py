@@ -87,7 +87,7 @@ class ClientValidation:
     is_optional: bool = False
     """A client may show none; one that is shown is checked."""
     accepts_untrusted: bool = False
-    """Any certificate will do; what it says is forwarded only."""
+    """Any certificate will do; what it says is forwarded only. (A stream takes none, too.)"""
     only_leaf_revocations: bool = False
     forward: ForwardedCertificate | None = None
 
