@@ -177,7 +177,7 @@ async def _started(command: list[str], namespace: str) -> asyncio.subprocess.Pro
 
 
 async def _until_ok(client: aiohttp.ClientSession, url: str, host: str = "") -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             with contextlib.suppress(aiohttp.ClientError):
                 async with client.get(url, headers={"Host": host} if host else {}) as answer:
@@ -192,7 +192,7 @@ async def _until_valid(cluster: Cluster, namespace: str) -> None:
         "kind": "HTTPProxy",
         "metadata": {"name": "one", "namespace": namespace},
     }
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while cluster.get(proxy).get("status", {}).get("currentStatus") != "valid":
             await asyncio.sleep(0.05)
 
