@@ -1,0 +1,118 @@
+"""Decoding agrees with a real API server on what is wrong: it must never refuse what that accepts.
+
+What the API server has stored and decoding refuses would be an object that users see and that does
+nothing. The other way round only offline commands notice, and only for kinds whose CRDs are not
+ours; for ours the two say the same.
+"""
+
+import copy
+import random
+from typing import Any
+
+import pytest
+
+from crds import kinds
+from crds.decode import Decoded, decode
+from tests.cluster.cluster import Cluster, RefusedError
+from tests.crds import documents
+from tests.crds.test_bad_input import BAD, Breakage
+from tests.crds.test_decode_never_raises import places
+
+pytestmark = pytest.mark.cluster
+
+OURS = {it.kind for it in kinds.KINDS.values() if it.ours}
+OF_THE_CLUSTER = {it.kind for it in kinds.KINDS.values() if not it.namespaced}
+ROUNDS = 60
+
+# Not written as the API server writes it, but offline, where this cannot be met.
+NOT_IN_JSON = {
+    *("NUL in a text", "half of a surrogate pair", "NUL where no model looks"),
+    *("NUL in the name of a field", "the name of a field that is no text"),
+    *("a namespace that is no label", "a version that we do not read"),
+    *("no metadata", "metadata that are no object", "a number of thousands of digits"),
+}
+
+
+def stored(cluster: Cluster, document: documents.Document) -> documents.Document | str:
+    """What the API server makes of an object, or why it refuses it."""
+    try:
+        return cluster.create(document, dryRun="All")
+    except RefusedError as error:
+        if error.code not in {400, 422}:
+            raise
+        return str(error)
+
+
+def complaint(document: documents.Document) -> str:
+    """Why decoding refuses it."""
+    found = decode(copy.deepcopy(document))
+    assert isinstance(found, Decoded)
+    return "; ".join(map(str, found.errors))
+
+
+@pytest.mark.parametrize(
+    ("_", "broken", "expected"), [it for it in BAD if it[0] not in NOT_IN_JSON], ids=lambda _: ""
+)
+def test_what_is_refused_here_is_refused_there(
+    cluster: Cluster, namespace: str, _: str, broken: Breakage, expected: Any
+) -> None:
+    document = documents.httpproxy()
+    document["spec"] = copy.deepcopy(document["spec"])
+    document["metadata"] |= {"namespace": namespace, "name": "it"}
+    assert isinstance(stored(cluster, document), dict)
+    broken(document)
+    assert complaint(document)
+    if "name" not in document["metadata"]:
+        document["metadata"]["generateName"] = ""
+    assert isinstance(stored(cluster, document), str)
+
+
+WHOLE = [it for it in documents.of_every_kind() if "spec" in it and it["kind"] not in {"Namespace"}]
+
+
+@pytest.mark.parametrize("whole", WHOLE, ids=lambda it: str(it["kind"]))
+def test_broken_at_random_both_say_the_same(
+    cluster: Cluster, namespace: str, whole: documents.Document
+) -> None:
+    chance = random.Random(whole["kind"])
+    whole = placed(whole, namespace)
+    assert isinstance(stored(cluster, whole), dict)
+    refused = 0
+    for _ in range(ROUNDS):
+        document = copy.deepcopy(whole)
+        mutate(document, chance)
+        found = stored(cluster, document)
+        if isinstance(found, dict):
+            assert complaint(found) == "", document
+        if whole["kind"] in OURS:
+            assert bool(complaint(document)) == isinstance(found, str), (found, document)
+        refused += isinstance(found, str)
+    assert 0 < refused < ROUNDS, "one verdict only proves nothing"
+
+
+def placed(document: documents.Document, namespace: str) -> documents.Document:
+    """In a namespace of the test; objects of the whole cluster in none."""
+    metadata = {name: it for name, it in document["metadata"].items() if name != "namespace"}
+    if document["kind"] not in OF_THE_CLUSTER:
+        metadata["namespace"] = namespace
+    return document | {"metadata": metadata}
+
+
+def mutate(document: documents.Document, chance: random.Random) -> None:
+    """Something goes, moves or is replaced, half of the time by something of its type."""
+    node, key = chance.choice(list(places(document["spec"])))
+    alike = [it for it in _VALUES if type(it) is type(node[key])] or _VALUES
+    match chance.randrange(4):
+        case 0:
+            del node[key]
+        case 1:
+            node[key] = copy.deepcopy(chance.choice(_VALUES))
+        case _:
+            node[key] = copy.deepcopy(chance.choice(alike))
+
+
+_VALUES: list[Any] = [
+    None, True, False, 0, 1, -1, 443, 70_000, 1 << 40, 0.5, "", "x", "X_y", "ä", "a" * 300, "5s",
+    "infinity", "*", "*.a.b", "/", "/a", "30", "1.1.1.1", "a:b", "a.b/c", "Exact", "h2c",
+    [], ["x"], ["x", 1], [[]], {}, {"a": None}, {"name": "x"},
+]  # fmt: skip
