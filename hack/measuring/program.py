@@ -32,7 +32,7 @@ async def running(manifests: Path) -> AsyncIterator[Program]:
     with tempfile.TemporaryDirectory(prefix="state-") as state:
         start = time.monotonic()
         process = await asyncio.create_subprocess_exec(
-            *(_command(), "run", str(manifests), "--state-dir", state),
+            *(command(), "run", str(manifests), "--state-dir", state),
             *("--map-port", f"80={port}", "--map-port", f"443={tls_port}", "--drain-time", "0"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -54,6 +54,6 @@ async def _ready(process: asyncio.subprocess.Process, ready: Path) -> None:
             await asyncio.sleep(0.005)
 
 
-def _command() -> str:
-    """The one of this environment."""
+def command() -> str:
+    """The program of this environment."""
     return str(Path(sys.executable).with_name("contour"))

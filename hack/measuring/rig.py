@@ -97,8 +97,8 @@ class Envoy:
         self._resolving = _resolving(folder, resolver) if resolver else ()
         self.admin = folder / f"{name}-admin.sock"
         self._log = folder / f"{name}.log"
-        self._configuration = folder / f"{name}.json"
-        self._configuration.write_text(
+        self.configuration = folder / f"{name}.json"
+        self.configuration.write_text(
             bootstrap.text(
                 bootstrap.Settings(
                     node=name,
@@ -115,7 +115,7 @@ class Envoy:
         with self._log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 *self._resolving,
-                *(str(installation.binary()), "--config-path", str(self._configuration)),
+                *(str(installation.binary()), "--config-path", str(self.configuration)),
                 *("--disable-hot-restart", "--drain-strategy", "immediate"),
                 *("--drain-time-s", str(DRAIN_SECONDS), "--log-level", "warning"),
                 stdout=log,
@@ -178,11 +178,12 @@ class Rig:
 
 
 @contextlib.asynccontextmanager
-async def backends(number: int) -> AsyncIterator[tuple[int, ...]]:
+async def backends(number: int, address: str = "127.0.0.1") -> AsyncIterator[tuple[int, ...]]:
     """Backends `b0`, `b1` …, all in one process; yields their ports."""
     names = [f"b{it}" for it in range(number)]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.backends", *(f"{it}=0" for it in names)),
+        *(sys.executable, "-m", "tests.backends", "--address", address),
+        *(f"{it}=0" for it in names),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,  # it tells of every client that goes
     )

@@ -47,7 +47,7 @@ class Plane(rig.ControlPlane):
     @property
     def is_frozen(self) -> bool:
         """Whether the kernel says so."""
-        return _state(self.pid) == "T"
+        return state(self.pid) == "T"
 
     @property
     def resident(self) -> float:
@@ -130,7 +130,8 @@ def _kind(statistic: str) -> str:
     return next(it for it in ("cds", "lds", "scoped_rds", "sds") if it in words)
 
 
-def _state(pid: int) -> str:
+def state(pid: int) -> str:
+    """The letter by which the kernel tells how a process is."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("State:"):
             return line.split()[1]

@@ -1,0 +1,121 @@
+"""A real API server with an instance in it: what the figures of a cluster are measured on.
+
+etcd, kube-apiserver, a replica with the rights that we ship, an Envoy, backends: all of them share
+the machine, so `Shares` tells how much of it each one took. Controllers of Kubernetes run only
+where a measurement needs one.
+"""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hack.measuring import rig
+from hack.measuring.cluster import caller, objects, processes
+from hack.measuring.cluster.caller import Caller
+from hack.measuring.cluster.processes import NAMESPACE, Envoy, Replica
+from hack.measuring.world import Document
+from provisioning import rights
+from tests.cluster import controlplane
+from tests.cluster.cluster import Cluster
+
+LEASE = "leader-elect"
+
+
+@dataclass(slots=True)
+class Site:
+    """An API server, whom to ask it by, and what runs beside it."""
+
+    folder: Path
+    control_plane: controlplane.ControlPlane
+    cluster: Cluster
+    api: Caller
+    backends: tuple[int, ...]
+    port: int
+    """Where Envoy takes requests."""
+    replica: Replica
+    envoy: Envoy
+
+    async def write(self, documents: Iterable[Document]) -> float:
+        """Creates all of these; the seconds that took."""
+        start = time.monotonic()
+        await self.api.all(map(caller.created, objects.adapted(documents)))
+        return time.monotonic() - start
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The processes that share the machine, by name."""
+        return {
+            **self.control_plane.pids,
+            "contour": self.replica.pid,
+            "Envoy": self.envoy.pid,
+        }
+
+
+@contextlib.asynccontextmanager
+async def running(
+    backends: int = 1, controllers: Sequence[str] = (), flags: Sequence[str] = ()
+) -> AsyncIterator[Site]:
+    """A cluster with the configuration of an instance; its processes are for others to start."""
+    with (
+        tempfile.TemporaryDirectory(prefix="measured-") as path,
+        controlplane.ControlPlane(Path(path, "cluster"), controllers) as control_plane,
+    ):
+        folder = Path(path)
+        cluster = Cluster(control_plane.folder)
+        cluster.install_crds()
+        processes.make_certificates(folder)
+        with caller.calling(cluster.url, cluster.admin_token, cluster.tls) as api:
+            await api.all(map(caller.created, objects.namespaces()))
+            port, https = rig.free_port(), rig.free_port()
+            await api.ask(caller.created(objects.configuration(port, https)))
+            replica = Replica(folder, "contour", _kubeconfig(cluster), *flags)
+            envoy = Envoy(folder, "envoy", replica)
+            async with rig.backends(backends, objects.own_address()) as ports:
+                found = Site(folder, control_plane, cluster, api, ports, port, replica, envoy)
+                try:
+                    yield found
+                finally:
+                    await envoy.kill()
+                    await replica.end()
+
+
+def _kubeconfig(cluster: Cluster) -> Path:
+    """With the rights that we ship."""
+    home = rights.at_home(LEASE, watches_everything=True)
+    token = cluster.service_account(NAMESPACE, "contour", home, rights.everywhere())
+    return cluster.kubeconfig(token, NAMESPACE)
+
+
+class Shares:
+    """Who took how much of the machine's two cores, while it was looked at."""
+
+    def __init__(self, pids: Mapping[str, int]) -> None:
+        self._before = {name: processes.processor(pid) for name, pid in pids.items()}
+        self._pids, self._start = pids, time.monotonic()
+        self.seconds: dict[str, float] = {}
+        self.lasted = 0.0
+
+    def close(self) -> None:
+        """Looks no longer."""
+        self.lasted = time.monotonic() - self._start
+        self.seconds = {
+            name: processes.processor(pid) - self._before[name] for name, pid in self._pids.items()
+        }
+
+    @property
+    def percent(self) -> dict[str, float]:
+        """Of one core."""
+        return {name: 100 * it / self.lasted for name, it in self.seconds.items()}
+
+
+@contextlib.contextmanager
+def shares(pids: Mapping[str, int]) -> Iterator[Shares]:
+    """Looks while the context lasts."""
+    found = Shares(pids)
+    try:
+        yield found
+    finally:
+        found.close()
