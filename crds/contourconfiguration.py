@@ -94,9 +94,7 @@ class RateLimitServiceSettings:
     """Tell clients of their limits by `X-RateLimit-` headers."""
     enable_resource_exhausted_code: Flag | None = None
     """Tell gRPC clients RESOURCE_EXHAUSTED instead of UNAVAILABLE."""
-    default_global_rate_limit_policy: Annotated[
-        GlobalRateLimitPolicy | None, Unserved(guards=True)
-    ] = None
+    default_global_rate_limit_policy: GlobalRateLimitPolicy | None = None
     """What is counted on virtual hosts that do not say."""
 
 
@@ -155,11 +153,11 @@ class ContourConfigurationSpec:
     enable_external_name_service: Flag | None = None
     """Let routes go to Services of type ExternalName: whoever may create one can then reach
     whatever the Envoys can reach."""
-    global_ext_auth: Annotated[AuthorizationServer | None, Unserved(guards=True)] = None
+    global_ext_auth: AuthorizationServer | None = None
     """A service that is asked whether requests may pass, on every host that does not say."""
-    rate_limit_service: Annotated[RateLimitServiceSettings | None, Unserved()] = None
+    rate_limit_service: RateLimitServiceSettings | None = None
     """The service that counts requests."""
-    policy: Annotated[PolicySettings | None, Unserved()] = None
+    policy: PolicySettings | None = None
     """What holds for every route that does not say otherwise."""
     metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
     """Where our metrics are."""

@@ -104,7 +104,8 @@ class ListenerSettings:
     use_proxy_protocol: Annotated[Flag | None, Unserved()] = None
     """Clients come through a load balancer that speaks the PROXY protocol."""
     disable_allow_chunked_length: Annotated[Flag | None, Unserved()] = None
-    """Refuse requests with both Content-Length and chunked encoding."""
+    """Refuse requests with both Content-Length and chunked encoding; if absent too, other than
+    Contour."""
     disable_merge_slashes: Flag | None = None
     """Leave repeated slashes of a path as they are."""
     server_header_transformation: Annotated[str | None, Unserved()] = None
@@ -131,6 +132,8 @@ class ListenerSettings:
     """How many connections are taken at a time."""
     compression: Annotated[Compression | None, Unserved()] = None
     """How answers are compressed."""
+    http3: Annotated[Flag | None, Unserved()] = None
+    """Let clients speak HTTP/3 (QUIC) on the HTTPS listener too. Beside Contour's fields."""
     routing: Literal["Shards", "Single"] = "Shards"
     """Shards: a change of one host costs the same however many there are. Single: one plain route
     configuration. Read when a listener is first made. Beside Contour's fields."""
@@ -172,15 +175,15 @@ class ClusterSettings:
 
     dns_lookup_family: str | None = None
     """The addresses of external names: auto (if absent), v4, v6 or all."""
-    max_requests_per_connection: Annotated[PositiveUint32 | None, Unserved()] = None
+    max_requests_per_connection: PositiveUint32 | None = None
     """Close a connection after so many requests."""
-    per_connection_buffer_limit_bytes: Annotated[PositiveUint32 | None, Unserved()] = Field(
+    per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
     """How much is kept in memory for a connection."""
-    circuit_breakers: Annotated[CircuitBreakers | None, Unserved()] = None
+    circuit_breakers: CircuitBreakers | None = None
     """Limits; annotations of a Service win over them."""
-    upstream_tls: Annotated[UpstreamTLS | None, Unserved()] = None
+    upstream_tls: UpstreamTLS | None = None
     """TLS with Services."""
 
 
@@ -238,7 +241,7 @@ class Envoy:
     """Where Envoy's health is told only while it is not overloaded."""
     metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
     """Where Envoy's metrics are."""
-    client_certificate: Annotated[ObjectName | None, Unserved()] = None
+    client_certificate: ObjectName | None = None
     """The Secret with the certificate that Services are shown."""
     logging: Annotated[Logging | None, Unserved()] = None
     """The access log."""

@@ -6,18 +6,20 @@ whole never replaces the last good one is decided where history is kept. Field n
 Contour's configuration reference; ours are marked in the model.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, cast
 
 from crds.authorization import AuthorizationServer
-from crds.contourconfiguration import ContourConfigurationSpec, RateLimitServiceSettings
+from crds.contourconfiguration import (
+    ContourConfigurationSpec,
+    RateLimitServiceSettings,
+    TracingSettings,
+)
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
+from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import durations, nodes
+from dag import durations, edges, headerdefaults, nodes, readings, upstreamsettings
 from dag.statuses import SubCondition
-
-T = TypeVar("T")
 
 DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
 
@@ -82,14 +84,18 @@ class Settings:
     """As it was written: the service is looked up elsewhere (`defaults`)."""
     rate_limiting: RateLimitServiceSettings | None = None
     """Likewise."""
-    edge: nodes.Edge = field(default_factory=nodes.Edge)
     upstreams: nodes.Upstreams = field(default_factory=nodes.Upstreams)
-    rate_limit_service: nodes.RateLimitService | None = None
+    edge: nodes.Edge = field(default_factory=nodes.Edge)
+    """Traces aside: their collector is looked up elsewhere (`defaults`)."""
+    headers: headerdefaults.Defaults = field(default_factory=headerdefaults.Defaults)
+    tracing: TracingSettings | None = None
+    """As it was written."""
+    fallback_certificate: NamespacedName | None = None
 
 
 def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
     """The settings of a specification, and its errors."""
-    errors: list[SubCondition] = []
+    errors: readings.Errors = []
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
     settings = Settings(
@@ -109,10 +115,46 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
         dns_lookup_family=_dns_lookup_family(envoy, errors),
         is_closed=any(it.guards for it in unserved(spec)),
+        edge=edges.edge(envoy, errors),
+        upstreams=upstreamsettings.upstreams(envoy, errors),
+        headers=headerdefaults.defaults(spec.policy, errors),
         global_authorization=spec.global_ext_auth,
         rate_limiting=spec.rate_limit_service,
+        tracing=_tracing(spec, errors),
+        fallback_certificate=_fallback_certificate(spec),
     )
     return settings, tuple(errors)
+
+
+def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> TracingSettings | None:
+    """As it was written; its numbers are text."""
+    written = spec.tracing
+    if written is None:
+        return None
+    for field_, text in (
+        ("overallSampling", written.overall_sampling),
+        ("clientSampling", written.client_sampling),
+        ("randomSampling", written.random_sampling),
+    ):
+        if text and not _is_percentage(text):
+            readings.tell(errors, f"spec.tracing.{field_}", f"{text[:60]!r} is no percentage")
+    for index, tag in enumerate(written.custom_tags):
+        if bool(tag.literal) == bool(tag.request_header_name):
+            text = "needs exactly one of literal and requestHeaderName"
+            readings.tell(errors, f"spec.tracing.customTags[{index}]", text)
+    return written
+
+
+def _is_percentage(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 100
+    except ValueError:
+        return False
+
+
+def _fallback_certificate(spec: ContourConfigurationSpec) -> NamespacedName | None:
+    found = spec.httpproxy.fallback_certificate if spec.httpproxy else None
+    return NamespacedName(found.namespace, found.name) if found else None
 
 
 def _ports(envoy: Envoy) -> Ports:
@@ -128,25 +170,29 @@ def _ports(envoy: Envoy) -> Ports:
     )
 
 
-def _tls_versions(envoy: Envoy, errors: list[SubCondition]) -> TlsVersions:
+def _tls_versions(envoy: Envoy, errors: readings.Errors) -> TlsVersions:
     tls = (envoy.listener and envoy.listener.tls) or ListenerTLS()
     path = "spec.envoy.listener.tls"
     known = ("1.2", "1.3")
-    minimum = _one_of(known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors)
-    maximum = _one_of(known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors)
+    minimum = readings.one_of(
+        known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors
+    )
+    maximum = readings.one_of(
+        known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors
+    )
     if (minimum or "1.2") > (maximum or "1.3"):
-        _tell(errors, path, "the minimum protocol version is above the maximum")
+        readings.tell(errors, path, "the minimum protocol version is above the maximum")
         return TlsVersions()
     return TlsVersions(cast(TlsVersion, minimum or "1.2"), cast(TlsVersion, maximum or "1.3"))
 
 
-def _timeouts(given: TimeoutSettings | None, errors: list[SubCondition]) -> Timeouts:
+def _timeouts(given: TimeoutSettings | None, errors: readings.Errors) -> Timeouts:
     if given is None:
         return Timeouts()
 
     def read(field: str, text: str | None) -> float | None:
         path = f"spec.envoy.timeouts.{field}"
-        return _or_default(None, path, errors, lambda: durations.timeout(text))
+        return readings.or_default(None, path, errors, lambda: durations.timeout(text))
 
     connect = read("connectTimeout", given.connect_timeout)
     return Timeouts(
@@ -162,10 +208,10 @@ def _timeouts(given: TimeoutSettings | None, errors: list[SubCondition]) -> Time
     )
 
 
-def _http_versions(envoy: Envoy, errors: list[SubCondition]) -> tuple[str, ...]:
+def _http_versions(envoy: Envoy, errors: readings.Errors) -> tuple[str, ...]:
     known = Settings().http_versions
     wanted = [
-        _one_of(known, _canonical(it), f"spec.envoy.defaultHTTPVersions[{n}]", errors)
+        readings.one_of(known, _canonical(it), f"spec.envoy.defaultHTTPVersions[{n}]", errors)
         for n, it in enumerate(envoy.default_http_versions)
     ]
     return tuple(sorted({it for it in wanted if it})) or known
@@ -175,31 +221,8 @@ def _canonical(version: str) -> str:
     return version.upper() if "/" in version else f"HTTP/{version}"
 
 
-def _dns_lookup_family(
-    envoy: Envoy, errors: list[SubCondition]
-) -> Literal["auto", "v4", "v6", "all"]:
+def _dns_lookup_family(envoy: Envoy, errors: readings.Errors) -> Literal["auto", "v4", "v6", "all"]:
     given = envoy.cluster.dns_lookup_family if envoy.cluster else None
     path = "spec.envoy.cluster.dnsLookupFamily"
-    found = _one_of(("auto", "v4", "v6", "all"), given, path, errors)
+    found = readings.one_of(("auto", "v4", "v6", "all"), given, path, errors)
     return cast(Literal["auto", "v4", "v6", "all"], found or "auto")
-
-
-def _one_of(
-    known: tuple[str, ...], given: str | None, path: str, errors: list[SubCondition]
-) -> str | None:
-    if given and given not in known:
-        _tell(errors, path, f"{given!r} is none of {', '.join(known)}")
-        return None
-    return given or None
-
-
-def _or_default(default: T, path: str, errors: list[SubCondition], read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except ValueError as error:
-        _tell(errors, path, str(error))
-        return default
-
-
-def _tell(errors: list[SubCondition], path: str, message: str) -> None:
-    errors.append(SubCondition("SpecError", "InvalidValue", f"{path}: {message}"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
-from dag import contourstatus, durations, nodes, services, tables, upstreamtls
+from dag import contourstatus, durations, limits, nodes, services, tables, upstreamtls
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import extensions as problems
@@ -62,9 +62,9 @@ def _cluster(
         return None, None
     if spec.timeout_policy is not None and spec.timeout_policy.idle is not None:
         yield problems.ignored_field(place.at("timeoutPolicy").at("idle"))
-    limits = services.limits(spec.circuit_breaker_policy)
+    most = limits.written(spec.circuit_breaker_policy)
     cluster = nodes.ExtensionCluster(
-        found.metadata.key, ports, protocol, balancing, tls, limits, idle
+        found.metadata.key, ports, protocol, balancing, tls, most, idle
     )
     return (cluster if ports else None), timeout
 

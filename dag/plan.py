@@ -8,7 +8,7 @@ the other APIs ask for them.
 from collections.abc import Mapping
 
 from crds.meta import NamespacedName
-from dag import extensions, hosts, listeners, refusals, settings, tables
+from dag import configurationstatus, extensions, hosts, listeners, refusals, tables
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
@@ -17,7 +17,7 @@ from dag.view import Kept, Plan, Query
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     kind: refusals.told(kind, status)
-    for api in (ingress, httpproxy, extensions, gateway, settings)
+    for api in (ingress, httpproxy, extensions, gateway, configurationstatus)
     for kind, status in api.STATUSES.items()
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""

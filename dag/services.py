@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crds import endpointslice, service
-from crds.envoysettings import CircuitBreakers
-from crds.meta import NamespacedName, ObjectMeta
-from dag import hostnames, nodes, settings, tables
+from crds.meta import NamespacedName
+from dag import hostnames, limits, nodes, settings, tables
 from dag.view import View, query
 
 UPSTREAM_PROTOCOL = "projectcontour.io/upstream-protocol."
@@ -76,7 +75,7 @@ def _internal(found: service.Service, port: service.ServicePort) -> Upstream | U
     return Upstream(
         reference,
         protocol=_protocol(found, port),
-        limits=annotated_limits(found.metadata),
+        limits=limits.annotated(found.metadata),
         app_protocol=port.app_protocol,
     )
 
@@ -109,38 +108,6 @@ def _annotated_protocol(
     return "http/1.1"
 
 
-def limits(written: CircuitBreakers | None) -> nodes.CircuitBreakers | None:
-    """Limits as a user writes them; 0 and absent are the default."""
-    if written is None:
-        return None
-    found = nodes.CircuitBreakers(
-        written.max_connections or None,
-        written.max_pending_requests or None,
-        written.max_requests or None,
-        written.max_retries or None,
-        written.per_host_max_connections or None,
-    )
-    return None if found == nodes.CircuitBreakers() else found
-
-
-def annotated_limits(metadata: ObjectMeta) -> nodes.CircuitBreakers | None:
-    """Limits by annotations; what is no number has no effect, as in upstream Contour."""
-
-    def read(name: str) -> int | None:
-        text = metadata.annotations.get(f"projectcontour.io/{name}", "").strip()
-        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else 0
-        return number if 0 < number < 2**32 else None
-
-    found = nodes.CircuitBreakers(
-        read("max-connections"),
-        read("max-pending-requests"),
-        read("max-requests"),
-        read("max-retries"),
-        read("per-host-max-connections"),
-    )
-    return None if found == nodes.CircuitBreakers() else found
-
-
 def _external(view: View, found: service.Service, number: int) -> Upstream | Unresolved:
     name = found.metadata.key
     if not view.ask(settings.external_names, ()):
@@ -153,7 +120,7 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Unr
     protocol = _protocol(found, ports[0]) if ports else "http/1.1"
     reference = nodes.ServicePort(name, number, ports[0].name if ports else "")
     address = nodes.DnsAddress(host, number)
-    return Upstream(reference, address, protocol, annotated_limits(found.metadata))
+    return Upstream(reference, address, protocol, limits.annotated(found.metadata))
 
 
 _OWN_NAMES = frozenset(
@@ -194,7 +161,7 @@ def _addresses(
     for found in slices:
         if found.address_type == "FQDN":
             continue
-        numbers = [it.port for it in found.ports if it.name == port_name and it.protocol == "TCP"]
+        numbers = [it.port for it in found.ports if it.name == port_name]  # of TCP or UDP
         for endpoint in found.endpoints:
             if endpoint.addresses and _state(endpoint.conditions) == state:
                 for number in numbers:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import nodes
+from dag import defaults, nodes
 from dag.configuration import Timeouts
 from dag.settings import routing, settings
 from dag.view import View, query
@@ -63,8 +63,8 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
         merge_slashes=found.merge_slashes,
         strip_trailing_host_dot=found.strip_trailing_host_dot,
         num_trusted_hops=found.num_trusted_hops,
-        edge=found.edge,
-        rate_limits=found.rate_limit_service,
+        edge=view.ask(defaults.edge, ()),
+        rate_limits=view.ask(defaults.rate_limit_service, ()),
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crds import httpproxy as crd
 from crds import policies
 from crds.meta import NamespacedName
-from dag import durations, nodes, services, upstreamtls
+from dag import durations, headerdefaults, nodes, services, settings, upstreamtls
 from dag.faults import Fault
 from dag.httpproxy import cookies, headerpolicies
 from dag.problems import httpproxy as problems
@@ -67,16 +67,19 @@ def mirrors(
     return tuple(found)
 
 
-def backends(reached: Iterable[Reached], route: crd.Route) -> Iterator[nodes.Backend]:
+def backends(view: View, reached: Iterable[Reached], route: crd.Route) -> Iterator[nodes.Backend]:
     """The shares of a route, each with its own headers and cookies."""
+    everywhere = view.ask(settings.headers, ())
     for it in reached:
         at = headerpolicies.Target(it.place, it.written.name, it.written.port)
         requests, responses = it.written.request_headers_policy, it.written.response_headers_policy
+        own = headerpolicies.of_service(at, requests, route.request_headers_policy, "request")
+        answer = headerpolicies.of_service(at, responses, route.response_headers_policy, "response")
         yield nodes.Backend(
             it.cluster,
             it.weight,
-            headerpolicies.of_service(at, requests, route.request_headers_policy, "request"),
-            headerpolicies.of_service(at, responses, route.response_headers_policy, "response"),
+            headerdefaults.request(own, everywhere, at.variables()),
+            headerdefaults.response(answer, everywhere, at.variables()),
             headerpolicies.literal_host(it.place, requests),
             cookies.rewrites(it.place, it.written.cookie_rewrite_policies),
         )

@@ -5,7 +5,7 @@ route. What stands on a route replaces what its host says of the same. Source: H
 "VirtualHost", "Route". Elsewhere: each guard in a module of its own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from crds import virtualhost
 from dag import authorization, defaults, nodes
 from dag.faults import Fault
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
+from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place
 from dag.view import View
@@ -42,7 +43,12 @@ def of_host(view: View, root: crd.HTTPProxy) -> Findings[HostGuards]:
         return HostGuards()
     try:
         providers = yield from jwt.providers(view, place, root)
-        return _of_host(view, place, host, providers)
+        found = _of_host(view, place, host, providers)
+        if found.policies is not None and isinstance(found.policies.rate_limits, nodes.RateLimits):
+            at = place.at("rateLimitPolicy")
+            _check_counted(view, at)
+            yield from _uncounted(view, at, has_services=True)
+        return found
     except Closed as closed:
         yield closed.problem
         return CLOSED
@@ -72,15 +78,17 @@ def _of_host(
 _HOST, _ROUTE = "VirtualHostError", "RouteError"
 
 
-def of_route(place: Place, route: crd.Route, host: HostGuards) -> Findings[nodes.Policies | None]:
+def of_route(
+    view: View, place: Place, route: crd.Route, host: HostGuards
+) -> Findings[nodes.Policies | None]:
     """The guards of a route; Closed if one of them cannot be built."""
     limits = route.rate_limit_policy
     global_ = limits.global_ if limits is not None else None
     at = place.at("rateLimitPolicy")
     rate_limits = _built(at, _ROUTE, lambda: ratelimits.descriptors(global_))
-    if global_ is not None and not route.services and rate_limits is not None:
-        text = "Envoy asks the rate limit service only of routes with services"
-        yield problems.not_enforced(at.at("global"), text)
+    if rate_limits is not None:
+        _check_counted(view, at)
+        yield from _uncounted(view, at, has_services=bool(route.services))
     policies = nodes.Policies(
         ip_filter=_ip_filter(place, route.ip_allow_policy, route.ip_deny_policy),
         jwt=jwt.of_route(place, route.jwt_verification_policy, host.providers),
@@ -93,6 +101,23 @@ def of_route(place: Place, route: crd.Route, host: HostGuards) -> Findings[nodes
         error_pages=_built(place, _ROUTE, lambda: errorpages.pages(route.error_pages)),
     )
     return _or_none(policies)
+
+
+def _check_counted(view: View, place: Place) -> None:
+    if why := view.ask(defaults.uncounted, ()):
+        text = f"the rate limit service of the configuration cannot be asked: {why}"
+        reason = ratelimits.NOT_VALID
+        raise Closed(problems.guard_not_valid(place.at("global"), _ROUTE, reason, text))
+
+
+def _uncounted(view: View, place: Place, *, has_services: bool) -> Iterator[Problem]:
+    """What Envoy does not enforce is told, or its author would rely on it."""
+    if not view.ask(defaults.counts, ()):
+        text = "has no effect: the configuration names no rateLimitService"
+        yield problems.not_enforced(place.at("global"), text)
+    elif not has_services:
+        text = "Envoy asks the rate limit service only of routes with services"
+        yield problems.not_enforced(place.at("global"), text)
 
 
 def named_providers(

@@ -54,10 +54,14 @@ class Target(NamedTuple):
     service: str
     port: int
 
+    def variables(self) -> dict[str, str]:
+        """What the variables stand for."""
+        return _variables(self.place) | {_SERVICE: self.service, _PORT: str(self.port)}
+
 
 def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.HeaderPolicy | None:
     """What holds for one Service of a route: its own headers, and the route's that tell of it."""
-    variables = _variables(at.place) | {_SERVICE: at.service, _PORT: str(at.port)}
+    variables = at.variables()
     moved = tuple(it for it in route.set if _is_of_service(it)) if route else ()
     reading = _Reading(at.place, side, variables)
     named = {it.name.lower() for it in own.set} if own else set()

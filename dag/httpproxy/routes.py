@@ -62,7 +62,7 @@ def _node(
 ) -> Findings[nodes.Route]:
     if scope.host.is_closed or any(it.guards for it in unserved(route)):
         return nodes.Route(match, GUARDED, place.subject)
-    policies = yield from guards.of_route(place, route, scope.host)
+    policies = yield from guards.of_route(scope.view, place, route, scope.host)
     action = yield from _action(scope.view, place, route, match)
     requests = yield from _headers(place, action, route.request_headers_policy, "request")
     responses = yield from _headers(place, action, route.response_headers_policy, "response")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from crds.ingress import IngressBackend, IngressServiceBackend
 from crds.meta import NamespacedName
-from dag import nodes, services, tables
+from dag import headerdefaults, nodes, services, settings, tables
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
 from dag.view import View, query
@@ -33,7 +33,20 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
     if isinstance(found, services.Unresolved):
         yield problems.backend_unresolved(place.at("service"), found.message)
         return None
-    return nodes.Backend(nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits))
+    cluster = nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits)
+    everywhere = view.ask(settings.headers, ())
+    if not everywhere.is_for_ingress:
+        return nodes.Backend(cluster)
+    variables = {
+        "CONTOUR_NAMESPACE": found.port.service.namespace,
+        "CONTOUR_SERVICE_NAME": found.port.service.name,
+        "CONTOUR_SERVICE_PORT": str(found.port.port),
+    }
+    return nodes.Backend(
+        cluster,
+        request_headers=headerdefaults.request(None, everywhere, variables),
+        response_headers=headerdefaults.response(None, everywhere, variables),
+    )
 
 
 @query

@@ -61,3 +61,15 @@ kind: ContourConfiguration
 metadata: {{name: contour, namespace: projectcontour}}
 spec: {{{spec}}}
 """
+
+
+def extension(name: str, rest: str = "protocol: h2c", service: str = "s3") -> str:
+    """An ExtensionService, named `namespace/name` or `name`."""
+    namespace, _, own = name.rpartition("/")
+    return f"""
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ExtensionService
+metadata: {{name: {own}, namespace: {namespace or "default"}}}
+spec: {{services: [{{name: {service}, port: 80}}], {rest}}}
+"""

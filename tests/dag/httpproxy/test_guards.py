@@ -4,8 +4,8 @@ import pytest
 
 from dag import nodes
 from tests.dag.httpproxy import served
-from tests.dag.httpproxy.manifests import configuration, on, root, to
-from tests.dag.world import messages, problems, routes, world
+from tests.dag.httpproxy.manifests import configuration, extension, on, root, to
+from tests.dag.world import apply, messages, problems, routes, world
 
 SERVICES = served.SERVICES
 
@@ -13,7 +13,7 @@ SERVICES = served.SERVICES
 def hosted(guard: str) -> nodes.Policies:
     """What stands on a virtual host, with nothing to complain about."""
     text = root("root", f"routes: [{to('s1')}]").replace("fqdn: a.com", f"fqdn: a.com, {guard}")
-    engine = world(SERVICES + text)
+    engine = world(SERVICES + COUNTER + text)
     assert problems(engine, "HTTPProxy", "root") == []
     found = served.virtual_host(engine)
     assert found.routes[0].policies is None
@@ -23,11 +23,14 @@ def hosted(guard: str) -> nodes.Policies:
 
 def on_route(guard: str) -> nodes.Policies:
     """What stands on a route, with nothing to complain about."""
-    found, told = served.route(to("s1", guard))
+    found, told = served.route(to("s1", guard), COUNTER)
     assert told == []
     assert found.policies is not None
     return found.policies
 
+
+SERVICE = "extensionService: {namespace: default, name: counter}"
+COUNTER = extension("counter") + configuration(f"rateLimitService: {{{SERVICE}}}")
 
 ANY = nodes.ValueMatch("present")
 
@@ -120,7 +123,7 @@ def test_requests_are_counted_by_a_service_for_all_envoys() -> None:
 
 
 def test_where_envoy_does_not_ask_the_service_a_warning_tells() -> None:
-    found, told = served.route(f"{{requestRedirectPolicy: {{}}, {DESCRIPTORS}}}")
+    found, told = served.route(f"{{requestRedirectPolicy: {{}}, {DESCRIPTORS}}}", COUNTER)
     assert found.policies == nodes.Policies(rate_limits=COUNTED)
     assert told == [
         "?SpecError/IgnoredField: spec.routes[0].rateLimitPolicy.global: Envoy asks the rate limit "
@@ -203,10 +206,34 @@ def test_a_guard_that_cannot_be_built_closes_its_host(guard: str, reason: str, w
 
 def test_a_host_that_says_nothing_gets_the_default_rate_limits_of_the_configuration() -> None:
     default = DESCRIPTORS.removeprefix("rateLimitPolicy: {global: ").removesuffix("}")
-    service = "extensionService: {namespace: default, name: counter}"
     everywhere = configuration(
-        f"rateLimitService: {{{service}, defaultGlobalRateLimitPolicy: {default}}}"
+        f"rateLimitService: {{{SERVICE}, defaultGlobalRateLimitPolicy: {default}}}"
     )
-    engine = world(SERVICES + everywhere + root("root", f"routes: [{to('s1')}]"))
-    found = served.virtual_host(engine)
-    assert found.policies == nodes.Policies(rate_limits=COUNTED)
+    engine = world(
+        SERVICES + extension("counter") + everywhere + root("root", f"routes: [{to('s1')}]")
+    )
+    assert served.virtual_host(engine).policies == nodes.Policies(rate_limits=COUNTED)
+
+
+@pytest.mark.parametrize(
+    ("fails_open", "expected"), [("false", ["/ -> 503"]), ("true", ["/ -> default/s1:80"])]
+)
+def test_what_is_limited_is_closed_while_nobody_counts_unless_it_is_to_fail_open(
+    fails_open: str, expected: list[str]
+) -> None:
+    everywhere = configuration(f"rateLimitService: {{{SERVICE}, failOpen: {fails_open}}}")
+    limited = root("root", f"routes: [{to('s1', DESCRIPTORS)}]")
+    free = root("free", f"routes: [{to('s1')}]", fqdn="b.com")
+    engine = world(SERVICES + everywhere + limited + free)
+    assert routes(engine, "a.com") == expected
+    assert routes(engine, "b.com") == ["/ -> default/s1:80"]
+    apply(engine, extension("counter"))
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+
+
+def test_without_a_service_that_counts_a_warning_tells() -> None:
+    _, told = served.route(to("s1", DESCRIPTORS))
+    assert told == [
+        "?SpecError/IgnoredField: spec.routes[0].rateLimitPolicy.global: has no effect: the "
+        "configuration names no rateLimitService"
+    ]

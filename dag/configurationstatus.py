@@ -1,0 +1,58 @@
+"""What the author of a ContourConfiguration is told.
+
+Values that make no sense (`configuration`), objects that it names and that cannot serve
+(`defaults`), and what is not served yet.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from crds.contourconfiguration import ContourConfiguration
+from crds.meta import NamespacedName
+from crds.unserved import unserved
+from dag import configuration, defaults, settings, tables
+from dag.statuses import Condition, ContourStatus, SubCondition
+from dag.view import Query, View, query
+
+
+@query
+def status(view: View, key: NamespacedName) -> ContourStatus | None:
+    """Whether a ContourConfiguration counts, and which of its values do not."""
+    found, name = view.read(tables.CONFIGURATIONS, key), view.read(tables.CONFIGURATION_NAME, ())
+    if found is None or name not in {None, key}:
+        return None
+    errors = tuple(_errors(view, found, is_named=name is not None))
+    warnings = tuple(SubCondition("SpecError", "IgnoredField", it) for it in _ignored(view, found))
+    valid = (
+        Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
+        if errors
+        else Condition("Valid", "True", "Valid", "Valid ContourConfiguration")
+    )
+    state: Literal["valid", "invalid"] = "invalid" if errors else "valid"
+    return ContourStatus(valid, state, errors, warnings)
+
+
+def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[SubCondition]:
+    others = sorted(view.bucket(tables.ALL_CONFIGURATIONS, ()) - {found.metadata.key})
+    if others and not is_named:
+        message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
+        yield SubCondition("SpecError", "SeveralConfigurations", message)
+    yield from configuration.resolved(found.spec)[1]
+    if view.ask(settings.chosen_configuration, ()) == found:
+        for it in defaults.faults(view):
+            yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
+    for field in unserved(found):
+        if field.guards:
+            yield SubCondition("SpecError", "UnsupportedField", f"{field.path}: {_CLOSED}")
+
+
+_CLOSED = "is not served yet; until then every host is answered with 503"
+
+
+def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
+    yield from (f"{it.path}: not served yet" for it in unserved(found) if not it.guards)
+    if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
+        yield "spec.envoy.listener.routing: holds from the next start on"
+
+
+STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}

@@ -1,0 +1,189 @@
+"""Who is asked whether requests may pass: by hosts, by routes, and by the configuration for all."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from crds.meta import NamespacedName
+from dag import nodes
+from tests.dag.httpproxy import served
+from tests.dag.httpproxy.manifests import configuration, extension, on, root, services, to
+from tests.dag.world import apply, messages, problems, routes, world
+
+SERVICES = services("s1", "s2", "s3")
+CLUSTER = nodes.ExtensionCluster(
+    NamespacedName("default", "auth"),
+    (nodes.WeightedPort(nodes.ServicePort(NamespacedName("default", "s3"), 80)),),
+    "h2c",
+)
+ASKED = nodes.Authorization(CLUSTER, authority="extension.default.auth")
+
+
+def host(authorization: str, *written: str, name: str = "root", fqdn: str = "a.com") -> str:
+    text = root(name, f"routes: [{', '.join(written) or to('s1')}]", fqdn=fqdn)
+    return text.replace(f"fqdn: {fqdn}", f"fqdn: {fqdn}, authorization: {{{authorization}}}")
+
+
+def asked(authorization: str, more: str = "") -> nodes.Authorization | nodes.Off | None:
+    engine = world(SERVICES + extension("auth") + more + host(authorization))
+    assert problems(engine, "HTTPProxy", "root") == []
+    found = served.virtual_host(engine)
+    return found.policies.authorization if found.policies else None
+
+
+def with_(**changes: Any) -> nodes.Authorization:
+
+    return replace(ASKED, **changes)
+
+
+REF = "extensionRef: {name: auth}"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (REF, ASKED),
+        ("extensionRef: {name: auth, namespace: default}, failOpen: true", with_(fail_open=True)),
+        (f"{REF}, responseTimeout: 2s", with_(timeout=2.0)),
+        (f"{REF}, authPolicy: {{disabled: true}}", nodes.OFF),
+        (
+            f"{REF}, authPolicy: {{context: {{b: '2', a: '1'}}}}",
+            with_(context=(("a", "1"), ("b", "2"))),
+        ),
+        (
+            f"{REF}, withRequestBody: "
+            "{maxRequestBytes: 9, allowPartialMessage: true, packAsBytes: true}",
+            with_(body=nodes.AuthorizationBody(9, allow_partial=True, as_bytes=True)),
+        ),
+        (
+            f"{REF}, serviceType: http, httpSettings: {{pathPrefix: /check, "
+            "allowedAuthorizationHeaders: [{prefix: X-, ignoreCase: true}], "
+            "allowedUpstreamHeaders: [{exact: X-User}]}",
+            with_(
+                protocol="http",
+                path_prefix="/check",
+                request_headers=(nodes.ValueMatch("prefix", "X-", ignore_case=True),),
+                upstream_headers=(nodes.ValueMatch("exact", "X-User"),),
+            ),
+        ),
+    ],
+)
+def test_a_host_names_who_is_asked(written: str, expected: nodes.Authorization | nodes.Off) -> None:
+    assert asked(written) == expected
+
+
+def test_the_extension_says_how_long_it_may_take_and_what_it_is_called() -> None:
+    rest = "timeoutPolicy: {response: 3s}, protocol: h2c"
+    assert asked(REF, extension("auth", rest)) == with_(timeout=3.0)
+
+
+def test_routes_add_to_what_is_told_or_do_without() -> None:
+    engine = world(
+        SERVICES
+        + extension("auth")
+        + host(
+            f"{REF}, authPolicy: {{context: {{a: '1', b: '1'}}}}",
+            on("/x", "s1", "authPolicy: {context: {b: '2'}}"),
+            on("/free", "s1", "authPolicy: {disabled: true}"),
+            to("s2"),
+        )
+    )
+    found = served.virtual_host(engine)
+    by_path = {str(it.match.path): it.policies for it in found.routes}
+    assert by_path == {
+        "Prefix(path='/x')": nodes.Policies(authorization=with_(context=(("a", "1"), ("b", "2")))),
+        "Prefix(path='/free')": nodes.Policies(authorization=nodes.OFF),
+        "Prefix(path='/')": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "reason", "where"),
+    [
+        ("extensionRef: {name: gone}", "ExtensionServiceNotFound", "extensionRef"),
+        (
+            "extensionRef: {name: auth, namespace: other}",
+            "ExtensionServiceNotFound",
+            "extensionRef",
+        ),
+        (
+            "extensionRef: {name: auth, apiVersion: v9}",
+            "AuthBadResourceVersion",
+            "extensionRef.apiVersion",
+        ),
+        (f"{REF}, responseTimeout: 25h", "AuthResponseTimeoutInvalid", "responseTimeout"),
+        (
+            f"{REF}, serviceType: http, authPolicy: {{context: {{a: b}}}}",
+            "AuthContextForHTTP",
+            "authPolicy.context",
+        ),
+        (
+            f"{REF}, serviceType: http, httpSettings: {{pathPrefix: check}}",
+            "AuthBadPathPrefix",
+            "httpSettings.pathPrefix",
+        ),
+        (
+            f"{REF}, serviceType: http, httpSettings: {{allowedUpstreamHeaders: [{{exact: ''}}]}}",
+            "AuthBadAllowedHeader",
+            "httpSettings.allowedUpstreamHeaders[0]",
+        ),
+    ],
+)
+def test_who_cannot_be_asked_closes_the_host(written: str, reason: str, where: str) -> None:
+    engine = world(SERVICES + extension("auth") + host(written))
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith(f"AuthError/{reason}: spec.virtualhost.authorization.{where}: ")
+
+
+EVERYWHERE = configuration(
+    "globalExtAuth: {extensionRef: {name: auth, namespace: default}, "
+    "authPolicy: {context: {a: '1'}}}"
+)
+GLOBAL = with_(context=(("a", "1"),))
+INGRESS = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: i}
+spec:
+  rules:
+  - host: i.com
+    http:
+      paths: [{path: /, pathType: Prefix, backend: {service: {name: s1, port: {number: 80}}}}]
+"""
+
+
+def test_the_configuration_has_every_host_ask() -> None:
+    engine = world(
+        SERVICES
+        + extension("auth")
+        + EVERYWHERE
+        + INGRESS
+        + root("root", f"routes: [{to('s1')}]")
+        + host("authPolicy: {context: {b: '2'}}", name="more", fqdn="b.com")
+        + host("authPolicy: {disabled: true}", name="free", fqdn="c.com")
+    )
+    found = {
+        it: served.virtual_host(engine, it).policies for it in ("i.com", "a.com", "b.com", "c.com")
+    }
+    assert found == {
+        "i.com": nodes.Policies(authorization=GLOBAL),
+        "a.com": nodes.Policies(authorization=GLOBAL),
+        "b.com": nodes.Policies(authorization=with_(context=(("a", "1"), ("b", "2")))),
+        "c.com": nodes.Policies(authorization=nodes.OFF),
+    }
+    assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
+
+
+def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
+    engine = world(SERVICES + EVERYWHERE + INGRESS + root("root", f"routes: [{to('s1')}]"))
+    assert routes(engine, "a.com") == routes(engine, "i.com") == ["/ -> 503"]
+    assert messages(engine, "ContourConfiguration", "projectcontour/contour") == [
+        "SpecError/UnresolvedReference: spec.globalExtAuth.extensionRef: ExtensionService "
+        "default/auth not found"
+    ]
+    apply(engine, extension("auth"))
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
