@@ -47,7 +47,9 @@ def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.C
     found = _upstream(view, reference, at)
     if isinstance(found, Problem):
         return found
-    tls = view.ask(policies.tls_towards, found.port)
+    tls = None
+    if at.subject.kind not in RAW_KINDS:
+        tls = view.ask(policies.tls_towards, found.port)
     if isinstance(tls, str):
         return problems.backend_not_trusted(at, tls)
     served = PROTOCOLS if tls is None else PROTOCOLS_OVER_TLS
@@ -64,6 +66,8 @@ def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.C
 
 
 STREAM_KINDS = frozenset({"TLSRoute", "TCPRoute", "UDPRoute"})
+RAW_KINDS = frozenset({"TCPRoute", "UDPRoute"})
+"""What the client sends reaches the backend byte by byte: TLS is between the two of them."""
 
 
 def _protocol(

@@ -27,14 +27,19 @@ def completed(view: View, route: nodes.Route, owner: Owner, host: str) -> nodes.
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: Owner) -> nodes.Stream:
-    """The stream as one listener serves it."""
+    """The stream as one listener serves it: what is passed on is encrypted already."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     secret = view.ask(backendcertificate.secret, owner.gateway)
-    if secret is None:
-        return stream
-    shares = (it._replace(cluster=_with(it.cluster, secret)) for it in stream.shares)
+    shares = (
+        it._replace(cluster=_with(it.cluster, secret) if owner.terminates else _bare(it.cluster))
+        for it in stream.shares
+    )
     return replace(stream, shares=tuple(shares))
+
+
+def _bare(cluster: nodes.Cluster | None) -> nodes.Cluster | None:
+    return replace(cluster, tls=None) if cluster is not None else None
 
 
 def _speaks_tls(forward: nodes.Forward) -> bool:
@@ -50,7 +55,7 @@ def _showing(forward: nodes.Forward, secret: NamespacedName) -> nodes.Forward:
     return replace(forward, backends=tuple(backends), mirrors=tuple(mirrors))
 
 
-def _with(cluster: nodes.Cluster | None, secret: NamespacedName) -> nodes.Cluster | None:
-    if cluster is None or cluster.tls is None:
+def _with(cluster: nodes.Cluster | None, secret: NamespacedName | None) -> nodes.Cluster | None:
+    if cluster is None or cluster.tls is None or secret is None:
         return cluster
     return replace(cluster, tls=replace(cluster.tls, client_certificate=secret))

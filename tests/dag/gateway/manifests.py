@@ -68,6 +68,13 @@ def with_field(manifest: str, field: str) -> str:
     return manifest.replace("spec: {", f"spec: {{{field}, ", 1)
 
 
+def stream_route(kind: str, name: str, backend: str, hosts: str = "", created: str = "") -> str:
+    """A TLSRoute, TCPRoute or UDPRoute of the Gateway `gw`."""
+    names = f"hostnames: {hosts}, " if hosts else ""
+    spec = f"parentRefs: [{{name: gw}}], {names}rules: [{{backendRefs: [{backend}]}}]"
+    return _manifest(kind, name, spec, created)
+
+
 def to(service: str, rest: str = "") -> str:
     """A rule that sends everything to port 80 of a Service, given as YAML or by its name."""
     reference = service if service.startswith("{") else f"{{name: {service}, port: 80}}"

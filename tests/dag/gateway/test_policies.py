@@ -2,12 +2,21 @@
 
 import pytest
 
-from dag import hosts, nodes
+from dag import hosts, listeners, nodes
 from dag.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
-from tests.dag.gateway.manifests import gateway, gateway_class, policy, route, service, to
-from tests.dag.world import FLEET, apply, delete, key, routes, world
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    listener,
+    policy,
+    route,
+    service,
+    stream_route,
+    to,
+)
+from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, world
 
 PORTS = "name: https, port: 443}, {name: other, port: 444"
 GIVEN = gateway_class() + gateway("gw") + service("s1", port=PORTS) + pairs.authority("authority")
@@ -163,3 +172,38 @@ def test_the_certificate_of_the_gateway_is_shown_to_such_backends_only() -> None
     tls = cluster(it).tls
     assert tls is not None
     assert tls.client_certificate is None
+
+
+def test_what_is_passed_on_is_not_encrypted_twice() -> None:
+    passed = listener("tls", 443, "TLS", "tls: {mode: Passthrough}")
+    ended = listener(
+        "ended", 8443, "TLS", "tls: {mode: Terminate, certificateRefs: [{name: cert}]}"
+    )
+    it = world(
+        GIVEN
+        + gateway("gw", passed, ended)
+        + pairs.secret("cert")
+        + stream_route("TLSRoute", "r", "{name: s1, port: 443}", hosts="[a.com]")
+        + policy("p", f"hostname: a.com, {SYSTEM}")
+    )
+    for name, is_encrypted in (("ingress_https", False), ("https-8443", True)):
+        stream = secure_host(it, "a.com", name).stream
+        assert stream is not None
+        (share,) = stream.shares
+        assert share.cluster is not None
+        assert (share.cluster.tls is not None) == is_encrypted
+
+
+def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
+    it = world(
+        GIVEN
+        + gateway("gw", listener("tcp", 9000, "TCP"))
+        + stream_route("TCPRoute", "r", "{name: s1, port: 443}")
+        + policy("p", f"hostname: a.com, {SYSTEM}")
+    )
+    found = it.answer(listeners.listener, nodes.ListenerKey(FLEET, "tcp-9000"))
+    assert found is not None
+    assert found.stream is not None
+    assert found.stream.shares[0].cluster == nodes.Cluster(
+        nodes.ServicePort(key("s1"), 443, "https")
+    )

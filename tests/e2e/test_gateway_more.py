@@ -1,0 +1,266 @@
+"""What extended features of the Gateway API do to requests, calls, connections and packets."""
+
+import contextlib
+import http.client
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import pytest
+
+from tests.contour.xds import certificates
+from tests.e2e import moody, peers, secrets
+from tests.e2e.cases import Case, check
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
+from tests.free_ports import free_ports
+
+pytestmark = pytest.mark.envoy
+
+_LISTENERS = ("mutual", "passed", "stream", "packets")
+_NUMBERS = {"tls": 443, "stranger": 443, "untrusted": 443, "packets": 53}
+_NAMES = {"tls": "https", "packets": "dns"}
+
+
+@dataclass
+class More:
+    """An instance with listeners of every protocol, and who is behind it."""
+
+    running: Standalone
+    counted: Counter[str]
+    authority: certificates.Pair
+
+
+@pytest.fixture(scope="module", name="more")
+def _more(tmp_path_factory: pytest.TempPathFactory) -> Iterator[More]:
+    authority = certificates.authority()
+    shown = certificates.issued(authority, "*.example.com", "gateway")
+    inner = certificates.issued(authority, "inner.example.com")
+    folder = tmp_path_factory.mktemp("more")
+    with contextlib.ExitStack() as stack:
+        enter = stack.enter_context
+        counting, counted = enter(peers.counting())
+        ports = {"counting": counting, "moody": enter(moody.serving())}
+        ports["calls"] = enter(peers.calls("calls"))
+        secret = enter(peers.over_tls(inner, authority, tmp_path_factory.mktemp("tls")))
+        ports |= {"tls": secret, "stranger": secret, "untrusted": secret}
+        ports |= {"stream": enter(peers.streams("stream")), "packets": enter(peers.packets("dns"))}
+        files = {name: manifest(name) for name in ("services.yaml", "gateway_more.yaml")}
+        files["peers.yaml"] = "---\n".join(_service(name, port) for name, port in ports.items())
+        files["secret.yaml"] = secrets.secret("certificate", shown)
+        files["clients.yaml"] = _authority(authority)
+        numbers = dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
+        running = enter(standalone(folder, files, numbers))
+        running.authority = authority
+        yield More(running, counted, authority)
+
+
+def _service(name: str, port: int) -> str:
+    protocol = "UDP" if name == "packets" else "TCP"
+    own = f"name: {_NAMES.get(name, 'http')}, protocol: {protocol}"
+    return f"""
+apiVersion: v1
+kind: Service
+metadata: {{name: {name}}}
+spec: {{ports: [{{{own}, port: {_NUMBERS.get(name, 80)}}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
+addressType: IPv4
+ports: [{{{own}, port: {port}}}]
+endpoints: [{{addresses: [127.0.0.1]}}]
+"""
+
+
+def _authority(found: certificates.Pair) -> str:
+    text = "\n".join(f"    {line}" for line in found.pem.decode().splitlines())
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: clients}\ndata:"
+    return f"{head}\n  ca.crt: |\n{text}\n"
+
+
+_CASES = [
+    Case("http://more.example.com/", backend="one"),
+    Case("http://set.example.com/", backend="two"),
+    Case("http://more.example.com/tried/by-code?status=503", 200, answered={"x-mood": "bad"}),
+    Case("http://more.example.com/once/by-code?status=503", 503),
+    Case("http://more.example.com/slow/wait?seconds=9", 504),
+    Case(
+        "http://more.example.com/away/x",
+        308,
+        answered={"location": "http://b.example.com/away/x"},
+    ),
+    Case("http://more.example.com/secret", backend="tls"),
+    Case("https://more.example.com/secret", backend="tls"),
+    Case("http://more.example.com/stranger", 503),
+    Case("http://more.example.com/untrusted", 500),
+    Case("http://more.example.com/(bad", backend="one"),
+    Case("https://more.example.com/", backend="one"),
+    Case("https://second.example.com/", backend="two"),
+    Case("https://third.example.com/", 404),
+]
+
+
+@pytest.mark.parametrize("case", _CASES, ids=str)
+def test_a_request(more: More, case: Case) -> None:
+    check(more.running, case)
+
+
+def test_a_backend_over_tls_is_asked_for_by_its_name_and_shown_our_certificate(more: More) -> None:
+    seen = more.running.ask("http://more.example.com/secret").seen
+    assert (seen["sni"], seen["client"]) == ("inner.example.com", "*.example.com")
+
+
+def test_every_request_is_copied_or_a_share_of_them(more: More) -> None:
+    for _ in range(100):
+        more.running.ask("http://more.example.com/sampled")
+    more.running.ask("http://more.example.com/copied")
+    wait(lambda: more.counted["/copied"] == 1, "the copy")
+    assert 20 <= more.counted["/sampled"] <= 80
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_allowed"),
+    [
+        ("https://www.example.org", True),
+        ("https://a.partner.org", True),
+        ("https://a.b.partner.org", True),
+        ("https://partner.org", False),
+        ("http://www.example.org", False),
+        ("https://www.example.org:8443", False),
+        ("https://evil-www.example.org", False),
+    ],
+)
+def test_pages_of_other_origins(more: More, origin: str, is_allowed: bool) -> None:
+    asked = {"Origin": origin, "Access-Control-Request-Method": "PUT"}
+    told = more.running.ask("http://more.example.com/cors", "OPTIONS", asked).headers
+    assert told.get("access-control-allow-origin") == (origin if is_allowed else None)
+    if is_allowed:
+        assert told["access-control-allow-methods"].replace(" ", "") == "GET,PUT"
+        assert told["access-control-allow-headers"] == "x-a"
+        assert told["access-control-allow-credentials"] == "true"
+        assert told["access-control-max-age"] == "60"
+
+
+def test_each_backend_is_sent_its_own_host(more: More) -> None:
+    answers = [more.running.ask("http://more.example.com/hosts").seen for _ in range(30)]
+    assert {(it["backend"], it["host"]) for it in answers} == {
+        ("one", "one.inner"),
+        ("two", "two.inner"),
+    }
+
+
+def call(more: More, method: str) -> str:
+    """The answer to a call, or how it failed."""
+    target = f"127.0.0.1:{more.running.ports['http']}"
+    options = [("grpc.default_authority", "more.example.com")]
+    with grpc.insecure_channel(target, options=options) as channel:
+        try:
+            return bytes(channel.unary_unary(method, None, None)(b"hello", timeout=10)).decode()
+        except grpc.RpcError as error:
+            return str(error.code().name)
+
+
+@pytest.mark.parametrize(
+    ("method", "answer"),
+    [
+        ("/a.Echo/Say", "calls /a.Echo/Say hello"),
+        ("/a.Gone/Say", "UNAVAILABLE"),
+    ],
+)
+def test_a_call(more: More, method: str, answer: str) -> None:
+    assert call(more, method) == answer
+
+
+def test_a_request_that_is_no_call_passes_the_rules_for_calls(more: More) -> None:
+    assert more.running.ask("http://more.example.com/a.Echo/Say").backend == "one"
+
+
+@pytest.mark.parametrize(
+    ("server_name", "host", "status"),
+    [
+        ("more", "more", 200),
+        ("more", "second", 421),
+        ("second", "more", 421),
+        ("second", "second", 200),
+        ("third", "more", 200),
+        ("third", "third", 404),
+    ],
+)
+def test_a_request_for_a_host_of_another_listener(
+    more: More, server_name: str, host: str, status: int
+) -> None:
+    url, sni = f"https://{host}.example.com/", f"{server_name}.example.com"
+    assert more.running.ask(url, sni=sni).status == status
+
+
+def dialled(more: More, listener: str) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", more.running.ports[listener]), 10)
+
+
+def secured(more: More, listener: str, name: str, context: ssl.SSLContext) -> ssl.SSLSocket:
+    return context.wrap_socket(dialled(more, listener), server_hostname=name)
+
+
+def test_clients_without_a_certificate_of_ours_are_refused_on_their_port_alone(
+    more: More, tmp_path: Any
+) -> None:
+    known = certificates.issued(more.authority, "client")
+    stranger = certificates.issued(certificates.authority("other"), "client")
+    for pair, is_served in ((known, True), (stranger, False), (None, False)):
+        context = more.running.trusting()
+        if pair is not None:
+            context.load_cert_chain(*certificates.write(pair, more.authority, tmp_path)[:2])
+        assert _is_served(more, context) == is_served
+    assert more.running.ask("https://second.example.com/").status == 200
+
+
+def _is_served(more: More, context: ssl.SSLContext) -> bool:
+    connection = http.client.HTTPConnection("mutual")
+    try:
+        connection.sock = secured(more, "mutual", "second.example.com", context)
+        with contextlib.closing(connection):
+            return exchange(connection, "second.example.com", "/").backend == "two"
+    except (ssl.SSLError, ConnectionError):
+        return False
+
+
+def test_tls_that_is_passed_on_ends_at_the_backend(more: More) -> None:
+    context = more.running.trusting()
+    context.check_hostname = False
+    with secured(more, "passed", "passed.example.com", context) as found:
+        names = dict(it[0] for it in found.getpeercert()["subject"])  # type: ignore[index,misc]
+        assert names["commonName"] == "inner.example.com"
+
+
+def test_tls_that_ends_here_leaves_a_stream(more: More) -> None:
+    with secured(more, "passed", "ended.example.com", more.running.trusting()) as found:
+        names = dict(it[0] for it in found.getpeercert()["subject"])  # type: ignore[index,misc]
+        assert names["commonName"] == "*.example.com"
+        assert found.recv(100) == b"stream"
+
+
+def test_a_server_name_that_no_route_has_is_refused(more: More) -> None:
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        secured(more, "passed", "unknown.example.com", more.running.trusting())
+
+
+def test_a_stream_goes_both_ways(more: More) -> None:
+    with dialled(more, "stream") as found:
+        assert found.recv(100) == b"stream"
+        found.sendall(b"hello")
+        assert found.recv(100) == b"hello"
+
+
+def test_packets_go_both_ways(more: More) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
+        found.settimeout(10)
+        found.sendto(b"hello", ("127.0.0.1", more.running.ports["packets"]))
+        assert found.recv(100) == b"dns hello"
+
+
+def test_a_rule_that_is_dropped_is_told(more: More) -> None:
+    assert "Dropped Rule" in more.running.reasons("HTTPRoute default/more")
