@@ -5,14 +5,13 @@ them up to date in a cluster. They stay the same when they are applied again: no
 is made up, and nothing is empty that an API server would leave out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import yaml
 from pydantic import TypeAdapter
 
 from crds import kinds, schema, workloads
-from provisioning import rights, templating
+from provisioning import commands, rights, templating
 from provisioning.installation import VERSION, ControlPlane, Fleet, Installation, Place
 from provisioning.secrets import Names
 from provisioning.templating import Document
@@ -45,14 +44,7 @@ _CONTROL_PLANE = workloads.Resources(
     requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
 )
 _ENVOY = workloads.Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"})
-_ENVOY_HEAP = 900 << 20
-"""Where Envoy begins to refuse work, below the limit at which it would be killed."""
 _BESIDE = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
-
-
-def text(documents: Iterable[Document]) -> str:
-    """The documents as YAML."""
-    return "".join(f"---\n{_dumped(it)}" for it in documents)
 
 
 def everything(given: Installation) -> list[Document]:
@@ -116,7 +108,6 @@ def configuration(given: Installation) -> list[Document]:
     """The ContourConfiguration with which an instance starts."""
     values = {
         "configuration": given.control_plane.configuration,
-        "envoy": given.fleet.place.named("envoy"),
         "controller_name": given.controller_name,
     }
     return _rendered("configuration", given.place, values)
@@ -139,7 +130,7 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "selector": {"app": name},
         "envoy_selector": {"app": place.named("envoy")},
         "labels": _labels(name, "contour", place),
-        "arguments": _serve(given),
+        "arguments": commands.serve(given),
         "control_plane": given,
         "placement": _placement(contour.placement),
         "resources": _resources(contour.resources or _CONTROL_PLANE),
@@ -156,8 +147,8 @@ def fleet(given: Fleet) -> list[Document]:
         "envoy": name,
         "selector": {"app": name},
         "labels": _labels(name, "envoy", place),
-        "bootstrap": _bootstrap(given),
-        "arguments": _envoy(workload),
+        "bootstrap": commands.bootstrap(given),
+        "arguments": commands.envoy(workload),
         "fleet": given,
         "workload": workload,
         "publishing": given.publishing,
@@ -168,47 +159,6 @@ def fleet(given: Fleet) -> list[Document]:
         "spread": _spread(name),
     }
     return _rendered("fleet", place, values)
-
-
-def _serve(given: ControlPlane) -> list[str]:
-    place, contour = given.place, given.contour
-    found = [
-        *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
-        *("--contour-cafile=/certs/ca.crt", "--contour-cert-file=/certs/tls.crt"),
-        *("--contour-key-file=/certs/tls.key", f"--contour-config-name={given.configuration}"),
-    ]
-    if place.suffix:
-        found.append(f"--leader-election-resource-name={place.named('leader-elect')}")
-        found.append(f"--envoy-service-name={place.named('envoy')}")
-    if contour.watch_namespaces:
-        found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
-    return [*found, "--log-format=json", f"--log-level={contour.log_level}"]
-
-
-def _bootstrap(given: Fleet) -> list[str]:
-    workload = given.workload
-    heap = workload.overload_max_heap_size or (0 if workload.resources else _ENVOY_HEAP)
-    limits = {
-        "--overload-max-heap": heap,
-        "--overload-downstream-max-conn": workload.overload_max_downstream_connections,
-    }
-    return [
-        *("bootstrap", "/config/envoy.json", "--admin-address=/admin/admin.sock"),
-        *(f"--xds-address={given.place.named('contour')}", "--xds-port=8001"),
-        *("--envoy-cafile=/certs/ca.crt", "--envoy-cert-file=/certs/tls.crt"),
-        *("--envoy-key-file=/certs/tls.key", "--resources-dir=/config/resources"),
-        *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),
-        *(f"{option}={value}" for option, value in limits.items() if value),
-    ]
-
-
-def _envoy(workload: workloads.Workload) -> list[str]:
-    return [
-        *("--config-path", "/config/envoy.json"),
-        # Hot restart wants shared memory, and a pod is never restarted in place.
-        *("--disable-hot-restart", "--drain-strategy", "immediate"),
-        *("--log-level", workload.log_level),
-    ]
 
 
 def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Document]:
@@ -288,17 +238,3 @@ def _placement(given: workloads.Placement | None) -> dict[str, Any]:
 def _resources(given: workloads.Resources) -> dict[str, dict[str, str]]:
     found = {"requests": given.requests, "limits": given.limits}
     return {key: it for key, it in found.items() if it}
-
-
-class _Dumper(yaml.SafeDumper):
-    """Lists are indented below their key, and nothing is written as a reference."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _dumped(document: Document) -> str:
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)

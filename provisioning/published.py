@@ -6,7 +6,7 @@ only: which ones is for its user to say, with `contour manifests --watch-namespa
 
 from collections.abc import Iterable
 
-from provisioning import installation, manifests
+from provisioning import installation, manifests, templating
 from provisioning.installation import Place
 from provisioning.templating import Document
 
@@ -26,4 +26,4 @@ def files() -> dict[str, str]:
 
 
 def _text(documents: Iterable[Document]) -> str:
-    return _HEADING + manifests.text(documents)
+    return _HEADING + templating.text(documents)

@@ -6,7 +6,7 @@ text is parsed again at once, so that callers get objects and never a text that 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jinja2
@@ -58,3 +58,21 @@ _ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters |= {"block": _block, "combine": _combined}
+
+
+def text(given: Iterable[Document]) -> str:
+    """Objects as YAML, for people."""
+    return "".join(
+        "---\n" + yaml.dump(it, Dumper=_Dumper, sort_keys=False, width=100, allow_unicode=True)
+        for it in given
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists are indented below their key, and nothing is written as a reference."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from provisioning import installation
+from provisioning import installation, templating
 from provisioning import manifests as documents
 
 
@@ -30,10 +30,10 @@ def manifests(
     With --crds: the definitions of our kinds, which have to be there before.
     """
     if crds_only:
-        click.echo(documents.text(documents.crds()), nl=False)
+        click.echo(templating.text(documents.crds()), nl=False)
         return
     place = installation.Place(namespace=namespace, suffix=suffix, image=image)
     watched = tuple(it for it in watch_namespaces.split(",") if it)
     found = installation.installation(place, watched, takes_host_ports=host_ports)
     found = replace(found, fleet=replace(found.fleet, image=envoy_image))
-    click.echo(documents.text(documents.everything(found)), nl=False)
+    click.echo(templating.text(documents.everything(found)), nl=False)

@@ -82,6 +82,16 @@ def test_what_takes_the_ports_of_nodes_is_warned_of_and_refused_where_that_is_fo
     assert "hostPort" in done.stderr
 
 
+def test_the_gateway_of_the_example_is_one(cluster: Cluster, namespace: str) -> None:
+    text = (MANIFESTS / "examples" / "gateway.yaml").read_text()
+    # Another name, for the class is the whole cluster's.
+    mine = text.replace("name: contour", f"name: {namespace}")
+    _applied(
+        cluster, "--dry-run=server", "-f", "-",
+        stdin=mine.replace("projectcontour\n", f"{namespace}\n"),
+    )  # fmt: skip
+
+
 def _restricted(cluster: Cluster) -> str:
     levels = {f"pod-security.kubernetes.io/{it}": "restricted" for it in ("enforce", "warn")}
     return cluster.namespace("install", levels)

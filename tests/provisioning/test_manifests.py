@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from contour.cli import main
 from contour.kubernetes import scope
-from crds import decode, kinds, workloads
+from crds import decode, kinds, unserved, workloads
 from provisioning import installation, manifests, published
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
 
@@ -298,6 +298,7 @@ def test_the_configuration_is_one_that_can_be_read() -> None:
     found = decode.decode(document)
     assert isinstance(found, decode.Decoded)
     assert not found.complaints
+    assert not unserved.unserved(found.object)
     assert "contour:" not in document["spec"], "the operator would take it for its own"
 
 

@@ -16,7 +16,8 @@ def test_the_installed_wheel_runs_outside_the_checkout(tmp_path: Path) -> None:
     program = (
         "import contour, crds, dag, contour_operator, importlib.resources as r;"
         "print(contour.__file__);"
-        "print(sorted(it.name for it in r.files('crds').joinpath('schema').iterdir()))"
+        "print(sorted(it.name for it in r.files('crds').joinpath('schema').iterdir()));"
+        "from contour.cli import main; main(['manifests'])"
     )
     found = subprocess.run(
         [sys.executable, "-c", program],
@@ -24,3 +25,4 @@ def test_the_installed_wheel_runs_outside_the_checkout(tmp_path: Path) -> None:
     )  # fmt: skip
     assert found.stdout.startswith(str(site))
     assert "projectcontour.io_httpproxies.yaml" in found.stdout
+    assert "kind: DaemonSet" in found.stdout

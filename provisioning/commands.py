@@ -1,0 +1,54 @@
+"""The arguments of the containers: what the templates cannot say as plainly.
+
+Flags that stand at their defaults are left out. Where files are mounted is in the templates.
+"""
+
+from crds import workloads
+from provisioning.installation import ControlPlane, Fleet
+
+HEAP = 900 << 20
+"""Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
+
+
+def serve(given: ControlPlane) -> list[str]:
+    """Of the control plane."""
+    place, contour = given.place, given.contour
+    found = [
+        *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
+        *("--contour-cafile=/certs/ca.crt", "--contour-cert-file=/certs/tls.crt"),
+        *("--contour-key-file=/certs/tls.key", f"--contour-config-name={given.configuration}"),
+    ]
+    if place.suffix:
+        found.append(f"--leader-election-resource-name={place.named('leader-elect')}")
+        found.append(f"--envoy-service-name={place.named('envoy')}")
+    if contour.watch_namespaces:
+        found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
+    return [*found, "--log-format=json", f"--log-level={contour.log_level}"]
+
+
+def bootstrap(given: Fleet) -> list[str]:
+    """Of what writes the configuration with which Envoy starts."""
+    workload = given.workload
+    heap = workload.overload_max_heap_size or (0 if workload.resources else HEAP)
+    limits = {
+        "--overload-max-heap": heap,
+        "--overload-downstream-max-conn": workload.overload_max_downstream_connections,
+    }
+    return [
+        *("bootstrap", "/config/envoy.json", "--admin-address=/admin/admin.sock"),
+        *(f"--xds-address={given.place.named('contour')}", "--xds-port=8001"),
+        *("--envoy-cafile=/certs/ca.crt", "--envoy-cert-file=/certs/tls.crt"),
+        *("--envoy-key-file=/certs/tls.key", "--resources-dir=/config/resources"),
+        *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),
+        *(f"{option}={value}" for option, value in limits.items() if value),
+    ]
+
+
+def envoy(workload: workloads.Workload) -> list[str]:
+    """Of Envoy itself."""
+    return [
+        *("--config-path", "/config/envoy.json"),
+        # Hot restart wants shared memory, and a pod is never restarted in place.
+        *("--disable-hot-restart", "--drain-strategy", "immediate"),
+        *("--log-level", workload.log_level),
+    ]
