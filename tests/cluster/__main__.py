@@ -18,7 +18,8 @@ def main() -> None:
     parser.add_argument("--kubeconfig", type=Path, help="where to write it to")
     parser.add_argument("--own", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for it in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(it, signal.default_int_handler)
     try:
         if options.own:
             shared.own(options.own)

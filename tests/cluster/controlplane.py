@@ -43,6 +43,7 @@ class ControlPlane:
 
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._forget()
         self._write_credentials()
         try:
             self.start()
@@ -53,6 +54,7 @@ class ControlPlane:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+        self._forget()
 
     @property
     def url(self) -> str:
@@ -137,6 +139,10 @@ class ControlPlane:
         self.stop()
         shutil.copytree(self.folder / "etcd", saved)
         self.start()
+
+    def _forget(self) -> None:
+        """etcd's files are large, and pytest keeps the folders of several runs."""
+        shutil.rmtree(self.folder / "etcd", ignore_errors=True)
 
     @property
     def _authority(self) -> Path:

@@ -28,7 +28,8 @@ def joined(folder: Path) -> Iterator[cluster.Cluster]:
         fcntl.flock(starting, fcntl.LOCK_EX)
         fcntl.flock(users, fcntl.LOCK_SH)
         ready = folder / "ready"
-        if not ready.exists():
+        if not ready.exists() or not _is_owned(folder):
+            ready.unlink(missing_ok=True)
             _start(folder, ready)
         fcntl.flock(starting, fcntl.LOCK_UN)
         yield cluster.Cluster(folder)
@@ -37,7 +38,12 @@ def joined(folder: Path) -> Iterator[cluster.Cluster]:
 def own(folder: Path) -> None:
     """Runs the control plane of a folder until nobody uses it any more."""
     ready = folder / "ready"
-    with (folder / "users").open("w") as users, controlplane.ControlPlane(folder):
+    with (
+        (folder / "users").open("w") as users,
+        (folder / "owner").open("w") as owner,
+        controlplane.ControlPlane(folder),
+    ):
+        fcntl.flock(owner, fcntl.LOCK_EX)
         cluster.Cluster(folder).install_crds()
         ready.touch()
         _wait_for_the_last(users)
@@ -57,6 +63,16 @@ def _start(folder: Path, ready: Path) -> None:
             raise RuntimeError((folder / "owner.log").read_text())
         sleep(0.05)
     owner.returncode = 0  # it outlives whoever started it: nobody is to wait for it
+
+
+def _is_owned(folder: Path) -> bool:
+    """Not if the owner was killed before it could say that it is gone."""
+    with (folder / "owner").open("w") as owner:
+        try:
+            fcntl.flock(owner, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _wait_for_the_last(users: TextIO) -> None:

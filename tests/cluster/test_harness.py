@@ -67,8 +67,6 @@ def test_a_control_plane_of_ones_own_restarts_and_rewinds(
     before = cluster.namespace("before")
     running.save(tmp_path / "saved")
     after = cluster.namespace("after")
-    running.stop_apiserver()
-    running.start_apiserver()
     assert {before, after} <= names_of_namespaces(cluster)
     running.rewind_to(tmp_path / "saved")
     assert names_of_namespaces(cluster) & {before, after} == {before}
@@ -76,6 +74,47 @@ def test_a_control_plane_of_ones_own_restarts_and_rewinds(
 
 def names_of_namespaces(cluster: Cluster) -> set[str]:
     return {it["metadata"]["name"] for it in cluster.ask("GET", "/api/v1/namespaces")["items"]}
+
+
+_USER = """
+import sys
+from pathlib import Path
+from tests.cluster import shared
+with shared.joined(Path(sys.argv[1])) as cluster:
+    print(cluster.url, flush=True)
+    sys.stdin.read()
+"""
+
+
+def user(folder: Path) -> subprocess.Popen[str]:
+    """A process that uses the control plane of a folder, until it is killed."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _USER, str(folder)],
+        cwd=assets.ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline()
+
+
+def test_users_share_a_control_plane_which_goes_with_the_last_of_them_however_they_end(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with user(tmp_path) as one, user(tmp_path) as two:
+        assert said(one) == said(two) != ""
+        one.kill()
+        with user(tmp_path) as three:
+            assert said(three).startswith("https://")
+            assert Cluster(tmp_path).ask("GET", "/version")["major"] == "1"
+            two.kill()
+            three.kill()
+    deadline = time.monotonic() + 20
+    while (tmp_path / "etcd").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert not (tmp_path / "ready").exists()
 
 
 _PARENT = """
