@@ -19,9 +19,15 @@ Sign = Callable[[Answer], bool]
 
 
 async def observed(
-    connection: Connection, request: Request, sign: Sign, may_be: frozenset[int] = frozenset({200})
+    connection: Connection,
+    request: Request,
+    sign: Sign,
+    may_be: frozenset[int] = frozenset({200}),
+    pause: float = 0.0,
 ) -> float:
     """When the first answer came that shows the change; on the way, only these statuses may be.
+
+    With a pause between two requests, whoever makes the change has the machine to itself.
 
     Raises `NotObserved`.
     """
@@ -35,6 +41,8 @@ async def observed(
                     return now
                 if answer.status not in may_be:
                     raise NotObserved(f"{request} got {_told(answer)} on the way")
+                if pause:
+                    await asyncio.sleep(pause)
     except TimeoutError:
         raise NotObserved(f"{request} still gets {_told(answer)}") from None
 
