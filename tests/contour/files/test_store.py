@@ -190,7 +190,7 @@ def test_a_misspelt_kind_is_an_error_and_takes_nothing_away() -> None:
 def test_a_kind_that_only_resembles_one_that_is_read_is_no_mistake() -> None:
     desk = Desk()
     route = "apiVersion: gateway.networking.k8s.io/v1\nkind: %s\nmetadata: {name: a}\n"
-    batch = desk.write(A, *(route % kind for kind in ("TCPRoute", "GRPCRoute", "ListenerSet")))
+    batch = desk.write(A, *(route % kind for kind in ("XMesh", "MeshRoute", "GatewayPolicy")))
     assert [it.severity for it in batch.fresh] == ["warning"] * 3
 
 
