@@ -123,7 +123,10 @@ class Client:
             if response.status >= 400:
                 with session.as_failures(path):
                     raise await session.refusal(response)
-            yield _lines(path, response)
+            try:
+                yield _lines(path, response)
+            finally:
+                session.cut(response)
 
     async def _answer(self, request: Request, timeout: float) -> Raw:
         loop = asyncio.get_running_loop()

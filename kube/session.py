@@ -118,6 +118,13 @@ async def refusal(response: aiohttp.ClientResponse) -> errors.Refused:
     return errors.refused(response.status, status, _seconds(response.headers.get("Retry-After")))
 
 
+def cut(response: aiohttp.ClientResponse) -> None:
+    """Ends what would go on, without waiting for the other side to say goodbye."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+
+
 def _seconds(text: str | None) -> float | None:
     """API servers send seconds; what is in between may send a date, which is of another clock."""
     try:
