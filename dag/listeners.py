@@ -35,8 +35,8 @@ def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
     """One listener of a fleet."""
     for found in view.ask(listeners, key.fleet):
         if found.name == key.name:
-            holders = tuple(sorted(view.bucket(owners.HOLDERS, key)))
-            return replace(found, stream=_stream(view, key, found), origins=holders)
+            makers = tuple(sorted(view.bucket(owners.MAKERS, key)))
+            return replace(found, stream=_stream(view, key, found), origins=makers)
     return None
 
 

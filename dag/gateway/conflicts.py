@@ -63,11 +63,17 @@ def taken(view: View, holder: ObjectRef) -> tuple[Taken, ...]:
 
 @query
 def family(view: View, spot: Spot) -> Family | None:
-    """What is spoken on a port: as whoever comes first says; None if that contradicts itself."""
-    claims = view.bucket(FAMILIES, spot)
+    """What is spoken on a port: as whoever comes first says; None if that contradicts itself.
+
+    As long as all agree nobody's rank is looked at: one more set wakes nobody.
+    """
+    found = view.bucket(FAMILIES, spot)
+    if len(found) < 2:
+        return next(iter(found), None)
+    claims = view.bucket(CLAIMS, spot)
     first = min((rank for rank, _ in claims), default=None)
-    found = {it for rank, it in claims if rank == first}
-    return found.pop() if len(found) == 1 else None
+    leading = {it for rank, it in claims if rank == first}
+    return leading.pop() if len(leading) == 1 else None
 
 
 def conflict(view: View, own: Sequence[Door], found: Taken, at: Place) -> Problem | None:
@@ -105,7 +111,11 @@ def _wider(host: str) -> Iterator[str]:
     return (it for it in hostnames.covering(host) if it != host)
 
 
-def _family(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, tuple[Rank, Family]]]:
+def _family(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, Family]]:
+    return ((it.spot, it.family) for it in found)
+
+
+def _claim(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, tuple[Rank, Family]]]:
     return ((it.spot, (it.rank, it.family)) for it in found)
 
 
@@ -122,11 +132,12 @@ def _narrower(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[tuple[Sp
             yield from (((it.spot, host), it.section) for host in hostnames.covering(it.host))
 
 
-FAMILIES: Index[Spot, tuple[Rank, Family]] = Index("families on a port", taken, _family)
+FAMILIES: Index[Spot, Family] = Index("families on a port", taken, _family)
+CLAIMS: Index[Spot, tuple[Rank, Family]] = Index("who speaks what on a port", taken, _claim)
 PLACES: Index[Where, tuple[Rank, Section]] = Index("listeners of a host", taken, _place)
 NARROWER: Index[tuple[Spot, str], Section] = Index("TLS listeners within a host", taken, _narrower)
 
-INDEXES = (FAMILIES, PLACES, NARROWER)
+INDEXES = (FAMILIES, CLAIMS, PLACES, NARROWER)
 KEPT = (
     Kept(taken, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
     Kept(taken, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),

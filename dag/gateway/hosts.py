@@ -6,7 +6,6 @@ answer. Within a listener the most specific host of its routes takes a request. 
 order by match (`dag.ordering`).
 """
 
-from crds.meta import ObjectRef
 from dag import nodes, settings
 from dag.gateway import attachment, completion, overrides, owners
 from dag.gateway import routes as kinds
@@ -82,8 +81,3 @@ def _terminated(view: View, found: Owner, key: nodes.HostKey) -> nodes.Tls | Non
         more_secrets=secrets[1:],
         clients=found.clients,
     )
-
-
-def holders(view: View, key: nodes.ListenerKey) -> tuple[ObjectRef, ...]:
-    """The Gateways and ListenerSets that made an Envoy listener."""
-    return tuple(sorted(view.bucket(owners.HOLDERS, key)))

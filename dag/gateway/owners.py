@@ -101,16 +101,20 @@ def _port(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[str, Port]]:
     return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in found)
 
 
-def _holder(
+def _maker(
     holder: ObjectRef, found: tuple[Owner, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
-    return ((nodes.ListenerKey(it.host.fleet, it.host.listener), holder) for it in found)
+    """What listeners of a port share is their Gateway's; a stream has a port for itself."""
+    for it in found:
+        is_shared = it.family in {"HTTP", "HTTPS"}
+        maker = ObjectRef("Gateway", *it.gateway) if is_shared else holder
+        yield nodes.ListenerKey(it.host.fleet, it.host.listener), maker
 
 
 OWNERS: Index[nodes.HostKey, Owner] = Index("listeners by their host", served, _own_host)
 NARROWER: Index[nodes.HostKey, str] = Index("hosts of listeners within a host", served, _covering)
 PORTS: Index[str, Port] = Index("ports of a fleet", served, _port)
-HOLDERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _holder)
+MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _maker)
 
 
 def _http(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
@@ -126,7 +130,7 @@ def _secure(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, N
 HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _http)
 SECURE_HOSTS: Index[nodes.HostKey, None] = Index("TLS hosts of Gateways", owner, _secure)
 
-INDEXES = (OWNERS, NARROWER, PORTS, HOLDERS, HOSTS, SECURE_HOSTS)
+INDEXES = (OWNERS, NARROWER, PORTS, MAKERS, HOSTS, SECURE_HOSTS)
 KEPT = (
     Kept(served, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
     Kept(served, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),

@@ -6,18 +6,31 @@ import pytest
 import yaml
 
 from crds.decode import Decoded, decode
-from dag import tables
+from dag import hosts, nodes, tables
 from dag.incremental import Engine, Work
 from tests.dag.gateway import told
-from tests.dag.gateway.manifests import gateway, gateway_class, grant, on, route, service
-from tests.dag.world import apply, delete, key, world
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    grant,
+    host,
+    http,
+    listener_set,
+    on,
+    policy,
+    route,
+    service,
+    stream_route,
+)
+from tests.dag.world import FLEET, apply, delete, key, world
 
 SIZES = (30, 3000)
 
 
 def crowd(size: int) -> Engine:
     """A Gateway with many routes, each for a host of its own."""
-    it = world(gateway_class() + gateway("gw") + service("s1"))
+    open_ = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
+    it = world(gateway_class() + open_ + service("s1"))
     template = yaml.safe_load(route("r"))
     for number in range(size):
         name = f"r{number}"
@@ -38,6 +51,16 @@ CHANGES: dict[str, Callable[[Engine], None]] = {
     "a Service that no route knows comes": lambda it: apply(it, service("other")),
     "a grant that no route needs comes": lambda it: apply(it, grant("g", "default")),
     "a route of another Gateway comes": lambda it: apply(it, route("x", parents="{name: other}")),
+    "a GRPCRoute comes": lambda it: apply(
+        it, route("calls", hosts=("calls.com",)).replace("HTTPRoute", "GRPCRoute")
+    ),
+    "a TLSRoute that finds no listener comes": lambda it: apply(
+        it, stream_route("TLSRoute", "t", "{name: s1, port: 80}", hosts="[t.com]")
+    ),
+    "a policy for a Service that no route knows comes": lambda it: apply(
+        it, policy("p", "hostname: a.com, wellKnownCACertificates: System", target="other")
+    ),
+    "a ListenerSet comes": lambda it: apply(it, listener_set("s", http("x", host("x.com")))),
 }
 
 
@@ -63,8 +86,71 @@ def test_a_change_costs_as_much_with_many_routes_as_with_few(
 
 def test_a_certificate_or_field_that_routes_do_not_read_leaves_them_alone() -> None:
     it = crowd(30)
-    before = gateway("gw").replace("name: gw,", "name: gw, labels: {a: b},")
+    before = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
+    before = before.replace("name: gw,", "name: gw, labels: {a: b},")
     runs, _, woken = work(it, lambda it: apply(it, before))
     assert runs < 10
     assert woken > 60
     assert told.attached(it) == {"http": 30}
+
+
+def sets(size: int) -> Engine:
+    """A Gateway with many ListenerSets of eight listeners, each with a host and a route."""
+    it = world(
+        gateway_class()
+        + gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
+        + service("s1")
+        + "".join(_set(number) for number in range(size))
+    )
+    assert told.set_listener(it, "l0", "s0") == ["Accepted", "ResolvedRefs", "Programmed"]
+    return it
+
+
+def _set(number: int) -> str:
+    listeners = (http(f"l{n}", host(f"h{n}.s{number}.com")) for n in range(8))
+    parent = f"{{name: s{number}, kind: ListenerSet}}"
+    return listener_set(f"s{number}", *listeners) + route(f"r{number}", parents=parent)
+
+
+SET_CHANGES: dict[str, Callable[[Engine], None]] = {
+    "a set comes": lambda it: apply(it, _set(1000)),
+    "a set goes": lambda it: delete(it, "ListenerSet", "s2"),
+    "a set is edited": lambda it: apply(it, listener_set("s1", http("l0", host("new.com")))),
+    "a route of a set comes": lambda it: apply(
+        it, route("new", parents="{name: s1, kind: ListenerSet, sectionName: l0}")
+    ),
+}
+
+
+@pytest.fixture(scope="module", name="many_sets")
+def _many_sets() -> tuple[Engine, ...]:
+    return sets(5), sets(100)
+
+
+@pytest.mark.parametrize("name", SET_CHANGES)
+def test_a_change_costs_as_much_with_many_sets_as_with_few(
+    many_sets: tuple[Engine, ...], name: str
+) -> None:
+    small, large = (work(it, SET_CHANGES[name]) for it in many_sets)
+    assert small == large
+
+
+def test_many_rules_to_one_service_lead_to_one_cluster() -> None:
+    routes = (
+        route(f"r{n}", *(on(f"/{n}/{m}", "s1") for m in range(16)), hosts=(f"h{n}.com",))
+        for n in range(16)
+    )
+    it = world(gateway_class() + gateway("gw") + service("s1") + "".join(routes))
+    found = [
+        route_.action.backends[0].cluster
+        for n in range(16)
+        if (host_ := it.answer(hosts.virtual_host, _http(f"h{n}.com"))) is not None
+        for route_ in host_.routes
+        if isinstance(route_.action, nodes.Forward)
+    ]
+    assert len(found) == 256
+    assert len(set(found)) == 1
+
+
+def _http(name: str) -> nodes.HostKey:
+    return nodes.HostKey(FLEET, "ingress_http", name)
