@@ -67,6 +67,7 @@ class Api:
 
     def __init__(self, url: str, token: str = "", tls: ssl.SSLContext | None = None) -> None:
         self.namespace = f"truth-{secrets.token_hex(4)}"
+        self.powerless = ""  # the token of somebody without any right
         self._tls = tls or False
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._session = aiohttp.ClientSession(url)
@@ -87,10 +88,13 @@ class Api:
         path: str,
         body: Any = None,
         media: str = "",
+        token: str = "",
         **query: str,
     ) -> Answer:
         """One request."""
         sent = {"Content-Type": MEDIA.get(media, "application/json")} if body is not None else {}
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
         async with self._session.request(
             method, path, params=query, data=None if body is None else json.dumps(body),
             headers=self._headers | sent, ssl=self._tls,

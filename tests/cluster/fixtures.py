@@ -25,7 +25,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """In CI, once and before the workers start: a test has no time for it."""
     if _is_ci() and not hasattr(session.config, "workerinput"):
-        assets.build()
+        try:
+            assets.build()
+        except assets.MissingError as error:
+            pytest.exit(f"CI needs a real cluster: {error}", returncode=3)
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +37,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterato
 
     Work in a namespace of your own; others put objects into theirs meanwhile.
     """
-    _demand_binaries()
+    _demand(assets.commands, assets.gateway_api_crds)
     temporary = tmp_path_factory.getbasetemp()
     with shared.joined(
         (temporary if worker_id == "master" else temporary.parent) / "cluster"
@@ -56,7 +59,7 @@ def start_control_plane(tmp_path: Path) -> Iterator[Start]:
 
     `Cluster(it.folder)` is how to talk to it.
     """
-    _demand_binaries()
+    _demand(assets.commands)
     with ExitStack() as running:
         count = iter(range(10))
         yield lambda: running.enter_context(
@@ -64,9 +67,10 @@ def start_control_plane(tmp_path: Path) -> Iterator[Start]:
         )
 
 
-def _demand_binaries() -> None:
+def _demand(*needs: Callable[[], object]) -> None:
     try:
-        assets.commands()
+        for need in needs:
+            need()
     except assets.MissingError as error:
         if _is_ci():
             raise

@@ -11,17 +11,26 @@ import pytest
 from tests.cluster import api
 from tests.cluster.api import Api, Raw, thing
 from tests.cluster.cluster import Cluster
+from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
 
 
 @pytest.fixture(params=["double", pytest.param("real", marks=pytest.mark.cluster)])
 async def server(request: pytest.FixtureRequest) -> AsyncIterator[Api]:
     if request.param == "double":
-        async with Double() as double, Api(double.url) as it:
-            yield it
+        async with Double() as double:
+            double.tokens = {"good", "powerless"}
+            powerless = "Bearer powerless"
+            double.script.add(
+                Rule(status=403, when=lambda it: it.headers.get("Authorization") == powerless)
+            )
+            async with Api(double.url, "good") as it:
+                it.powerless = "powerless"
+                yield it
     else:
         cluster: Cluster = request.getfixturevalue("cluster")
         async with Api(cluster.url, cluster.admin_token, cluster.tls) as it:
+            it.powerless = cluster.service_account(it.namespace, "powerless")
             yield it
 
 
@@ -31,6 +40,14 @@ def names(items: list[Raw]) -> list[str]:
 
 def told(events: list[tuple[str, Raw]]) -> list[tuple[str, str]]:
     return [(event, it["metadata"]["name"]) for event, it in events]
+
+
+async def test_strangers_are_turned_away_and_the_powerless_refused(server: Api) -> None:
+    stranger = await server.ask("GET", server.things, token="nobody's")
+    assert (stranger.code, stranger.reason) == (401, "Unauthorized")
+    powerless = await server.ask("GET", server.things, token=server.powerless)
+    assert (powerless.code, powerless.reason) == (403, "Forbidden")
+    assert powerless.body["kind"] == "Status"
 
 
 # What is written
