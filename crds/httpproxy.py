@@ -4,7 +4,7 @@ Field for field what users of Contour write. What combinations mean, and which a
 the rules of the graph on the object's status.
 """
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from crds.answers import (
     HTTPDirectResponsePolicy,
@@ -28,7 +28,6 @@ from crds.policies import (
     TimeoutPolicy,
 )
 from crds.ratelimits import RateLimitPolicy
-from crds.unserved import Unserved
 from crds.upstreamvalidation import UpstreamValidation
 from crds.virtualhost import IPFilterPolicy, VirtualHost
 
@@ -162,7 +161,7 @@ class HTTPProxySpec:
     """The host; absent in an HTTPProxy that others include."""
     routes: tuple[Route, ...] = ()
     """What is done with requests."""
-    tcpproxy: Annotated[TCPProxy | None, Unserved()] = None
+    tcpproxy: TCPProxy | None = None
     """What is done with the bytes of TLS connections, instead of routes."""
     includes: tuple[Include, ...] = ()
     """Other HTTPProxies that take a part of the requests."""

@@ -90,9 +90,9 @@ class TLS:
     """`1.2` or `1.3`; the configuration's setting if empty."""
     maximum_protocol_version: str = ""
     """`1.2` or `1.3`; the configuration's setting if empty."""
-    passthrough: Annotated[Flag, Unserved(guards=True)] = False
+    passthrough: Flag = False
     """Hand the encrypted connection to the backend of `tcpproxy` as it is."""
-    client_validation: Annotated[DownstreamValidation | None, Unserved(guards=True)] = None
+    client_validation: DownstreamValidation | None = None
     """Ask clients for a certificate."""
     enable_fallback_certificate: Annotated[Flag, Unserved()] = False
     """Serve clients that send no server name with the configuration's fallback certificate."""

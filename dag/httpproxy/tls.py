@@ -67,7 +67,7 @@ def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:
         raise Refused(problems.tls_config_not_valid(place, text))
     if tls.client_validation is not None or tls.enable_fallback_certificate:
         text = "passthrough leaves TLS to the backend, with clientValidation and fallback"
-        raise Refused(problems.tls_features_incompatible(place, text))
+        raise Closed(problems.tls_features_incompatible(place, text))
     if root.spec.tcpproxy is None:
         text = "passthrough needs a tcpproxy that takes the connections"
         raise Refused(problems.tls_config_not_valid(place, text))

@@ -57,3 +57,23 @@ kind: Secret
 metadata: {{name: {name}, namespace: {namespace}}}
 data: {{ca.crt: {b64encode(pair()[0]).decode()}}}
 """
+
+
+def revocations(name: str) -> str:
+    """A Secret with a list of what an authority revoked."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
+    found = (
+        x509.CertificateRevocationListBuilder()
+        .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")]))
+        .last_update(start)
+        .next_update(start + datetime.timedelta(days=36500))
+        .sign(key, hashes.SHA256())
+    )
+    return f"""
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: {name}}}
+data: {{crl.pem: {b64encode(found.public_bytes(Encoding.PEM)).decode()}}}
+"""

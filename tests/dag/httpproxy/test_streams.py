@@ -1,0 +1,159 @@
+"""Bytes of TLS hosts that nobody reads: passed through, or after TLS is terminated."""
+
+import pytest
+
+from dag import hosts, nodes
+from dag.incremental import Engine
+from tests.dag import pairs
+from tests.dag.httpproxy.manifests import on, proxy, root, services, to
+from tests.dag.world import FLEET, apply, messages, problems, routes, secure, world
+
+SERVICES = services("s1", "s2")
+PASSED, TERMINATED = "tls: {passthrough: true}", "tls: {secretName: cert}"
+
+
+def tcp(service: str, rest: str = "") -> str:
+    return f"tcpproxy: {{services: [{{name: {service}, port: 80}}]{', ' + rest if rest else ''}}}"
+
+
+def host(tls: str, rest: str, name: str = "root") -> str:
+    return root(name, rest).replace("fqdn: a.com", f"fqdn: a.com, {tls}")
+
+
+def made(text: str) -> Engine:
+    return world(SERVICES + pairs.secret("cert") + text)
+
+
+def stream(engine: Engine) -> nodes.Stream | None:
+    found = engine.answer(hosts.secure_host, nodes.HostKey(FLEET, "ingress_https", "a.com"))
+    return found.stream if found is not None else None
+
+
+def shares(engine: Engine) -> list[tuple[str, int]]:
+    found = stream(engine)
+    assert found is not None
+    return [
+        (it.cluster.port.service.name if it.cluster else "nowhere", it.weight)
+        for it in found.shares
+    ]
+
+
+@pytest.mark.parametrize("tls", [PASSED, TERMINATED])
+def test_connections_go_to_the_service(tls: str) -> None:
+    engine = made(host(tls, tcp("s1")))
+    assert shares(engine) == [("s1", 1)]
+    assert problems(engine, "HTTPProxy", "root") == []
+    found = engine.answer(hosts.secure_host, nodes.HostKey(FLEET, "ingress_https", "a.com"))
+    assert found is not None
+    assert (found.tls is None) == (tls == PASSED)
+
+
+@pytest.mark.parametrize(
+    ("backends", "expected"),
+    [
+        ("{name: s1, port: 80}, {name: s2, port: 80}", [("s1", 1), ("s2", 1)]),
+        ("{name: s1, port: 80, weight: 3}, {name: s2, port: 80}", [("s1", 3)]),
+        (
+            "{name: s1, port: 80, weight: 3}, {name: gone, port: 80, weight: 1}",
+            [("s1", 3), ("nowhere", 1)],
+        ),
+    ],
+)
+def test_connections_are_shared_by_weight_and_those_for_nobody_are_closed(
+    backends: str, expected: list[tuple[str, int]]
+) -> None:
+    assert shares(made(host(PASSED, f"tcpproxy: {{services: [{backends}]}}"))) == expected
+
+
+def test_a_check_of_connections_and_a_strategy() -> None:
+    rest = "healthCheckPolicy: {intervalSeconds: 5}, loadBalancerPolicy: {strategy: Random}"
+    found = stream(made(host(PASSED, tcp("s1", rest))))
+    assert found is not None
+    (share,) = found.shares
+    assert share.cluster is not None
+    assert share.cluster.health_check == nodes.HealthCheck(interval=5.0)
+    assert share.cluster.balancing == "Random"
+
+
+def test_there_is_nothing_to_hash_in_connections() -> None:
+    engine = made(host(PASSED, tcp("s1", "loadBalancerPolicy: {strategy: Cookie}")))
+    assert shares(engine) == [("s1", 1)]
+    assert problems(engine, "HTTPProxy", "root") == ["?SpecError/IgnoredField"]
+
+
+def test_routes_beside_a_stream_are_those_of_plain_http() -> None:
+    written = f"{tcp('s1')}, routes: [{to('s2')}, {on('/x', 's2', 'permitInsecure: true')}]"
+    engine = made(host(PASSED, written))
+    assert routes(engine, "a.com") == ["/x -> default/s2:80", "/ -> 301 https"]
+    assert secure(engine, "a.com") == []
+
+
+@pytest.mark.parametrize("field", ["include", "includes"])
+def test_a_stream_may_be_that_of_another(field: str) -> None:
+    including = f"tcpproxy: {{{field}: {{name: child, namespace: team}}}}"
+    text = host(PASSED, including) + services("s1", namespace="team")
+    engine = made(text + proxy("team/child", tcp("s1")))
+    found = stream(engine)
+    assert found is not None
+    assert found.shares[0].cluster is not None
+    assert found.shares[0].cluster.port.service.namespace == "team"
+    assert problems(engine, "HTTPProxy", "team/child") == []
+    apply(engine, proxy("team/child", tcp("gone")))
+    assert problems(engine, "HTTPProxy", "team/child") == [
+        "ServiceError/ServiceUnresolvedReference"
+    ]
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+@pytest.mark.parametrize(
+    ("tls", "written", "others", "expected"),
+    [
+        ("", tcp("s1"), "", "TCPProxyError/TLSMustBeConfigured: spec.tcpproxy: "),
+        (PASSED, "tcpproxy: {}", "", "TCPProxyError/NothingDefined: spec.tcpproxy: "),
+        (
+            PASSED,
+            tcp("s1", "include: {name: child}"),
+            "",
+            "TCPProxyError/NoServicesAndInclude: spec.tcpproxy: ",
+        ),
+        (
+            PASSED,
+            "tcpproxy: {include: {name: child}}",
+            "",
+            "TCPProxyIncludeError/IncludeNotFound: spec.tcpproxy.include: ",
+        ),
+        (
+            PASSED,
+            "tcpproxy: {include: {name: root}}",
+            "",
+            "TCPProxyIncludeError/IncludeCreatesCycle: spec.tcpproxy.include: ",
+        ),
+        (
+            PASSED,
+            "tcpproxy: {include: {name: other}}",
+            root("other", f"routes: [{to('s1')}]", fqdn="b.com"),
+            "TCPProxyIncludeError/RootIncludesRoot: spec.tcpproxy.include: ",
+        ),
+        (PASSED, f"routes: [{to('s1')}]", "", "TLSError/TLSConfigNotValid: spec.virtualhost.tls: "),
+        (
+            "tls: {passthrough: true, secretName: cert}",
+            tcp("s1"),
+            "",
+            "TLSError/TLSConfigNotValid: spec.virtualhost.tls: ",
+        ),
+        (
+            "tls: {passthrough: true, clientValidation: {caSecret: ca}}",
+            tcp("s1"),
+            "",
+            "TLSError/TLSIncompatibleFeatures: spec.virtualhost.tls: ",
+        ),
+    ],
+)
+def test_a_stream_that_leads_nowhere_is_told(
+    tls: str, written: str, others: str, expected: str
+) -> None:
+    text = host(tls, written) if tls else root("root", written)
+    engine = made(text + others)
+    assert stream(engine) is None
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith(expected)
