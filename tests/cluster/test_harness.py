@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,16 +48,30 @@ async def test_the_projects_own_client_speaks_to_it(cluster: Cluster, namespace:
 
 
 def test_controllers_run(cluster: Cluster, namespace: str) -> None:
-    account = {"apiVersion": "v1", "kind": "ServiceAccount",
-               "metadata": {"name": "default", "namespace": namespace}}  # fmt: skip
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            cluster.get(account)
-            return
-        except RefusedError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+    """From a Deployment to its Pods; from a Service to its EndpointSlice, which has nobody yet."""
+    metadata = {"name": "web", "namespace": namespace}
+    labels = {"app": "web"}
+    pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": pod}
+    of = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    cluster.create(of | {"spec": spec})
+    ports = [{"name": "http", "port": 80}]
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": metadata}
+    cluster.create(service | {"spec": {"selector": labels, "ports": ports}})
+    found = awaited(cluster, f"/api/v1/namespaces/{namespace}/pods", 2)
+    assert {it["status"]["phase"] for it in found} == {"Pending"}
+    path = f"/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices"
+    (slice_,) = awaited(cluster, path, 1)
+    assert slice_["metadata"]["labels"]["kubernetes.io/service-name"] == "web"
+
+
+def awaited(cluster: Cluster, path: str, count: int) -> list[dict[str, Any]]:
+    """The objects there, as soon as there are so many."""
+    deadline = time.monotonic() + 60
+    while len(found := list(cluster.ask("GET", path)["items"])) < count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
 
 
 def test_a_control_plane_of_ones_own_restarts_and_rewinds(
