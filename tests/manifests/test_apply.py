@@ -42,6 +42,10 @@ def test_the_quickstart_installs_changes_nothing_the_second_time_and_goes(
         changed = [it for it in _applied(cluster, *arguments) if not it.endswith(" unchanged")]
         # Of this one kubectl sends the selector each time, to no effect: it cannot be merged.
         assert changed in ([], ["poddisruptionbudget.policy/contour configured"])
+    # An upgrade begins with everything but the fleet.
+    first = _applied(cluster, "-l", "app.kubernetes.io/name!=envoy", "-f", quickstart)
+    assert 10 < len(first) < len(documents)
+    assert not [it for it in first if "/envoy " in it]
     _require_pods(cluster, "projectcontour", {"contour": 2, "contour-certgen": 1})
     deleted = cluster.kubectl("delete", "-f", quickstart, "--wait=false")
     assert deleted.returncode == 0, deleted.stderr

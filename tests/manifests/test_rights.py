@@ -57,9 +57,9 @@ class Rig:
         return found
 
 
-@pytest.fixture(params=["everywhere", "namespaced"])
-def rig(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Iterator[Rig]:
-    elsewhere = cluster.namespace()
+@pytest.fixture(scope="module", params=["everywhere", "namespaced"])
+def rig(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Rig]:
+    namespace, elsewhere = cluster.namespace(), cluster.namespace()
     watched = () if request.param == "everywhere" else (elsewhere,)
     given = installation.installation(Place(namespace=namespace), watch_namespaces=watched)
     every = [it for it in manifests.everything(given) if it["kind"] in _RBAC]
@@ -70,7 +70,8 @@ def rig(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Ite
     for it in every:
         if it["kind"] == "ClusterRoleBinding":
             cluster.delete(it)
-    cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": elsewhere}})
+    for name in (namespace, elsewhere):
+        cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
 @pytest.mark.parametrize("account", ["contour", "contour-certgen", "envoy"])
@@ -87,7 +88,7 @@ def test_every_kind_is_listed_changes_are_told_and_statuses_written(rig: Rig) ->
         if kind.namespaced and _is_served(rig.cluster, kind):
             path = f"{_root(kind)}/namespaces/{rig.elsewhere}/{kind.plural}"
             rig.cluster.ask("GET", path, token=token, limit="1")
-    proxy = _proxy(rig.elsewhere)
+    proxy = _proxy(rig.elsewhere, "told")
     path = rig.cluster.path(proxy, of_collection=True)
     rig.cluster.ask("GET", path, token=token, watch="1", timeoutSeconds="1")
     rig.cluster.create(proxy)
@@ -114,7 +115,7 @@ def test_the_lease_is_taken_and_renewed_at_home_only(rig: Rig) -> None:
 
 
 def test_what_it_does_not_need_is_refused(rig: Rig) -> None:
-    proxy = _proxy(rig.elsewhere)
+    proxy = _proxy(rig.elsewhere, "left-alone")
     rig.cluster.create(proxy)
     of_it = rig.cluster.path(proxy)
     core, merge = f"/api/v1/namespaces/{rig.elsewhere}", "application/merge-patch+json"
@@ -201,12 +202,12 @@ def _code(
     return 200
 
 
-def _proxy(namespace: str) -> Raw:
+def _proxy(namespace: str, name: str) -> Raw:
     return {
         "apiVersion": "projectcontour.io/v1",
         "kind": "HTTPProxy",
-        "metadata": {"name": "one", "namespace": namespace},
-        "spec": {"virtualhost": {"fqdn": "one.example.com"}},
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"virtualhost": {"fqdn": f"{name}.{namespace}.example.com"}},
     }
 
 
