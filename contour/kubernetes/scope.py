@@ -59,6 +59,7 @@ _NEVER_READ = (
     "kubernetes.io/dockercfg",
     "kubernetes.io/dockerconfigjson",
     "kubernetes.io/ssh-auth",
+    "projectcontour.io/authority",  # the key that signs our own certificates
 )
 
 _SELECTORS = MappingProxyType(

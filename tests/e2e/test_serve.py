@@ -106,8 +106,7 @@ def test_what_envoys_of_a_follower_accept_is_told_by_the_leader(instance: Instan
     instance.until(lambda: instance.leader is first, "the first replica to lead")
     second = instance.start_replica()
     instance.until_ready(second)
-    told = {"status": "False", "reason": "NoResources"}
-    instance.until_condition("Gateway", "gateway", "Programmed", **told)
+    instance.until_condition("Gateway", "gateway", "Programmed", reason="NoResources")
     envoy = instance.start_envoy(second)
     instance.until_ready(envoy)
     instance.until_condition("Gateway", "gateway", "Programmed", seconds=2, status="True")
