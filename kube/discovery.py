@@ -6,6 +6,7 @@ we look for a handful of resources. Who may not ask takes the first version and 
 """
 
 import asyncio
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from kube import errors
@@ -33,7 +34,7 @@ class Discovery:
     def __init__(self, client: Client, good_for: float = 1.0) -> None:
         self._client = client
         self._good_for = good_for  # seconds
-        self._lock = asyncio.Lock()
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._plurals: dict[str, tuple[float, frozenset[str]]] = {}
 
     async def resource(self, wanted: Wanted) -> Resource | None:
@@ -46,7 +47,7 @@ class Discovery:
     async def _served(self, root: str) -> frozenset[str]:
         """The plurals of a group and version; none if there is no such version."""
         loop = asyncio.get_running_loop()
-        async with self._lock:
+        async with self._locks[root]:
             known = self._plurals.get(root)
             if known is None or loop.time() >= known[0]:
                 plurals = await self._asked(root)

@@ -236,12 +236,7 @@ class Reflector:
 
     def _failed(self, error: errors.RequestError) -> float:
         """What has to be done otherwise next time, and how long to wait before."""
-        self.state.failures += 1
-        self.state.phase, self.state.reason = "failing", str(error)
-        if self._ailing_since is None:
-            self._ailing_since = _now()
-        if _now() - self._ailing_since >= self._pace.grace:
-            self._report(str(error))
+        self._is_ill(error)
         if isinstance(error, errors.Refused):
             return self._refused(error)
         if isinstance(error, watching.Broken):
@@ -249,6 +244,19 @@ class Reflector:
         if isinstance(error, ledger.WentBack) or self._broken >= MOST_BROKEN:
             self._is_due = True
         return self._pauses.next()
+
+    def _is_ill(self, error: errors.RequestError) -> None:
+        """Told once it has been so for a while, and once for each illness."""
+        state, now = self.state, _now()
+        is_denied = isinstance(error, errors.Refused) and error.code in {401, 403}
+        phase: Phase = "denied" if is_denied else "failing"
+        is_news = not state.trouble or state.phase != phase
+        state.failures += 1
+        state.phase, state.reason = phase, str(error)
+        if self._ailing_since is None:
+            self._ailing_since = now
+        if is_news and now - self._ailing_since >= self._pace.grace:
+            self._report(state.reason)
 
     def _refused(self, error: errors.Refused) -> float:
         match error.code:
@@ -267,7 +275,6 @@ class Reflector:
     def _denied(self, error: errors.Refused) -> float:
         """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
         self._is_due = True
-        self.state.phase = "denied"
         if not self.state.trouble:
             return self._pauses.next()
         if error.code == 403:

@@ -6,6 +6,7 @@ takes from there. A single event goes out at once; while a batch is being taken,
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from kube.discovery import Discovery
 from kube.ledger import Sighting
 from kube.reflector import Pace, Reflector, State
 from kube.resources import Resource
+
+log = logging.getLogger(__name__)
 
 
 class Collection(NamedTuple):
@@ -47,7 +50,7 @@ class Cluster:
         self._objects = Objects()
         self._arrived = asyncio.Event()
         pace = pace or Pace()
-        discovery = Discovery(client, good_for=pace.absent / 2)
+        discovery = Discovery(client, good_for=pace.absent * 2 / 3)
         self._followed: list[tuple[scope.Source, Reflector]] = []
         for source in scope.sources(within or scope.Scope(), kinds):
             intake = _Intake(source, self._objects, self._arrived)
@@ -113,6 +116,11 @@ class _Intake:
             self._arrived.set()
 
     def trouble(self, message: str) -> None:
+        # At once, and not with a batch: there is none before everything has been listed.
+        if message:
+            log.error("%s: %s", self._place, message)
+        else:
+            log.info("%s: is followed again", self._place)
         self._objects.trouble(self._place, message)
         self._arrived.set()
 

@@ -36,11 +36,18 @@ def excerpt(kind: Kind, raw: Raw) -> Raw:
 
 def digest(found: Raw) -> bytes:
     """Equal for excerpts that are equal."""
+    return blake2b(_packed(found), digest_size=16).digest()
+
+
+def _packed(found: Raw) -> bytes:
     try:
-        text = orjson.dumps(found)
-    except TypeError:  # lone surrogates, from text that was broken
-        text = json.dumps(found).encode()
-    return blake2b(text, digest_size=16).digest()
+        return orjson.dumps(found)
+    except TypeError:  # lone surrogates, from text that was broken; many levels
+        pass
+    try:
+        return json.dumps(found).encode()
+    except RecursionError:  # refused, whatever it holds
+        return b""
 
 
 def _metadata(kind: Kind, metadata: Raw) -> Raw:

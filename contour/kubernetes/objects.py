@@ -51,8 +51,9 @@ class Objects:
 
     def trouble(self, place: Place, message: str) -> None:
         """Something is wrong with a whole collection; empty if nothing is any more."""
-        told = (Complaint(place, 0, place, "", message, "error"),) if message else ()
-        self._complain(place, told)
+        self._complaints[place] = (
+            (Complaint(place, 0, place, "", message, "error"),) if message else ()
+        )
 
     @property
     def is_pending(self) -> bool:

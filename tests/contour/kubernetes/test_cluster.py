@@ -125,16 +125,18 @@ async def test_what_arrives_while_a_batch_is_taken_is_the_next_one(double: Doubl
         assert it.batches - before < 20
 
 
-async def test_a_right_that_is_missing_concerns_one_kind_and_is_told(double: Double) -> None:
+async def test_a_right_that_is_missing_concerns_one_kind_and_is_told(
+    double: Double, caplog: pytest.LogCaptureFixture
+) -> None:
     double.put(service("s"))
     denied = double.script.forbid("services")
     async with graph(double) as it:
         assert it.names("HTTPProxy") == {"a"}
         assert it.names("Service") == set()
         place = Place("kind Service of v1")
-        (complaint,) = it.first.fresh
-        assert complaint.subject == place
+        (complaint,) = it.first.complaints[place]
         assert "services is forbidden" in str(complaint)
+        assert f"{place}: 403 Forbidden: services is forbidden" in caplog.text
         double.put(proxy("b"))
         await it.until("a", "b")
         double.script.remove(denied)
