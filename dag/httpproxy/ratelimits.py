@@ -15,6 +15,10 @@ from dag.httpproxy.clarity import NotClear
 
 NOT_VALID = "RateLimitPolicyNotValid"
 MOST = 2**32 - 1
+STATUSES = frozenset(
+    {*range(400, 418), *range(421, 425), 426, 428, 429, 431, *range(500, 509), 510, 511}
+)
+"""The codes of errors that Envoy's filter takes (`envoy.type.v3.StatusCode`)."""
 
 
 def local(policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLimit | None:
@@ -22,13 +26,16 @@ def local(policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLimit | None:
     if policy is None or policy.local is None:
         return None
     written = policy.local
+    status = written.response_status_code or 429
+    if status not in STATUSES:
+        raise Fault(NOT_VALID, "local.responseStatusCode", f"{status} is not known to Envoy")
     if written.requests + written.burst > MOST:
         raise Fault(NOT_VALID, "local.burst", f"with requests it is more than {MOST}")
     return nodes.LocalRateLimit(
         requests=written.requests,
         unit=written.unit,
         burst=written.burst,
-        status=written.response_status_code or 429,
+        status=status,
         response_headers=tuple(
             _header(f"local.responseHeadersToAdd[{index}]", it.name, it.value)
             for index, it in enumerate(written.response_headers_to_add)

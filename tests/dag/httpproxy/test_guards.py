@@ -163,6 +163,8 @@ BAD = [
     ("rateLimitPolicy: {local: {requests: 1, unit: hour, responseHeadersToAdd: "
      "[{name: 'a b', value: c}]}}",
      "Error/RateLimitPolicyNotValid", "rateLimitPolicy.local.responseHeadersToAdd[0]"),
+    ("rateLimitPolicy: {local: {requests: 1, unit: hour, responseStatusCode: 430}}",
+     "Error/RateLimitPolicyNotValid", "rateLimitPolicy.local.responseStatusCode"),
     ("rateLimitPolicy: {global: {descriptors: [{entries: [{}]}]}}",
      "Error/RateLimitPolicyNotValid", "rateLimitPolicy.global.descriptors[0].entries[0]"),
     ("rateLimitPolicy: {global: {descriptors: [{entries: [{requestHeaderValueMatch: "
