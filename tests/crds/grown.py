@@ -7,7 +7,8 @@ Schema = dict[str, Any]
 
 TEXTS = (
     "", "x", "a.b", "*.a.b", "/", "/a", "5s", "100ms", "infinity", "infinite", "1.1.1.1",
-    "10.0.0.0/8", "a/b", "h2c", "tls", "1.2", "1.3", "X-A", "https://a.b/jwks", "no-store", "X_y", "*",
+    "10.0.0.0/8", "a/b", "h2c", "tls", "1.2", "1.3", "X-A", "https://a.b/jwks", "no-store",
+    "X_y", "*",
 )  # fmt: skip
 NUMBERS = (0, 1, 2, 80, 443, 503, 8080, 65_535, 65_536, -1, 1 << 31, 1 << 40)
 DEEPEST = 9
