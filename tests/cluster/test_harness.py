@@ -1,6 +1,7 @@
 """What the harness promises to the tests that use it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -130,6 +131,24 @@ def test_users_share_a_control_plane_which_goes_with_the_last_of_them_however_th
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert not (tmp_path / "ready").exists()
+
+
+def test_by_hand_it_runs_until_it_is_interrupted_and_leaves_nothing(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    config = tmp_path / "kubeconfig"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.cluster", "--bare", "--kubeconfig", str(config)],
+        cwd=assets.ROOT, env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE, text=True,
+    ) as running:  # fmt: skip
+        assert "is ready" in said(running)
+        kubectl = Path(sys.executable).with_name("kubectl")
+        command = [str(kubectl), "--kubeconfig", str(config), "get", "namespaces"]
+        assert "kube-system" in subprocess.check_output(command, text=True)
+        running.send_signal(signal.SIGINT)
+    assert running.returncode == 0
+    assert list(tmp_path.iterdir()) == [config]
 
 
 _PARENT = """
