@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 from tests.dag import pairs
+from tests.laws import gateways
 
 Document = dict[str, Any]
 
@@ -173,10 +174,10 @@ def _gateway_class(chance: Random) -> Document:
 
 
 def _gateway(chance: Random) -> Document:
-    kinds = (_http_listener, _http_listener, _https_listener)
+    kinds = (_http_listener, _http_listener, _https_listener, gateways.stream_listener)
     listeners = [chance.choice(kinds)(chance) for _ in range(chance.randrange(1, 4))]
     spec = {"gatewayClassName": chance.choice(("k1", "k1", "k1", "k2")), "listeners": listeners}
-    return {"spec": spec}
+    return {"spec": spec | gateways.gateway_settings(chance)}
 
 
 def _http_listener(chance: Random) -> Document:
@@ -232,11 +233,11 @@ def _rule(chance: Random) -> Document:
     reference: Document = {"name": chance.choice(("s1", "s2")), "port": chance.choice((80, 80, 99))}
     if chance.random() < 0.3:
         reference["namespace"] = chance.choice(NAMESPACES)
-    return rule | {"backendRefs": [reference]}
+    return rule | {"backendRefs": [reference], "filters": gateways.filters(chance)}
 
 
 def _grant(chance: Random) -> Document:
-    kind = chance.choice(("HTTPRoute", "Gateway"))
+    kind = chance.choice(("HTTPRoute", "Gateway", "TLSRoute", "ListenerSet"))
     from_ = {"group": GATEWAY_GROUP, "kind": kind, "namespace": chance.choice(NAMESPACES)}
     to = {"group": "", "kind": chance.choice(("Service", "Secret"))}
     return {"spec": {"from": [from_], "to": [to]}}
@@ -249,6 +250,8 @@ def _configuration(chance: Random) -> Document:
     }
     if chance.random() < 0.8:
         spec["gateway"] = chance.choice(({"controllerName": CONTROLLER}, {}))
+        if chance.random() < 0.3:
+            spec["gateway"] = spec["gateway"] | {"mode": "PerGateway"}
     return {"spec": spec}
 
 
@@ -266,6 +269,7 @@ _KINDS: tuple[tuple[str, str, tuple[str, ...], bool, int, Callable[[Random], Doc
     ("HTTPRoute", f"{GATEWAY_GROUP}/v1", ("r1", "r2", "r3"), True, 6, _http_route),
     ("ReferenceGrant", f"{GATEWAY_GROUP}/v1beta1", ("n1",), True, 1, _grant),
     ("ContourConfiguration", "projectcontour.io/v1alpha1", ("contour",), True, 1, _configuration),
+    *gateways.KINDS,
 )
 _SPECS: Mapping[str, Callable[[Random], Document]] = {it[0]: it[5] for it in _KINDS}
 _VERSIONS = {it[0]: (it[1], it[2], it[3]) for it in _KINDS}
