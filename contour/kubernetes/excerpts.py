@@ -1,9 +1,8 @@
 """What of an object can matter to us, so that the rest can change as often as it likes.
 
 Before anything is decoded: an object whose excerpt is the one that was seen last says nothing new.
-Statuses, versions and managers of fields never matter. Of Secrets and ConfigMaps, which every
-program of a cluster keeps its own things in, only the keys count that a rule may read; what else
-they hold is not even kept.
+Statuses, versions and managers of fields never matter; of Secrets and ConfigMaps, little does
+(`entries`).
 """
 
 import json
@@ -12,12 +11,10 @@ from typing import Any
 
 import orjson
 
+from contour.kubernetes import entries
 from crds.kinds import Kind
 
 Raw = dict[str, Any]
-
-KEYS_OF_SECRETS = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
-KEYS_OF_CONFIG_MAPS = frozenset({"ca.crt", "crl.pem"})
 
 
 def excerpt(kind: Kind, raw: Raw) -> Raw:
@@ -27,10 +24,10 @@ def excerpt(kind: Kind, raw: Raw) -> Raw:
     metadata = raw.get("metadata")
     if isinstance(metadata, dict):
         found["metadata"] = _metadata(kind, metadata)
-    for name in ("data", "binaryData"):
-        if kind.kind in _KEYS and isinstance(found.get(name), dict):
-            keys = _KEYS[kind.kind]
-            found[name] = {key: value for key, value in found[name].items() if key in keys}
+    if (kept := _ENTRIES.get(kind.kind)) is not None:
+        for name in ("data", "binaryData"):
+            if isinstance(content := found.get(name), dict):
+                found[name] = kept(content)
     return found
 
 
@@ -58,7 +55,7 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
         found["annotations"] = {
             name: value for name, value in annotations.items() if name != _LAST_APPLIED
         }
-    if kind.kind in _KEYS:
+    if kind.kind in _ENTRIES:
         found.pop("labels", None)
     return found
 
@@ -75,6 +72,6 @@ _OF_METADATA = (
     "annotations",
 )
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more
-_KEYS = {"Secret": KEYS_OF_SECRETS, "ConfigMap": KEYS_OF_CONFIG_MAPS}
+_ENTRIES = {"Secret": entries.of_secret, "ConfigMap": entries.of_config_map}
 # No rule reads theirs, and controllers write the time of every change there.
 _WITHOUT_ANNOTATIONS = frozenset({"EndpointSlice", "Secret", "ConfigMap", "Namespace"})

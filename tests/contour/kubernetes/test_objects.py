@@ -170,8 +170,8 @@ def test_secrets_and_config_maps_may_change_where_nobody_reads() -> None:
     objects, kind = Objects(), KINDS["", "Secret"]
     (event,) = see(objects, secret(tls_crt="YQ==", other="Yg=="), kind=kind).events
     assert event.object is not None
-    assert event.object.data == {"tls.crt": b"a"}
-    assert see(objects, secret(tls_crt="YQ==", other="Yw==", more="ZA=="), kind=kind).is_empty
+    assert event.object.data == {"tls.crt": b"a", "other": b""}
+    assert see(objects, secret(tls_crt="YQ==", other="Yw=="), kind=kind).is_empty
     assert not see(objects, secret(tls_crt="Yg=="), kind=kind).is_empty
     kind = KINDS["", "ConfigMap"]
     (event,) = see(objects, config_map(ca_crt="a", other="b"), kind=kind).events

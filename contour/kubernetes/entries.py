@@ -1,0 +1,38 @@
+"""Which entries of Secrets and ConfigMaps a rule may read: the others are not kept, nor compared.
+
+Every program of a cluster keeps its own things there, and writes them as often as it likes. Most of
+what we read has a fixed name. Only the key sets of JWT providers have one of the user's choice, so
+a text that may be JSON stays; of any other the name stays alone, since "is not JSON" and "is not
+there" are different mistakes of a user.
+"""
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
+AUTHORITIES = frozenset({"ca.crt"})
+
+
+def of_secret(data: dict[str, Any]) -> dict[str, Any]:
+    """The content of a Secret, in base64 as it came."""
+    return {
+        key: value if key in CERTIFICATES or _may_be_json(value) else ""
+        for key, value in data.items()
+    }
+
+
+def of_config_map(data: dict[str, Any]) -> dict[str, Any]:
+    """The content of a ConfigMap."""
+    return {key: value for key, value in data.items() if key in AUTHORITIES}
+
+
+def _may_be_json(value: Any) -> bool:
+    """An object or a list, by how it begins; what is no base64 is left to be complained about."""
+    if not isinstance(value, str):
+        return True
+    try:
+        beginning = b64decode(value[:64], validate=True).removeprefix(b"\xef\xbb\xbf").lstrip()
+    except (binascii.Error, ValueError):
+        return True
+    return not beginning or beginning[:1] in {b"{", b"["}
