@@ -15,7 +15,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 )
 from google.protobuf import duration_pb2
 
-from contour.envoy import encoding, names, shards
+from contour.envoy import encoding, shards
 from contour.envoy import filters as http_filters
 from contour.envoy.policy import Downstream
 from dag import nodes
@@ -43,18 +43,17 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named no host we know."""
-    result = _hardened(listener, policy, http_filters.default(policy, tls))
+    result = _hardened(listener, policy, http_filters.default(listener, policy, tls))
     _write_client(result, tls.clients)
-    result.rds.route_config_name = names.default_routes(listener)
-    result.rds.config_source.CopyFrom(encoding.aggregated())
-    return result
+    return _routed(result, listener, policy, shards.default_table(listener))
 
 
-def _routed(target: Pb, listener: str, policy: Downstream) -> Pb:
+def _routed(target: Pb, listener: str, policy: Downstream, table: str = "") -> Pb:
+    """Where routes come from: tables that filters choose, or the one."""
     if policy.sharded:
         target.scoped_routes.CopyFrom(shards.scoped_routes(listener))
     else:
-        target.rds.route_config_name = listener
+        target.rds.route_config_name = table or listener
         target.rds.config_source.CopyFrom(encoding.aggregated())
     return target
 

@@ -16,7 +16,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 )
 from google.protobuf.message import Message
 
-from contour.envoy import encoding, scripts
+from contour.envoy import encoding, names, scripts
 from contour.envoy.guards import (
     addresses,
     authorization,
@@ -37,19 +37,26 @@ def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For plain HTTP."""
     if policy.sharded:
         yield _filter(scripts.TABLE, scripts.table(listener))
+        yield _filter(scripts.TABLE, scripts.plain())
     yield from _guards(policy)
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named a host we know."""
     yield from _clients(tls)
-    yield _filter(scripts.SAME_NAME, scripts.same_name())
-    yield from plain(listener, policy)
+    if policy.sharded:
+        yield _filter(scripts.TABLE, scripts.table(listener))
+    yield _filter(scripts.TABLE, scripts.secure(names.terms(tls)))
+    yield from _guards(policy)
 
 
-def default(policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
-    """For TLS connections that named none: one table holds all that they can reach."""
+def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
+    """For TLS connections that named none."""
     yield from _clients(tls)
+    if policy.sharded:
+        yield _filter(scripts.TABLE, scripts.table(listener))
+        yield _filter(scripts.TABLE, scripts.default(listener, names.terms(tls)))
+        yield _filter(scripts.TABLE, scripts.plain())
     yield from _guards(policy)
 
 

@@ -98,14 +98,14 @@ def scope(name: str) -> Name:
     return Name(SCOPE, name)
 
 
-def default_routes(listener: str) -> str:
-    """The RouteConfiguration of connections that name no host we know: only the host `*`."""
-    return f"{listener}/default"
-
-
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
     """A filter chain: the certificate or none, and a hash of all that it does."""
     if stream is None and tls is not None:
-        return f"{tls.secret.namespace}/{tls.secret.name}/{_digest(repr(tls).encode())}"
+        return f"{tls.secret.namespace}/{tls.secret.name}/{terms(tls)}"
     what = "passthrough" if tls is None else f"{tls.secret.namespace}/{tls.secret.name}/stream"
     return f"{what}/{_digest(repr((tls, stream)).encode())}"
+
+
+def terms(tls: nodes.Tls) -> str:
+    """A hash of how TLS is terminated."""
+    return _digest(repr(tls).encode())

@@ -45,11 +45,16 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     if node is None:
         return None
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    body = virtual_hosts.encoded(node, {it: name.name for it, name in used.items()})
+    called = {it: name.name for it, name in used.items()}
+    secure = view.ask(hosts.secure_host, key) if node.server_names is not None else None
+    body = virtual_hosts.encoded(node, called, secure.tls if secure else None)
     part = resources.part(body, used.values(), node.origins)
-    tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
-    if key.host == "*" and _is_secure(view, key):
-        tables = (*tables, names.default_routes(key.listener))
+    sharded = view.ask(policy.sharded, ())
+    tables = shards.tables_of(key.listener, key.host, sharded=sharded)
+    # Elsewhere the filter looks into the tables of all hosts, too.
+    is_default = key.host == "*" or (not sharded and virtual_hosts.is_open(node))
+    if is_default and _is_secure(view, key):
+        tables = (*tables, shards.default_table(key.listener))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
 
 

@@ -88,6 +88,11 @@ def wild_tables(listener: str) -> Sequence[str]:
     return tuple(f"{listener}/wild/{number}" for number in range(WILD))
 
 
+def default_table(listener: str) -> str:
+    """The RouteConfiguration for connections that name no host we know."""
+    return f"{listener}/default"
+
+
 def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.Change]:
     """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
     for name in exact_tables(listener) if sharded else ():
@@ -96,9 +101,11 @@ def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.C
         yield from _scoped(name, _head(name))
     for name in () if sharded else (listener,):
         yield resources.Change(names.routes(name), "", resources.part(_head(name)))
-    if secure:
-        name = names.default_routes(listener)
-        yield resources.Change(names.routes(name), "", resources.part(_head(name)))
+    default = default_table(listener)
+    if secure and sharded:
+        yield from _scoped(default, _head(default))
+    elif secure:
+        yield resources.Change(names.routes(default), "", resources.part(_head(default)))
 
 
 def _scoped(name: str, head: bytes) -> Iterable[resources.Change]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import encoding, forwarding, routes, shards
+from contour.envoy import encoding, forwarding, names, routes, shards
 from contour.envoy.guards import policies, ratelimits
 from dag import nodes
 
@@ -32,18 +32,26 @@ def _targets(action: nodes.Forward) -> Iterator[nodes.Cluster]:
         yield mirror.cluster
 
 
-def encoded(host: nodes.VirtualHost, names: forwarding.ClusterNames) -> bytes:
+def is_open(host: nodes.VirtualHost) -> bool:
+    """Whether TLS connections that name no host we know reach it, too."""
+    return host.is_fallback or (host.server_names is not None and host.server_names.pattern == "*")
+
+
+def encoded(
+    host: nodes.VirtualHost, called: forwarding.ClusterNames, tls: nodes.Tls | None = None
+) -> bytes:
     """A RouteConfiguration of which nothing but this host is filled in."""
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
     if host.policies is not None:
-        policies.write_policies(target, host.policies, names)
+        policies.write_policies(target, host.policies, called)
         if isinstance(host.policies.rate_limits, nodes.RateLimits):
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
-        routes.write_route(target.routes.add(), route, host.host, names)
+        routes.write_route(target.routes.add(), route, host.host, called)
     _hide_table(target)
+    _write_names(target, host, tls)
     return encoding.encoded(result)
 
 
@@ -56,3 +64,16 @@ def _hide_table(target: pb.VirtualHost) -> None:
     for route in target.routes:
         if not route.route.HasField("internal_redirect_policy"):
             route.request_headers_to_remove.append(shards.HEADER)
+
+
+def _write_names(target: pb.VirtualHost, host: nodes.VirtualHost, tls: nodes.Tls | None) -> None:
+    """For which server names it may be asked, and on which terms of TLS (`scripts`)."""
+    wanted = host.server_names
+    if wanted is None and not host.is_fallback:
+        return
+    told = target.metadata.filter_metadata[shards.FILTER].get_or_create_struct("names")
+    # With the fallback certificate on any terms; else for its own name only.
+    told["pattern"] = wanted.pattern if wanted else "*"
+    told.get_or_create_list("exceptions").extend(wanted.exceptions if wanted else ["*"])
+    if wanted is not None and tls is not None:
+        told["terms"] = names.terms(tls)

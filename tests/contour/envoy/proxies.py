@@ -108,7 +108,7 @@ async def _asked(
     port: int, line: str, sni: str | None, headers: Mapping[str, str], body: str = ""
 ) -> Answer | None:
     try:
-        reader, writer = await _connection(port, sni)
+        reader, writer = await connection(port, sni)
     except (ConnectionError, ssl.SSLError):
         return None
     written = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
@@ -121,9 +121,10 @@ async def _asked(
         writer.close()
 
 
-async def _connection(
+async def connection(
     port: int, sni: str | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection; with a server name, over TLS."""
     if sni is None:
         return await asyncio.open_connection("127.0.0.1", port)
     return await asyncio.open_connection(
@@ -133,7 +134,7 @@ async def _connection(
 
 async def certificate(port: int, sni: str) -> bytes:
     """The certificate that a connection for this name is shown, PEM."""
-    _, writer = await _connection(port, sni)
+    _, writer = await connection(port, sni)
     shown = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     writer.close()
     return ssl.DER_cert_to_PEM_cert(shown).encode()

@@ -132,7 +132,7 @@ def test_the_secure_listener_exists_while_a_host_does() -> None:
 
 def test_a_listener_leaves_with_its_tables_and_scopes() -> None:
     made = _started()
-    assert len(made.names(resources.SCOPE)) == 2 * (shards.EXACT + shards.WILD)
+    assert len(made.names(resources.SCOPE)) == 2 * (shards.EXACT + shards.WILD) + 1
     made.listeners()
     made.settle()
     assert made.parts == {}

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from contour.envoy import messages, outputs
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import hosts, listeners, nodes, secrets, services, settings, trust
+from dag import defaults, hosts, listeners, nodes, secrets, services, settings, trust
 from dag.configuration import Settings
 from dag.incremental import Engine
 from dag.view import Kept, Plan, Query, Table
@@ -26,6 +26,8 @@ LISTENERS: Table[str, tuple[nodes.Listener, ...]] = Table("listeners")
 ENDPOINTS: Table[nodes.ServicePort, nodes.Endpoints] = Table("endpoints")
 SECRETS: Table[NamespacedName, nodes.Secret] = Table("secrets")
 BUNDLES: Table[nodes.Trust, nodes.TrustBundle] = Table("bundles")
+EDGES: Table[tuple[()], nodes.Edge] = Table("edges")
+RATE_LIMIT_SERVICES: Table[tuple[()], nodes.RateLimitService] = Table("rate limit services")
 SETTINGS: Table[tuple[()], Settings] = Table("settings")
 
 PLAN = (
@@ -51,6 +53,8 @@ _ROWS: dict[Query[Any, Any], Any] = {
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),
     settings.settings: lambda view, key: view.read(SETTINGS, key) or Settings(),
+    defaults.edge: lambda view, key: view.read(EDGES, key) or nodes.Edge(),
+    defaults.rate_limit_service: lambda view, key: view.read(RATE_LIMIT_SERVICES, key),
 }
 
 

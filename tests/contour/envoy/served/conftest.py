@@ -10,7 +10,6 @@ import pytest_asyncio
 
 from crds.meta import NamespacedName
 from dag import nodes
-from dag.configuration import Settings
 from tests import backends, free_ports
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
@@ -85,8 +84,6 @@ async def envoy(
         pair = nodes.Secret(*pairs.pair())
         made.engine.write(world.SECRETS, NamespacedName("shop", "cert"), pair)
         served = Served(proxy, asked, plain, secure)
-        settings: Settings = getattr(request.module, "SETTINGS", Settings())
-        made.engine.write(world.SETTINGS, (), settings)
         request.module.hosts(served)
         served.serve("ready.test", world.route(nodes.Respond(200)))
         await proxy.publish()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from dag import nodes
-from dag.configuration import Settings
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, HTTP, NOBODY, ONE, Served
@@ -17,7 +16,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
-SETTINGS = Settings(rate_limit_service=nodes.RateLimitService(GRPC, domain="shop", timeout=1.0))
+COUNTING = nodes.RateLimitService(GRPC, domain="shop", timeout=1.0)
 FORWARD = world.forward(ONE)
 ACTIONS: dict[str, nodes.Action] = {
     "forward": FORWARD,
@@ -48,6 +47,7 @@ def _descriptor(*entries: nodes.DescriptorEntry) -> nodes.Policies:
 
 
 def hosts(served: Served) -> None:
+    served.proxy.world.engine.write(world.RATE_LIMIT_SERVICES, (), COUNTING)
     asked = nodes.Policies(authorization=ASKED)
     for name, action in ACTIONS.items():
         served.serve(f"asked-{name}.test", world.route(action, policies=asked))
