@@ -23,7 +23,6 @@ from crds.gateway.references import (
 from crds.gateway.selector import LabelSelector
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 Protocol = Annotated[
     str,
@@ -175,7 +174,8 @@ class GatewaySpec:
     addresses: tuple[GatewaySpecAddress, ...] = Field(default=(), max_length=16)
     infrastructure: GatewayInfrastructure | None = None
     allowed_listeners: AllowedListeners | None = None
-    default_scope: Annotated[str | None, Unserved()] = None
+    default_scope: Annotated[str | None, Known("All", "None")] = None
+    """Routes that ask for default Gateways in this scope are attached, if they are allowed."""
     tls: GatewayTLSConfig | None = None
     _names = NAMES_ARE_UNIQUE
     _places = LISTENERS_ARE_TOLD_APART

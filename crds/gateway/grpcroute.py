@@ -142,7 +142,8 @@ class GRPCRouteSpec:
     hostnames: tuple[Hostname, ...] = Field(default=(), max_length=16)
     """Every host of the listener, if empty."""
     rules: tuple[GRPCRouteRule, ...] = Field(default=(), max_length=16)
-    use_default_gateways: Annotated[str | None, Unserved()] = None
+    use_default_gateways: Annotated[str | None, Known("All", "None")] = None
+    """Be attached to the Gateways that are the default in this scope, too."""
     _parents = PARENTS_ARE_TOLD_APART
     _matches = MATCHES_ARE_FEW
     _names = RULE_NAMES_ARE_UNIQUE

@@ -12,6 +12,7 @@ from crds.fields import GatewayDuration, Hostname, Subdomain
 from crds.gateway.durations import milliseconds
 from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
 from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
+from crds.gateway.known import Known
 from crds.gateway.matches import HTTPRouteMatch
 from crds.gateway.references import ParentReference
 from crds.gateway.routes import (
@@ -22,7 +23,6 @@ from crds.gateway.routes import (
 )
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 
 @model
@@ -100,7 +100,8 @@ class HTTPRouteSpec:
     rules: tuple[HTTPRouteRule, ...] = Field(
         default=(HTTPRouteRule(),), min_length=1, max_length=16
     )
-    use_default_gateways: Annotated[str | None, Unserved()] = None
+    use_default_gateways: Annotated[str | None, Known("All", "None")] = None
+    """Be attached to the Gateways that are the default in this scope, too."""
     _parents = PARENTS_ARE_TOLD_APART
     _matches = MATCHES_ARE_FEW
     _names = RULE_NAMES_ARE_UNIQUE

@@ -9,10 +9,10 @@ from typing import Annotated
 from pydantic import Field
 
 from crds.fields import Hostname, Subdomain
+from crds.gateway.known import Known
 from crds.gateway.references import ParentReference
 from crds.gateway.routes import PARENTS_ARE_TOLD_APART, BackendRef
 from crds.meta import ObjectMeta, model
-from crds.unserved import Unserved
 
 
 @model
@@ -31,7 +31,8 @@ class TLSRouteSpec:
     hostnames: tuple[Hostname, ...] = Field(default=(), max_length=1024)
     """Compared with the server name (SNI) that the client sends."""
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
-    use_default_gateways: Annotated[str | None, Unserved()] = None
+    use_default_gateways: Annotated[str | None, Known("All", "None")] = None
+    """Be attached to the Gateways that are the default in this scope, too."""
     _parents = PARENTS_ARE_TOLD_APART
 
 
@@ -49,7 +50,8 @@ class StreamRouteSpec:
 
     parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
-    use_default_gateways: Annotated[str | None, Unserved()] = None
+    use_default_gateways: Annotated[str | None, Known("All", "None")] = None
+    """Be attached to the Gateways that are the default in this scope, too."""
     _parents = PARENTS_ARE_TOLD_APART
 
 

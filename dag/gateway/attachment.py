@@ -9,8 +9,9 @@ routes is never walked. Elsewhere: which listener owns a host in the end (`owner
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from crds.gateway.gateway import Gateway
 from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from dag import hostnames, nodes, tables
@@ -73,8 +74,22 @@ def attachment(view: View, ref: ObjectRef) -> Attachment | None:
     if route is None:
         return None
     hosts: tuple[str, ...] = getattr(route.spec, "hostnames", ())
-    parents = tuple(_parents(view, ref, route.spec.parent_refs, hosts))
+    wanted = (*route.spec.parent_refs, *_defaults(view, route.spec, ref.namespace))
+    parents = tuple(_parents(view, ref, wanted, hosts))
     return Attachment(Guest(senior(route.metadata), ref.kind), parents) if parents else None
+
+
+def _defaults(view: View, spec: Any, own: str) -> Iterator[ParentReference]:
+    """The default Gateways of a route that it does not name itself (GEP-3793)."""
+    if spec.use_default_gateways != "All":
+        return
+    named = {
+        NamespacedName(it.namespace or own, it.name)
+        for it in spec.parent_refs
+        if (it.group, it.kind) == (GROUP, "Gateway")
+    }
+    for gateway in sorted(view.bucket(DEFAULTS, "All") - named):
+        yield ParentReference(name=gateway.name, namespace=gateway.namespace)
 
 
 def _parents(
@@ -165,8 +180,14 @@ def _by_section(_: ObjectRef, found: Attachment) -> Iterator[tuple[Section, Obje
     return ((section, found.route.ref) for parent in found.parents for section in parent.sections)
 
 
+def _scope(key: NamespacedName, found: Gateway) -> Iterator[tuple[str, NamespacedName]]:
+    if found.spec.default_scope is not None:
+        yield found.spec.default_scope, key
+
+
+DEFAULTS: Index[str, NamespacedName] = Index("default Gateways", tables.GATEWAYS, _scope)
 ATTACHED: Index[Seat, Guest] = Index("routes attached to a host", attachment, _by_seat)
 COUNTED: Index[Section, ObjectRef] = Index("routes attached to a listener", attachment, _by_section)
 
-INDEXES = (ATTACHED, COUNTED)
+INDEXES = (DEFAULTS, ATTACHED, COUNTED)
 KEPT = routes.kept(attachment)

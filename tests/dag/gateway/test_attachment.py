@@ -14,6 +14,7 @@ from tests.dag.gateway.manifests import (
     namespace,
     route,
     service,
+    with_field,
 )
 from tests.dag.world import apply, delete, routes, world
 
@@ -221,3 +222,30 @@ def test_a_listener_that_is_added_takes_the_routes_that_wait_for_it() -> None:
     apply(it, gateway("gw", http("a")))
     assert told.route(it, "r")[0] == f"Accepted=False/{NOWHERE}"
     assert routes(it, "*", "http-81") == []
+
+
+def test_a_route_may_ask_for_the_default_gateways_and_follows_them() -> None:
+    asking = with_field(route("r", parents=""), "useDefaultGateways: All")
+    it = world(given() + asking)
+    assert told.route(it, "r") == []
+    apply(it, gateway("gw", rest="defaultScope: All"))
+    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert routes(it, "*") == S1
+    assert told.attached(it) == {"http": 1}
+    apply(it, gateway("gw", rest="defaultScope: None"))
+    assert told.route(it, "r") == []
+    assert routes(it, "*") == []
+
+
+def test_a_default_gateway_takes_only_routes_that_ask_and_that_it_allows() -> None:
+    default = gateway_class() + gateway("gw", rest="defaultScope: All") + service("s1")
+    it = world(default + route("quiet", parents=""))
+    assert told.route(it, "quiet") == []
+    apply(it, with_field(route("far/r", parents=""), "useDefaultGateways: All"))
+    assert told.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
+
+
+def test_a_default_gateway_that_a_route_names_too_is_told_once() -> None:
+    default = gateway_class() + gateway("gw", rest="defaultScope: All") + service("s1")
+    it = world(default + with_field(route("r"), "useDefaultGateways: All"))
+    assert len(told.parents_of(it, "r")) == 1

@@ -13,7 +13,6 @@ from tests.dag.gateway.manifests import (
     route,
     service,
     to,
-    with_field,
 )
 from tests.dag.world import FLEET, routes, world
 
@@ -167,13 +166,6 @@ def test_a_filter_that_cannot_be_served_closes_the_rule_it_stands_on(filter_: st
     only = world(GIVEN + route("r", on_rule))
     assert routes(only, "*") == ["/rule/... -> 500"]
     assert told.route(only, "r") == WHOLLY_DROPPED
-
-
-def test_what_is_not_served_yet_and_guards_nothing_is_told_and_left_out() -> None:
-    it = world(GIVEN + with_field(route("r"), "useDefaultGateways: All"))
-    assert routes(it, "*") == ["/ -> default/s1:80"]
-    assert told.route(it, "r") == FINE
-    assert "spec.useDefaultGateways: is not served yet" in told.route_messages(it, "r")[0]
 
 
 @pytest.mark.parametrize(

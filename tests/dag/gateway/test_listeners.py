@@ -17,6 +17,7 @@ from tests.dag.gateway.manifests import (
     namespace,
     route,
     service,
+    with_field,
 )
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, tls, world
 
@@ -279,7 +280,8 @@ def test_parameters_that_are_not_known_stop_the_gateway() -> None:
     assert routes(it, "*") == []
 
 
-def test_a_field_that_is_not_served_yet_is_told_and_changes_nothing() -> None:
-    it = world(with_listeners(http(), rest="defaultScope: All"))
-    assert told.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
-    assert "spec.defaultScope: is not served yet" in told.gateway_messages(it)[0]
+def test_a_class_with_parameters_is_told_that_they_have_no_effect() -> None:
+    parameters = "parametersRef: {group: example.com, kind: Odd, name: x}"
+    it = world(with_field(gateway_class(), parameters) + gateway("gw"))
+    assert told.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
+    assert "spec.parametersRef: is not served yet" in told.class_messages(it, "contour")[0]

@@ -16,6 +16,13 @@ def gateway_class(engine: Engine, name: str) -> list[str]:
     return short(found.conditions) if found else []
 
 
+def class_messages(engine: Engine, name: str) -> list[str]:
+    """The messages of a GatewayClass's conditions."""
+    found = engine.answer(STATUSES["GatewayClass"], NamespacedName("", name))
+    assert isinstance(found, statuses.GatewayClassStatus)
+    return [it.message for it in found.conditions]
+
+
 def features(engine: Engine, name: str) -> tuple[str, ...]:
     """The features that a GatewayClass is told."""
     found = engine.answer(STATUSES["GatewayClass"], NamespacedName("", name))
