@@ -56,9 +56,11 @@ class Client:
         """What is at a path."""
         return await self._answer(Request("GET", path, params), timeout)
 
-    async def list_page(self, path: str, params: Params | None = None) -> Raw:
+    async def list_page(
+        self, path: str, params: Params | None = None, timeout: float = LIST_TIMEOUT
+    ) -> Raw:
         """A list, or one page of it if the parameters set a limit."""
-        return await self._answer(Request("GET", path, params), LIST_TIMEOUT)
+        return await self._answer(Request("GET", path, params), timeout)
 
     async def create(
         self, path: str, body: Raw, params: Params | None = None, timeout: float = TIMEOUT

@@ -21,16 +21,25 @@ class Page(NamedTuple):
     """Where the next page begins; empty after the last."""
 
 
-async def page(
-    client: Client, path: str, params: Mapping[str, str], limit: int = 0, token: str = ""
-) -> Page:
-    """The first page, or the one at a token; all in one without a limit."""
-    asked = dict(params)
-    if limit:
-        asked["limit"] = str(limit)
+class Wish(NamedTuple):
+    """A list that is asked for."""
+
+    path: str
+    params: Mapping[str, str]
+    limit: int
+    """Of objects a page; 0: everything is one page."""
+    timeout: float
+    """Seconds for each page."""
+
+
+async def page(client: Client, wish: Wish, token: str = "") -> Page:
+    """The first page, or the one at a token."""
+    asked = dict(wish.params)
+    if wish.limit:
+        asked["limit"] = str(wish.limit)
     if token:
         asked["continue"] = token
-    return _page(path, await client.list_page(path, asked))
+    return _page(wish.path, await client.list_page(wish.path, asked, wish.timeout))
 
 
 def _page(path: str, found: Any) -> Page:

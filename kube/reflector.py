@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
 from kube import errors, ledger, listing, pauses, watching
-from kube.client import Client
+from kube.client import LIST_TIMEOUT, Client
 from kube.discovery import Discovery, Wanted
 from kube.resources import Resource
 
@@ -39,6 +39,7 @@ class Pace(NamedTuple):
     first_pause: float = 0.2
     longest_pause: float = 8.0
     idle: float = 70.0  # an API server sends a bookmark at least every 75
+    listing: float = LIST_TIMEOUT  # for one page
     check: float = 10.0  # for asking how far a server is
     shortest_watch: float = 290.0
     longest_watch: float = 590.0
@@ -104,6 +105,7 @@ class Reflector:
         self._pauses = pauses.Pauses(pace.first_pause, pace.longest_pause)
         self._ledger = ledger.Ledger()
         self._is_guess = False
+        self._is_missed = False
         self._is_due = True
         self._audit_at = 0.0
         self._ailing_since: float | None = None
@@ -141,10 +143,14 @@ class Reflector:
             self.resource, self._is_guess = self._wanted.resources[0], True
 
     def _vanish(self) -> float:
+        """At the second look: a starting API server may not know yet all that it will serve."""
         self.resource, self._is_due = None, True
-        self._tell(self._ledger.clear())
-        self._is_well("absent", f"{self._wanted.resources[0]} is not served")
-        self.settled.set()
+        if len(self._ledger) == 0 or self._is_missed:
+            self._tell(self._ledger.clear())
+            self._is_well("absent", f"{self._wanted.resources[0]} is not served")
+            self.settled.set()
+        else:
+            self._is_missed = True
         return pauses.jittered(self._pace.absent)
 
     async def _list(self, path: str) -> None:
@@ -163,11 +169,12 @@ class Reflector:
 
     async def _read_pages(self, path: str, limit: int) -> None:
         self.state.lists += 1
-        first = page = await listing.page(self._client, path, self._params, limit)
+        wish = listing.Wish(path, self._params, limit, self._pace.listing)
+        first = page = await listing.page(self._client, wish)
         under_way = self._ledger.listing(first.version)
         self._tell(under_way.page(page.items))
         while page.token:
-            page = await listing.page(self._client, path, self._params, limit, page.token)
+            page = await listing.page(self._client, wish, page.token)
             self._tell(under_way.page(page.items))
         self._tell(self._ledger.finish(first.version, under_way))
 
@@ -200,7 +207,7 @@ class Reflector:
 
     def _is_well(self, phase: Phase = "current", reason: str = "") -> None:
         self.state.phase, self.state.reason = phase, reason
-        self._ailing_since = None
+        self._ailing_since, self._is_missed = None, False
         self._report("")
 
     def _report(self, trouble: str) -> None:

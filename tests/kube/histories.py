@@ -20,9 +20,10 @@ from tests.cluster.double.store import Change
 from tests.cluster.double.watches import line
 from tests.kube.followed import Followed, following, service
 
+# Short timeouts too: what the double accepts while it is stopped, it never answers.
 HASTE = Pace(
     first_pause=0.001, longest_pause=0.004, idle=0.05, calm=60.0, absent=0.01, denied=0.005,
-    grace=0.0, page=3,
+    grace=0.0, page=3, listing=0.5, check=0.5,
 )  # fmt: skip
 SERVICES = Name("", "services")
 NAMES = ("a", "b", "c", "d", "e", "f", "g")

@@ -383,6 +383,19 @@ async def test_a_resource_that_goes_takes_its_objects_along(double: Double) -> N
         await followed.until(lambda: "b" in followed.names)
 
 
+async def test_a_resource_that_is_missing_for_a_moment_keeps_its_objects(double: Double) -> None:
+    double.define([PROXIES_RESOURCE])
+    double.put(proxy("a"))
+    async with following(double, PROXIES) as followed:
+        (watch,) = await double.watching("httpproxies")
+        double.script.add(Rule("list", "httpproxies", status=404, times=1))
+        double.script.add(Rule("discovery", status=404, times=1))
+        watch.abort()
+        double.put(proxy("b"))
+        await followed.until(lambda: followed.names == {"a", "b"})
+        assert [it.object for it in followed.news].count(None) == 0
+
+
 async def test_a_version_that_goes_gives_way_to_one_that_is_served(double: Double) -> None:
     both = PROXIES_RESOURCE._replace(versions=("v1", "v1beta1"))
     double.define([both._replace(versions=("v1beta1",))])
