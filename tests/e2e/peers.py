@@ -87,6 +87,28 @@ def counting() -> Iterator[tuple[int, Counter[str]]]:
 
 
 @contextlib.contextmanager
+def deciding() -> Iterator[int]:
+    """Lets those pass who know the word, and says who they are and what it was asked."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200 if self.headers.get("x-word") == "open" else 403)
+            self.send_header("x-who", self.path)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    with _served(server) as port:
+        yield port
+
+
+@contextlib.contextmanager
 def streams(name: str) -> Iterator[int]:
     """Greets each connection by its name and sends back what it hears."""
 

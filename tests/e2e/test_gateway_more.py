@@ -44,13 +44,16 @@ def _more(tmp_path_factory: pytest.TempPathFactory) -> Iterator[More]:
         enter = stack.enter_context
         counting, counted = enter(peers.counting())
         ports = {"counting": counting, "moody": enter(moody.serving())}
-        ports["calls"] = enter(peers.calls("calls"))
+        ports |= {"calls": enter(peers.calls("calls")), "deciding": enter(peers.deciding())}
         secret = enter(peers.over_tls(inner, authority, tmp_path_factory.mktemp("tls")))
         ports |= {"tls": secret, "stranger": secret, "untrusted": secret}
         ports |= {"stream": enter(peers.streams("stream")), "packets": enter(peers.packets("dns"))}
         files = {name: manifest(name) for name in ("services.yaml", "gateway_more.yaml")}
         files["peers.yaml"] = "---\n".join(_service(name, port) for name, port in ports.items())
         files["secret.yaml"] = secrets.secret("certificate", shown)
+        files["brand.yaml"] = secrets.secret(
+            "brand", certificates.issued(authority, "brand.example.com")
+        )
         files["clients.yaml"] = _authority(authority)
         numbers = dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
         running = enter(standalone(folder, files, numbers))
@@ -101,6 +104,15 @@ _CASES = [
     Case("https://more.example.com/", backend="one"),
     Case("https://second.example.com/", backend="two"),
     Case("https://third.example.com/", 404),
+    Case("https://brand.example.com/", backend="two"),
+    Case(
+        "http://more.example.com/guarded/x",
+        backend="one",
+        headers={"X-Word": "open"},
+        seen={"x-who": "/decide/guarded/x"},
+    ),
+    Case("http://more.example.com/guarded/x", 403),
+    Case("http://more.example.com/unguarded", 500),
 ]
 
 
@@ -151,6 +163,23 @@ def test_each_backend_is_sent_its_own_host(more: More) -> None:
         ("one", "one.inner"),
         ("two", "two.inner"),
     }
+
+
+def test_requests_of_one_session_go_to_one_backend(more: More) -> None:
+    url = "http://more.example.com/sticky"
+    first = more.running.ask(url)
+    cookie = first.headers["set-cookie"].partition(";")[0]
+    assert cookie.startswith("sticky=")
+    answers = {more.running.ask(url, headers={"Cookie": cookie}).backend for _ in range(10)}
+    assert answers == {first.backend}
+
+
+def test_a_route_may_bring_a_certificate_for_its_host(more: More) -> None:
+    context = more.running.trusting()
+    for name, shown in (("brand", "brand.example.com"), ("more", "*.example.com")):
+        with secured(more, "https", f"{name}.example.com", context) as found:
+            names = dict(it[0] for it in found.getpeercert()["subject"])  # type: ignore[index,misc]
+            assert names["commonName"] == shown
 
 
 def call(more: More, method: str) -> str:
