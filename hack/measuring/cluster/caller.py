@@ -23,6 +23,8 @@ from hack.measuring.world import Document
 MERGE = "application/merge-patch+json"
 LONGEST_LINE = 1 << 25
 
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
 
 class Refused(Exception):  # noqa: N818
     """The API server said no."""
@@ -57,11 +59,11 @@ class Caller:
     token: str = ""
     tls: ssl.SSLContext | None = None
     parallel: int = 16
-    _idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = field(default_factory=list)
+    _idle: list[Connection] = field(default_factory=list)
 
     async def ask(self, call: Call) -> Document:
         """The answer. Raises `Refused`, OSError, EOFError."""
-        reader, writer = self._idle.pop() if self._idle else await self._connection()
+        reader, writer = self._kept() or await self._connection()
         try:
             writer.write(self._encoded(call))
             answer = await read_answer(reader)
@@ -99,13 +101,22 @@ class Caller:
         finally:
             writer.close()
 
+    def _kept(self) -> Connection | None:
+        """One that the server has not closed meanwhile."""
+        while self._idle:
+            reader, writer = self._idle.pop()
+            if not reader.at_eof():
+                return reader, writer
+            writer.close()
+        return None
+
     def close(self) -> None:
         """Ends every connection."""
         for _, writer in self._idle:
             writer.close()
         self._idle.clear()
 
-    async def _connection(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _connection(self) -> Connection:
         where = urlsplit(self.url)
         return await asyncio.open_connection(
             where.hostname, where.port, ssl=self.tls, limit=LONGEST_LINE

@@ -1,0 +1,329 @@
+"""F01 to F08, F12 and F13: the API server restarts, forgets, talks nonsense, falls silent, refuses.
+
+Envoy must not notice: no request is lost. What users changed meanwhile is served as soon as it can
+be known, and what they removed is gone.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+from crds.kinds import KINDS
+from hack.measuring import world
+from hack.measuring.cluster import stage
+from hack.measuring.cluster.stage import Site
+from hack.measuring.faults.table import Limit, Turn, fault
+from hack.measuring.load import Answer, Request
+from tests.cluster.double import refusals
+from tests.cluster.double.faults import Request as Asked
+from tests.cluster.double.faults import Rule
+from tests.cluster.double.store import Change
+from tests.cluster.double.watches import line
+
+HOSTS = 50
+LONG_OUTAGE = 20.0
+VICTIM = 0  # the host that goes and comes, on which there is no load
+PAUSE = 12.0
+"""The longest pause of a client between two tries."""
+
+hundred = stage.stage(HOSTS)
+
+
+@fault("f01", hundred, outage=Limit("s"), catch_up=Limit("s", PAUSE + 1), surplus=Limit("", 0))
+async def restarted(turn: Turn, site: Site) -> None:
+    """The API server is away for a while; what changed meanwhile is applied once."""
+    await site.watched()
+    outage = LONG_OUTAGE if turn.number == 1 and not turn.quick else turn.chance.uniform(0.5, 4)
+    before = await _operations(site)
+    async with site.load(200, others()).running() as tally:
+        await site.double.stop()
+        turn.prove("watches cut", not site.double.watches)
+        await asyncio.sleep(outage)
+        hosts = turn.chance.sample(others(), 3)
+        edits = [site.edited(it) for it in hosts]
+        for document, _, _ in edits:
+            site.slip(document)
+        site.double.remove(site.stored(site.of.root(VICTIM)))
+        await site.double.start()
+        start = time.monotonic()
+        seen = [await site.seen(request, sign) for _, request, sign in edits]
+        seen.append(await gone(site, VICTIM))
+    turn.count(tally)
+    surplus = await _operations(site) - before - len(edits) - 1
+    turn.figures |= {"outage": outage, "catch_up": max(seen) - start, "surplus": surplus}
+    await back(site, VICTIM)
+
+
+@fault("f02", hundred, catch_up=Limit("s", PAUSE + 1))
+async def restored(turn: Turn, site: Site) -> None:
+    """The API server comes back with an older history: what it has forgotten is served no more."""
+    await site.watched()
+    host = turn.chance.choice(others())
+    old, request, shows_old = site.edited(host)
+    await site.write(old)
+    await site.seen(request, shows_old)
+    async with site.load(200, others()).running() as tally:
+        backup = site.double.store.snapshot()
+        await site.edit(host)
+        await site.remove(site.of.root(VICTIM))
+        await gone(site, VICTIM)
+        await _write_elsewhere(site)
+        turn.prove("versions lost", site.double.store.version - backup.version)
+        await site.double.stop()
+        site.double.store = backup
+        await site.double.start()
+        start = time.monotonic()
+        seen = [
+            await site.seen(request, shows_old),
+            await site.seen(Request(world.fqdn(VICTIM)), is_200, {200, 404}),
+        ]
+    turn.count(tally)
+    turn.figures["catch_up"] = max(seen) - start
+
+
+async def _write_elsewhere(site: Site) -> None:
+    """Much that is none of ours; else the first of our own writes would make up for what is lost,
+    and no version would tell that history is another one."""
+    site.double.store.version += 1_000
+    site.double.add_namespace("elsewhere")
+    await site.edit(1)  # everything has been told
+
+
+@fault("f03", hundred, catch_up=Limit("s", PAUSE + 1), ghosts=Limit("", 0))
+async def expired(turn: Turn, site: Site) -> None:
+    """The history that a watch needs is gone: a new list tells what vanished meanwhile."""
+    await site.watched()
+    async with site.load(200, others()).running() as tally:
+        for watch in site.double.watches:
+            watch.stall()
+        edit, request, sign = site.edited(turn.chance.choice(others()))
+        await site.write(edit)
+        await site.remove(site.of.root(VICTIM))
+        site.double.store.compact()
+        lists = site.double.count("list", "httpproxies")
+        for watch in tuple(site.double.watches):
+            if turn.number % 2:
+                await watch.error(refusals.expired("too old resource version").status)
+            watch.abort()
+        start = time.monotonic()
+        seen = [await site.seen(request, sign), await gone(site, VICTIM)]
+        turn.prove("lists", site.double.count("list", "httpproxies") - lists)
+    turn.count(tally)
+    turn.figures |= {"catch_up": max(seen) - start, "ghosts": await _ghosts(site)}
+    await back(site, VICTIM)
+
+
+NONSENSE = (
+    b"garbage\n",
+    b'{"type":"ADDED","object":{"metadata"',
+    b'{"type":"ADDED"}\n',
+    b'{"type":"MODIFIED","object":[]}\n',
+    b'["ADDED"]\n',
+    line("ERROR", refusals.status(500, "etcdserver: leader changed")),
+    line("ERROR", refusals.status(504, "timeout")),
+)
+
+
+@fault("f04", hundred, catch_up=Limit("s", PAUSE + 1), restarts=Limit("", 0))
+async def nonsense(turn: Turn, site: Site) -> None:
+    """Errors, garbage and half lines within every watch: the process stays, and connects again."""
+    await site.watched()
+    async with site.load(200).running() as tally:
+        pid, watches = site.replica.pid, tuple(site.double.watches)
+        said = NONSENSE[turn.number % len(NONSENSE)]
+        for watch in watches:
+            await watch.send(said)
+            watch.abort()
+        turn.prove("watches that talked nonsense", len(watches))
+        turn.figures["catch_up"] = await site.edit(turn.chance.randrange(HOSTS))
+    turn.count(tally)
+    turn.figures["restarts"] = float(site.replica.status is not None or site.replica.pid != pid)
+
+
+@fault("f05", hundred, together=7, patience=140, blind=Limit("s", 75))
+async def silent(turn: Turn, site: Site) -> None:
+    """Watches fall silent, and stay connected: that is noticed."""
+    await site.watched()
+    async with site.load(20).running() as tally:
+        for watch in site.double.watches:
+            watch.stall()
+        turn.figures["blind"] = await _blind(turn, site)
+    turn.count(tally)
+
+
+@fault("f06", hundred, together=7, patience=140, blind=Limit("s", 75), swallowed=Limit("bytes"))
+async def half_open(turn: Turn, site: Site) -> None:
+    """The network drops the packets of every connection that there is: that is noticed."""
+    await site.watched()
+    async with site.load(20).running() as tally:
+        turn.prove("connections", site.ways[0].sever())
+        turn.figures["blind"] = await _blind(turn, site)
+    turn.count(tally)
+    turn.figures["swallowed"] = site.ways[0].swallowed
+
+
+async def _blind(turn: Turn, site: Site) -> float:
+    start = time.monotonic()
+    edit, request, sign = site.edited(turn.chance.randrange(HOSTS))
+    await site.write(edit)
+    while True:  # a probe gives up sooner than this may take
+        found = await site.answer(request)
+        if sign(found):
+            return time.monotonic() - start
+        await asyncio.sleep(0.05)
+
+
+@fault("f07", hundred, catch_up=Limit("s", PAUSE + 1), ghosts=Limit("", 0))
+async def tampered(turn: Turn, site: Site) -> None:
+    """Events come twice, in another order, or not at all: the next list mends it."""
+    await site.watched()
+    tampering = (_twice, _backwards, _every_other)[turn.number % 3]
+    site.double.script.tampering["httpproxies"] = tampering
+    async with site.load(100, others()).running() as tally:
+        hosts = turn.chance.sample(others(), 5)
+        edits = [site.edited(it) for it in hosts]
+        await site.write(*(it for it, _, _ in edits))
+        await site.remove(site.of.root(VICTIM))
+        await asyncio.sleep(0.2)  # whatever comes of it has come
+        site.double.script.heal()
+        site.double.store.compact()
+        for watch in site.double.open_watches("httpproxies"):
+            watch.abort()
+        start = time.monotonic()
+        seen = [await site.seen(request, sign) for _, request, sign in edits]
+        seen.append(await gone(site, VICTIM))
+    turn.prove("tampered", tampering.__name__)
+    turn.count(tally)
+    turn.figures |= {"catch_up": max(seen) - start, "ghosts": await _ghosts(site)}
+    await back(site, VICTIM)
+
+
+def _twice(told: list[Change]) -> Iterable[Change]:
+    return [*told, *told]
+
+
+def _backwards(told: list[Change]) -> Iterable[Change]:
+    return told[::-1]
+
+
+def _every_other(told: list[Change]) -> Iterable[Change]:
+    return told[::2] if len(told) > 1 else []
+
+
+@fault("f08", hundred, requests=Limit("x", 2), recovery=Limit("s", PAUSE + 1))
+async def storm(turn: Turn, site: Site) -> None:
+    """Watches end all the time and a third of all requests is refused: no tight loop follows."""
+    await site.watched()
+    calm = await _requests(site, 3)
+    code = turn.chance.choice((429, 500, 503))
+    rule = Rule(
+        when=_some(turn.chance), status=code, headers={"Retry-After": "1"} if code == 429 else {}
+    )
+    async with site.load(100).running() as tally:
+        site.double.script.add(rule)
+        stormy = await _requests(site, 3)
+        site.double.script.heal()
+        turn.prove(f"refused with {code}", rule.met)
+        turn.figures["recovery"] = await site.edit(turn.chance.randrange(HOSTS))
+    turn.count(tally)
+    turn.figures["requests"] = stormy / calm
+
+
+def _some(chance: Random) -> Callable[[Asked], bool]:
+    return lambda _: chance.random() < 0.3
+
+
+async def _requests(site: Site, seconds: float) -> int:
+    """How many requests come while watches end again and again."""
+    before, end = len(site.double.requests), time.monotonic() + seconds
+    while time.monotonic() < end:
+        for watch in site.double.watches:
+            watch.end()
+        await asyncio.sleep(0.3)
+    return len(site.double.requests) - before
+
+
+@fault("f12", hundred, blind=Limit("s", 16))
+async def token_expired(turn: Turn, site: Site) -> None:
+    """The token is good no more; a new one appears in its file a while later, and is used."""
+    await site.watched()
+    token = f"token-{turn.number}-{turn.chance.randrange(10**6)}"
+    async with site.load(100).running() as tally:
+        site.double.tokens = {token}
+        for watch in tuple(site.double.watches):
+            watch.abort()
+        await asyncio.sleep(turn.chance.uniform(0.2, 2))
+        turn.prove("nobody watches", not site.double.watches)
+        stage.write_kubeconfig(site.folder / "kubeconfig-0", site.ways[0].url, token)
+        start = time.monotonic()
+        edit, request, sign = site.edited(turn.chance.randrange(HOSTS))
+        site.slip(edit)
+        turn.figures["blind"] = await site.seen(request, sign) - start
+    turn.count(tally)
+    site.double.tokens = set()
+
+
+@fault("f13", hundred, others=Limit("s", 1), told=Limit("s", 10), healed=Limit("s", 20))
+async def forbidden(turn: Turn, site: Site) -> None:
+    """The right to one kind is taken away: that kind stays as it was, and the others go on."""
+    await site.watched()
+    kind = turn.chance.choice(
+        [it for it in KINDS.values() if it.kind in {"Ingress", "Service", "Secret", "HTTPRoute"}]
+    )
+    async with site.load(100).running() as tally:
+        rule = site.double.script.forbid(kind.plural)
+        start = time.monotonic()
+        for watch in site.double.open_watches(kind.plural):
+            watch.abort()
+        await site.double.asked("list", kind.plural, site.double.count("list", kind.plural) + 1)
+        turn.prove("refused", rule.met)
+        turn.figures["others"] = await site.edit(turn.chance.randrange(HOSTS))
+        words = f"{kind.plural} is forbidden"
+        async with asyncio.timeout(30):
+            while words not in site.replica.log.read_text():
+                await asyncio.sleep(0.1)
+        turn.figures["told"] = time.monotonic() - start
+        turn.expect(await site.replica.is_ready(), "not ready any more")
+        site.double.script.heal()
+        start = time.monotonic()
+        await site.double.watching(kind.plural)
+        turn.figures["healed"] = time.monotonic() - start
+    turn.count(tally)
+
+
+def others() -> Sequence[int]:
+    """All hosts but the victim."""
+    return range(1, HOSTS)
+
+
+def is_200(answer: Answer) -> bool:
+    """Served."""
+    return answer.status == 200
+
+
+async def gone(site: Site, host: int) -> float:
+    """Waits until a host is served no more."""
+    return await site.seen(Request(world.fqdn(host)), lambda it: it.status == 404)
+
+
+async def back(site: Site, host: int) -> None:
+    """The host that was removed is there again."""
+    await site.write(site.of.root(host))
+    await site.seen(Request(world.fqdn(host)), is_200, {200, 404})
+
+
+async def _operations(site: Site) -> float:
+    """How many objects were new, changed or gone, as the replica says."""
+    found = await site.replica.metrics()
+    return sum(it for name, it in found.items() if name.startswith(OPERATIONS))
+
+
+OPERATIONS = "contour_eventhandler_operation_total"
+
+
+async def _ghosts(site: Site) -> float:
+    """How many HTTPProxies the replica knows more than there are."""
+    found = await site.replica.metrics()
+    there = len(site.double.store.all(stage.resource("HTTPProxy").name))
+    return found['contour_dag_cache_object{kind="HTTPProxy"}'] - there

@@ -1,0 +1,293 @@
+"""F16 to F19: the replica that leads dies, freezes, is cut off, or lives in another time.
+
+Two replicas over one Lease of three seconds. At no time do two of them write, what one leaves
+undone the other one does, and Envoys are served all the while.
+"""
+
+import asyncio
+import contextlib
+import mmap
+import shutil
+import struct
+import subprocess
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hack.measuring.cluster import stage
+from hack.measuring.cluster.processes import NAMESPACE, Envoy, Replica
+from hack.measuring.cluster.stage import Site
+from hack.measuring.faults.table import Limit, NotInjected, Turn, fault
+from hack.measuring.world import Document
+from tests.cluster.double.resources import Name
+
+HOSTS, BATCH = 150, 100
+LEASES, LEASE = Name("coordination.k8s.io", "leases"), (NAMESPACE, "leader-elect")
+ADDRESS = "projectcontour.io/xds-address"
+HOUR = 3600
+
+pair = stage.stage(HOSTS, replicas=2)
+alone = stage.stage(HOSTS)
+
+
+@fault("f16", pair, patience=90, complete=Limit("s", 15), wrong=Limit("", 0))
+async def leader_killed(turn: Turn, site: Site) -> None:
+    """Killed between two of many writes: the other replica does what is left."""
+    number = await _leader(site)
+    async with site.load(100).running() as tally:
+        await _in_the_middle(turn, site, number)
+        await site.replicas[number].end()
+        start = time.monotonic()
+        documents = _batch(site, turn.number)
+        left = [it for it in documents if not stage.is_told(site.stored(it))]
+        turn.prove("left undone", len(left))
+        await site.told(documents)
+        turn.figures["complete"] = time.monotonic() - start
+        turn.expect(await _leader(site) != number, "the dead replica leads")
+    turn.count(tally)
+    turn.figures["wrong"] = _wrong(site, documents)
+    await site.replicas[number].start()
+
+
+@fault("f17", pair, patience=90, frozen=Limit("s"), complete=Limit("s", 15), late=Limit("", 0))
+async def leader_frozen(turn: Turn, site: Site) -> None:
+    """Frozen between two of many writes, for longer than its Lease: awake again, it writes none."""
+    number = await _leader(site)
+    old = site.replicas[number]
+    async with site.load(100).running() as tally:
+        await _in_the_middle(turn, site, number)
+        old.freeze()
+        start = time.monotonic()
+        documents = _batch(site, turn.number)
+        turn.prove("frozen", old.is_frozen)
+        left = [it for it in documents if not stage.is_told(site.stored(it))]
+        turn.prove("left undone", len(left))
+        await _other_leads(site, number)
+        await asyncio.sleep(turn.chance.uniform(0.0, 4.0))
+        await site.write(site.of.child(0, header="for-the-old-one-to-write"))
+        turn.prove("still frozen", old.is_frozen)
+        old.thaw()
+        thawed = time.monotonic()
+        turn.figures["frozen"] = thawed - start
+        await site.told(documents)
+        turn.figures["complete"] = time.monotonic() - start
+        await asyncio.sleep(1)  # whatever it had in mind
+        turn.expect(await _leader(site) != number, "the old one leads again")
+        late = [it for it in site.asked(number, "patch") if it.time > thawed]
+        turn.figures["late"] = sum(it.subresource == "status" for it in late)
+    turn.count(tally)
+    await site.watched()
+
+
+@fault(
+    "f18",
+    pair,
+    patience=110,
+    other_leads=Limit("s", 10),
+    late=Limit("", 0),
+    wrong_answers=Limit("", 0),
+    caught_up=Limit("s", 75),
+)
+async def leader_cut_off(turn: Turn, site: Site) -> None:
+    """Only the API server is out of its reach: it leads no more, and serves what it knows."""
+    number = await _leader(site)
+    way, old = site.ways[number], site.replicas[number]
+    is_silent = turn.number % 10 == 1
+    async with site.load(100).running() as tally:
+        start = time.monotonic()
+        turn.prove("connections cut", way.close() if is_silent else way.refuse())
+        await _other_leads(site, number)
+        turn.figures["other_leads"] = time.monotonic() - start
+        await site.write(site.of.child(0, header=f"cut-{turn.number}"))
+        await site.told([site.of.child(0)])
+        turn.expect(await old.is_ready(), "not ready any more")
+    turn.count(tally)
+    turn.figures["late"] = sum(
+        it.subresource == "status" and it.time > start + 3 for it in site.asked(number, "patch")
+    )
+    turn.figures["wrong_answers"] = await _served_by(site, old, turn.number)
+    way.reopen()
+    start = time.monotonic()
+    await _knows(old, site, start + 80)
+    turn.figures["caught_up"] = time.monotonic() - start
+
+
+async def _served_by(site: Site, replica: Replica, number: int) -> int:
+    """What a new Envoy gets from it: how many hosts it does not serve."""
+    await site.envoys[0].kill()
+    envoy = Envoy(site.folder, f"new-{number}", replica)
+    try:
+        await envoy.start()
+        return await site.all_answer()
+    finally:
+        await envoy.kill()
+        await site.envoys[0].start()
+
+
+async def _knows(replica: Replica, site: Site, deadline: float) -> None:
+    """Waits until it follows everything again."""
+    while time.monotonic() < deadline:
+        _, found = await replica.page("/debug/cluster")
+        is_followed = '"failing"' not in found and '"starting"' not in found
+        if is_followed and len(site.double.open_watches("httpproxies")) == len(site.replicas):
+            return
+        await asyncio.sleep(0.1)
+
+
+@fault("f19-remote", alone, patience=90, leaderless=Limit("s", 8), early=Limit("", 0))
+async def remote_clock(turn: Turn, site: Site) -> None:
+    """Whoever leads has a clock an hour off: it is left alone for as long as it renews."""
+    await _until_leader(site, 0)
+    await site.replica.end()
+    skew = timedelta(seconds=(-HOUR, HOUR, 0)[turn.number % 3])
+    early = 0
+    _hold(site, skew, 0)
+    await site.replica.start()
+    for number in range(1, 9):  # for twice as long as a Lease lasts
+        await asyncio.sleep(0.75)
+        early += _holder(site) != "another"
+        _hold(site, skew, number)
+    turn.prove("renewed by another", 8)
+    start = time.monotonic()
+    await _until_leader(site, 0)
+    turn.figures |= {"leaderless": time.monotonic() - start, "early": early}
+
+
+def _hold(site: Site, skew: timedelta, number: int) -> None:
+    now = (datetime.now(UTC) + skew).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    spec = {
+        "holderIdentity": "another", "leaseDurationSeconds": 3, "leaseTransitions": number // 100,
+        "acquireTime": now, "renewTime": now,
+    }  # fmt: skip
+    metadata = {"namespace": LEASE[0], "name": LEASE[1], "generation": 1}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+    site.double.put(lease | {"spec": spec})
+
+
+def _holder(site: Site) -> str:
+    found = site.double.store.get(LEASES, LEASE)
+    return str(found["spec"].get("holderIdentity", "")) if found else ""
+
+
+@contextlib.asynccontextmanager
+async def _clocked() -> AsyncIterator[tuple[Site, mmap.mmap]]:
+    """A stage whose replica has a clock that can be set."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        raise NotInjected("no C compiler to make a clock with")
+    async with alone() as site:
+        library, offset = site.folder / "clock.so", site.folder / "offset"
+        source = Path(__file__).with_name("clock.c")
+        subprocess.run(
+            (compiler, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"), check=True
+        )
+        offset.write_bytes(struct.pack("q", 0))
+        await site.replica.end()
+        environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
+        await site.replica.start(environment)
+        with offset.open("r+b") as file, mmap.mmap(file.fileno(), 8) as mapped:
+            yield site, mapped
+
+
+@fault(
+    "f19",
+    _clocked,
+    patience=90,
+    edit=Limit("s", 1),
+    leaders=Limit("", 1),
+    wrong_answers=Limit("", 0),
+    told=Limit("s", 10),
+)
+async def clock_jumps(turn: Turn, site: tuple[Site, mmap.mmap]) -> None:
+    """The clock on the wall jumps by an hour, back by two, or runs ten times as fast."""
+    on, offset = site
+    await _until_leader(on, 0)
+    before = _transitions(on)
+    async with on.load(100).running() as tally:
+        for seconds in ((HOUR,), (-HOUR,), range(0, 400, 10))[turn.number % 3]:
+            offset[:8] = struct.pack("q", seconds)
+            await asyncio.sleep(0.1)
+        turn.prove("the process sees it", await _skew(on, offset))
+        await asyncio.sleep(4)  # longer than a Lease lasts
+        turn.figures["edit"] = await on.edit(turn.chance.randrange(HOSTS))
+        edited = on.of.child(1, header=f"clock-{turn.number}")
+        start = time.monotonic()
+        await on.write(edited)
+        await on.told([edited])
+        turn.figures["told"] = time.monotonic() - start
+    turn.count(tally)
+    turn.figures["leaders"] = 1 + _transitions(on) - before
+    await on.envoys[0].kill()
+    await on.envoys[0].start()  # a handshake, in which certificates are judged
+    turn.figures["wrong_answers"] = await on.all_answer()
+    offset[:8] = struct.pack("q", 0)
+
+
+async def _skew(site: Site, offset: mmap.mmap) -> bool:
+    """Whether the replica's Lease is as far off as its clock."""
+    (wanted,) = struct.unpack("q", offset[:8])
+    async with asyncio.timeout(10):
+        while True:
+            found = site.double.store.get(LEASES, LEASE)
+            assert found is not None
+            renewed = datetime.fromisoformat(found["spec"]["renewTime"].replace("Z", "+00:00"))
+            if abs((renewed - datetime.now(UTC)).total_seconds() - wanted) < 5:
+                return True
+            await site.double.news()
+
+
+def _transitions(site: Site) -> int:
+    found = site.double.store.get(LEASES, LEASE)
+    assert found is not None
+    return int(found["spec"]["leaseTransitions"])
+
+
+async def _leader(site: Site) -> int:
+    """The number of the replica that leads, as the Lease tells."""
+    addresses = {f"127.0.0.1:{it.port}": number for number, it in enumerate(site.replicas)}
+    async with asyncio.timeout(20):
+        while True:
+            found = site.double.store.get(LEASES, LEASE)
+            if found is not None and found["spec"].get("holderIdentity"):
+                told = found["metadata"].get("annotations", {}).get(ADDRESS, "")
+                if told in addresses:
+                    return addresses[told]
+            await site.double.news()
+
+
+async def _other_leads(site: Site, number: int) -> None:
+    await _until_leader(site, 1 - number)
+
+
+async def _until_leader(site: Site, number: int) -> None:
+    async with asyncio.timeout(30):
+        while _holder(site) == "another" or await _leader(site) != number:
+            await site.double.news()
+
+
+def _batch(site: Site, number: int) -> list[Document]:
+    return [site.of.child(host, header=f"batch-{number}") for host in range(BATCH)]
+
+
+async def _in_the_middle(turn: Turn, site: Site, number: int) -> None:
+    """Changes many objects; returns when their leader has written some of the statuses."""
+    await site.told(it for host in range(HOSTS) for it in site.of.host(host))
+    before = len(site.asked(number, "patch", "httpproxies"))
+    some = turn.chance.randint(1, BATCH // 4)
+    documents = _batch(site, turn.number)
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        tasks.create_task(_write_quickly(site, documents))
+        while len(site.asked(number, "patch", "httpproxies")) < before + some:
+            await site.double.news()
+    turn.proofs["written before"] = some
+
+
+async def _write_quickly(site: Site, documents: list[Document]) -> None:
+    """At one moment, as far as a watch is concerned."""
+    for document in documents:
+        site.slip(document)
+
+
+def _wrong(site: Site, documents: list[Document]) -> int:
+    return sum(not stage.is_told(site.stored(it)) for it in documents)

@@ -1,0 +1,199 @@
+"""F11, F14 and F15: statuses that others write as well, and an API server that lags behind itself.
+
+Nobody's words may be lost, neither ours nor those of others; and one change is one write.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+import orjson
+
+from hack.measuring import world
+from hack.measuring.cluster import caller, stage
+from hack.measuring.cluster.stage import Site
+from hack.measuring.faults.table import Limit, Turn, fault
+from hack.measuring.world import Document
+from tests.cluster.double.faults import Request as Asked
+from tests.cluster.double.faults import Rule
+
+HOSTS = 20
+FOREIGN = "example.com/another"
+ROUTE = world.http_route(0, 0)
+
+twenty = stage.stage(HOSTS, more=(*world.gateway(), ROUTE))
+
+
+@fault("f11", twenty, untold=Limit("", 0), told=Limit("s", 60))
+async def read_lags(turn: Turn, site: Site) -> None:
+    """A status is refused for a conflict, and a read of the object says that there is none."""
+    await _settled(site)
+    hosts = turn.chance.sample(range(HOSTS), 5)
+    documents = [site.of.child(host, header=f"lag-{turn.number}") for host in hosts]
+    times = turn.chance.randint(1, len(hosts))
+    conflicts = site.double.script.add(Rule("patch", "httpproxies", _is_status, 409, times=times))
+    missing = site.double.script.add(Rule("get", "httpproxies", status=404, times=times))
+    start = time.monotonic()
+    await site.write(*documents)
+    with contextlib.suppress(TimeoutError):
+        await site.told(documents, 60)
+    turn.figures["told"] = time.monotonic() - start
+    turn.prove("conflicts", conflicts.met)
+    turn.prove("reads that found nothing", missing.met)
+    turn.figures["untold"] = sum(not stage.is_told(site.stored(it)) for it in documents)
+    site.double.script.heal()
+
+
+@fault("f14", twenty, foreign_writes=Limit(""), conflicts=Limit(""), lost=Limit("", 0))
+async def conflicts(turn: Turn, site: Site) -> None:
+    """Somebody else writes to the same statuses all the time: nobody's condition is lost."""
+    await _settled(site)
+    hosts = turn.chance.sample(range(HOSTS), 5)
+    documents = [site.of.child(host) for host in hosts]
+    before = await _conflicts(site)
+    written = [0]
+    async with _writing(site, documents, written):
+        for number in range(4):
+            edits = [site.of.child(host, header=f"{turn.number}-{number}") for host in hosts]
+            await site.write(*edits)
+            await asyncio.sleep(0.2)
+    await site.told(documents)
+    turn.prove("foreign writes", written[0])
+    lost = 0
+    for document in documents:
+        found = caller.status_condition(site.stored(document), FOREIGN)
+        lost += not found
+    turn.figures |= {
+        "foreign_writes": written[0],
+        "conflicts": await _conflicts(site) - before,
+        "lost": lost,
+    }
+
+
+async def _conflicts(site: Site) -> float:
+    found = await site.replica.metrics()
+    named = "contour_status_update_conflict_total"
+    return sum(it for name, it in found.items() if name.startswith(named))
+
+
+@contextlib.asynccontextmanager
+async def _writing(
+    site: Site, documents: list[Document], written: list[int]
+) -> AsyncIterator[None]:
+    """Somebody else, who reads a status and writes it back with a condition of his own."""
+
+    async def write() -> None:
+        while True:
+            for document in documents:
+                with contextlib.suppress(caller.Refused):
+                    await _write_condition(site, document, written[0])
+                    written[0] += 1
+            await asyncio.sleep(0.005)
+
+    async with asyncio.TaskGroup() as tasks:
+        writing = tasks.create_task(write())
+        try:
+            yield
+        finally:
+            writing.cancel()
+
+
+async def _write_condition(site: Site, document: Document, number: int) -> None:
+    stored = site.stored(document)
+    told = stored.get("status", {}).get("conditions", ())
+    mine = {
+        "type": FOREIGN, "status": "True", "reason": "Here", "message": f"{number}",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    conditions = [*(it for it in told if it["type"] != FOREIGN), mine]
+    await _patch_status(site, stored, {"conditions": conditions})
+
+
+async def _patch_status(site: Site, stored: Document, status: Document) -> None:
+    version = stored["metadata"]["resourceVersion"]
+    body = orjson.dumps({"metadata": {"resourceVersion": version}, "status": status})
+    await site.api.ask(caller.Call("PATCH", f"{caller.path(stored)}/status", body, caller.MERGE))
+
+
+@fault("f15", twenty, foreign_writes=Limit(""), writes=Limit("", 1), lost=Limit("", 0))
+async def foreign_parents(turn: Turn, site: Site) -> None:
+    """Another controller writes its entries of `parents` all the time: ours leaves them alone."""
+    await _settled(site)
+    await _until_ours(site)
+    foreign = [_parent(number) for number in range(turn.chance.randint(1, 3))]
+    patches = len(site.asked(0, "patch", "httproutes"))
+    for number in range(20):
+        ours = [it for it in _parents(site) if it["controllerName"] != FOREIGN]
+        for parent in foreign:
+            parent["conditions"][0]["message"] = f"{turn.number}-{number}"
+        with contextlib.suppress(caller.Refused):
+            await _patch_status(site, site.stored(ROUTE), {"parents": [*ours, *foreign]})
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(1)  # the longest rest of an object is over: whatever comes of it, came
+    turn.expect(len(site.asked(0, "patch", "httproutes")) == patches, "writes without a change")
+    before, generation = orjson.dumps(_foreign(site)), _generation(site)
+    backend = {"name": f"service-{1 + turn.number % 9}", "port": 80}
+    route = world.http_route(0, 0)
+    route["spec"]["rules"][0]["backendRefs"] = [backend]
+    await site.write(route)
+    turn.prove("changed", _generation(site) - generation)
+    await _until_ours(site)
+    await asyncio.sleep(0.5)
+    kinds = [it["controllerName"] for it in _parents(site)]
+    turn.expect(kinds.count(FOREIGN) == len(foreign), f"foreign entries: {kinds}")
+    turn.expect(len(kinds) == len(foreign) + 1, f"entries: {kinds}")
+    turn.figures |= {
+        "foreign_writes": 20,
+        "writes": len(site.asked(0, "patch", "httproutes")) - patches,
+        "lost": float(orjson.dumps(_foreign(site)) != before),
+    }
+
+
+def _parent(number: int) -> Document:
+    condition = {
+        "type": "Accepted", "status": "True", "reason": "Accepted", "message": "",
+        "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }  # fmt: skip
+    reference = {"name": f"another-{number}", "namespace": world.namespace(0)}
+    return {"parentRef": reference, "controllerName": FOREIGN, "conditions": [condition]}
+
+
+def _parents(site: Site) -> list[Document]:
+    found: list[Document] = site.stored(ROUTE).get("status", {}).get("parents", [])
+    return found
+
+
+def _foreign(site: Site) -> list[Document]:
+    return [it for it in _parents(site) if it["controllerName"] == FOREIGN]
+
+
+def _generation(site: Site) -> int:
+    return int(site.stored(ROUTE)["metadata"]["generation"])
+
+
+async def _until_ours(site: Site) -> None:
+    """Waits until our entry tells of the newest version of the route."""
+
+    def is_told() -> bool:
+        conditions = (
+            condition
+            for parent in _parents(site)
+            if parent["controllerName"] != FOREIGN
+            for condition in parent["conditions"]
+        )
+        told = [it["observedGeneration"] for it in conditions]
+        return bool(told) and min(told) == _generation(site)
+
+    async with asyncio.timeout(30):
+        while not is_told():
+            await site.double.news()
+
+
+async def _settled(site: Site) -> None:
+    """Everything has been told."""
+    await site.told(it for host in range(HOSTS) for it in site.of.host(host))
+
+
+def _is_status(request: Asked) -> bool:
+    return request.subresource == "status"
