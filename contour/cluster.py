@@ -206,13 +206,19 @@ class Replica:
 
     def _heard(self, verdicts: Verdicts) -> None:
         """A fleet is there."""
-        if verdicts.fleet == DEFAULT_FLEET:
-            namespace, name = self.options.fleet_service
-            fleet = self.server.fleet(verdicts.fleet)
-            fleet.identities = frozenset(identities.fleet(name, namespace))
+        fleet = self.server.fleet(verdicts.fleet)
+        fleet.identities = frozenset(self._identities(verdicts.fleet))
         self.verdicts.append(verdicts)
         self.reception.add(verdicts)
         self.reporter.add(verdicts)
+
+    def _identities(self, fleet: str) -> tuple[str, ...]:
+        """Whose certificates may see a fleet."""
+        if fleet == DEFAULT_FLEET:
+            namespace, name = self.options.fleet_service
+            return identities.fleet(name, namespace)
+        namespace, _, name = fleet.partition("/")
+        return identities.gateway_fleet(name, namespace)
 
     def _concern(self, subjects: Iterable[ObjectRef]) -> None:
         """Something else is to be told of these, perhaps."""

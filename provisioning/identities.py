@@ -19,6 +19,11 @@ def fleet(service: str, namespace: str) -> tuple[str, ...]:
     return tuple(it for it in _of_a_service(service, namespace) if it != CONTROL_PLANE)
 
 
+def gateway_fleet(gateway: str, namespace: str) -> tuple[str, ...]:
+    """The names of the fleet of one Gateway: never the short one, which other namespaces have."""
+    return tuple(it for it in _of_a_service(gateway, namespace) if it != gateway)
+
+
 def _of_a_service(service: str, namespace: str) -> tuple[str, ...]:
     name = f"{service}.{namespace}"
     return service, name, f"{name}.svc", f"{name}.svc.cluster.local"
