@@ -82,6 +82,8 @@ def of_route(
     view: View, place: Place, route: crd.Route, host: HostGuards
 ) -> Findings[nodes.Policies | None]:
     """The guards of a route; Closed if one of them cannot be built."""
+    if not any(getattr(route, it) for it in _OF_ROUTES):
+        return None  # as most of them
     limits = route.rate_limit_policy
     global_ = limits.global_ if limits is not None else None
     at = place.at("rateLimitPolicy")
@@ -101,6 +103,17 @@ def of_route(
         error_pages=_built(place, _ROUTE, lambda: errorpages.pages(route.error_pages)),
     )
     return _or_none(policies)
+
+
+_OF_ROUTES = (
+    "auth_policy",
+    "rate_limit_policy",
+    "jwt_verification_policy",
+    "ip_allow_policy",
+    "ip_deny_policy",
+    "max_request_bytes",
+    "error_pages",
+)
 
 
 def _check_counted(view: View, place: Place) -> None:

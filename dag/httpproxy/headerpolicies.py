@@ -74,6 +74,8 @@ def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.He
 def host(place: Place, policy: Written) -> tuple[str, str]:
     """The host that requests are forwarded with: literal, or the header that has it; or neither."""
     text = _host(place, policy)
+    if not text:
+        return "", ""
     if header := formats.header_named(text):
         return "", header
     reading = _Reading(place, "request", _variables(place))
@@ -82,7 +84,8 @@ def host(place: Place, policy: Written) -> tuple[str, str]:
 
 def literal_host(place: Place, policy: Written) -> str:
     """The same, where it cannot be read from a header."""
-    return _literal(_Reading(place, "request", _variables(place)), _host(place, policy))
+    text = _host(place, policy)
+    return _literal(_Reading(place, "request", _variables(place)), text) if text else ""
 
 
 def _host(place: Place, policy: Written) -> str:
