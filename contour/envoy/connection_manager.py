@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from envoy.config.core.v3 import protocol_pb2
-from envoy.extensions.access_loggers.stream.v3 import stream_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as pb,
 )
 from google.protobuf import duration_pb2
 
-from contour.envoy import encoding, shards
+from contour.envoy import encoding, logs, shards
 from contour.envoy import filters as http_filters
 from contour.envoy.policy import Downstream
 from dag import nodes
@@ -31,12 +30,14 @@ Pb: TypeAlias = pb.HttpConnectionManager
 def plain(listener: str, policy: Downstream) -> Pb:
     """For plain HTTP."""
     result = _hardened(listener, policy, http_filters.plain(listener, policy))
+    result.access_log.extend(logs.access_logs(policy.edge.http_log))
     return _routed(result, listener, policy)
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named a host we know."""
     result = _hardened(listener, policy, http_filters.secure(listener, policy, tls))
+    result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
     return _routed(result, listener, policy)
 
@@ -44,6 +45,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     """For TLS connections that named no host we know."""
     result = _hardened(listener, policy, http_filters.default(listener, policy, tls))
+    result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
     return _routed(result, listener, policy, shards.default_table(listener))
 
@@ -84,11 +86,30 @@ def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter
     result.strip_trailing_host_dot = policy.strip_trailing_host_dot
     result.preserve_external_request_id = True
     result.http_protocol_options.accept_http_10 = True
+    result.http_protocol_options.allow_chunked_length = policy.edge.allow_chunked_length
     result.request_headers_timeout.CopyFrom(encoding.seconds(_HEADERS_TIMEOUT))
-    _write_http2(result.http2_protocol_options)
+    _write_http2(result.http2_protocol_options, policy.edge.max_concurrent_streams or _STREAMS)
     _write_timeouts(result, policy)
-    _write_access_log(result)
+    _write_edge(result, policy)
     return result
+
+
+_SERVER = {
+    "overwrite": Pb.OVERWRITE,
+    "append_if_absent": Pb.APPEND_IF_ABSENT,
+    "pass_through": Pb.PASS_THROUGH,
+}
+
+
+def _write_edge(target: Pb, policy: Downstream) -> None:
+    edge = policy.edge
+    target.server_header_transformation = _SERVER[edge.server_header]
+    if edge.max_requests_per_connection is not None:
+        most = target.common_http_protocol_options.max_requests_per_connection
+        most.value = edge.max_requests_per_connection
+    if edge.tracing is not None:
+        cluster = policy.names[edge.tracing.cluster]
+        target.tracing.CopyFrom(logs.tracing(edge.tracing, cluster))
 
 
 def _codec(policy: Downstream) -> pb.HttpConnectionManager.CodecType:
@@ -97,8 +118,8 @@ def _codec(policy: Downstream) -> pb.HttpConnectionManager.CodecType:
     return Pb.AUTO if "HTTP/1.1" in policy.http_versions else Pb.HTTP2
 
 
-def _write_http2(target: protocol_pb2.Http2ProtocolOptions) -> None:
-    target.max_concurrent_streams.value = _STREAMS
+def _write_http2(target: protocol_pb2.Http2ProtocolOptions, streams: int) -> None:
+    target.max_concurrent_streams.value = streams
     target.initial_stream_window_size.value = _STREAM_WINDOW
     target.initial_connection_window_size.value = _CONNECTION_WINDOW
 
@@ -120,8 +141,3 @@ def _write_duration(target: duration_pb2.Duration, number: float | None) -> None
     if number is not None:
         target.SetInParent()
         target.FromMicroseconds(round(number * 1_000_000))
-
-
-def _write_access_log(target: Pb) -> None:
-    log = target.access_log.add(name="envoy.access_loggers.stdout")
-    log.typed_config.Pack(stream_pb2.StdoutAccessLog())

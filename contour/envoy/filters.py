@@ -4,19 +4,21 @@ Which filters there are depends on the settings alone, never on the hosts: a cha
 its connections, and hosts share chains. What a filter does to a request is said by its route and
 virtual host (`guards`), so all of these come after `routing`, which chooses both.
 
-Error pages come early, so that they see the answers of all that follow (answers run backwards).
+What changes the form of answers comes first, so that it sees what all others made of them (answers
+run backwards). Error pages come early, for the same reason.
 Preflights are answered before anybody is refused, and what costs least refuses first.
 """
 
 from collections.abc import Iterator
 
+from envoy.extensions.filters.http.grpc_web.v3 import grpc_web_pb2
 from envoy.extensions.filters.http.router.v3 import router_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as pb,
 )
 from google.protobuf.message import Message
 
-from contour.envoy import encoding, names, scripts
+from contour.envoy import compression, encoding, names, scripts
 from contour.envoy.guards import (
     addresses,
     authorization,
@@ -68,6 +70,9 @@ def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
 
 
 def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
+    if policy.edge.compression != "disabled":
+        yield _filter(compression.NAME, compression.installed(policy.edge.compression))
+    yield _filter("envoy.filters.http.grpc_web", grpc_web_pb2.GrpcWeb())
     yield _filter(errorpages.NAME, places.installed())
     yield _filter(cors.NAME, cors.installed())
     yield _filter(addresses.NAME, addresses.installed())

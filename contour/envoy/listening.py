@@ -8,7 +8,7 @@ a host is served there: Envoy refuses one without filter chains.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contour.envoy import chains, credentials, names, policy, routing, server_names, streams
+from contour.envoy import chains, credentials, logs, names, policy, routing, server_names, streams
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
@@ -74,6 +74,7 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
         body = chains.http(name, key.listener, key.tls, settings)
     else:
         proxy = streams.tcp(key.listener, stream, {it: found.name for it, found in used.items()})
+        proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
         body = chains.stream(name, key.tls, proxy, settings)
     origins = tuple(_demanded(view, key))
     part = resources.part(body, (*needs, *used.values()), origins)

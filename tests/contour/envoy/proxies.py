@@ -27,7 +27,7 @@ class Proxy:
         self.world = world.World()
         self.fleet = server.fleet(world.FLEET)
         self._server = server
-        self._folder = folder
+        self.folder = folder
 
     async def publish(self) -> None:
         self.fleet.publish(self.world.settle())
@@ -36,7 +36,7 @@ class Proxy:
         await self._server.start()
 
     async def admin(self, page: str) -> str:
-        connector = aiohttp.UnixConnector(str(self._folder / "admin"))
+        connector = aiohttp.UnixConnector(str(self.folder / "admin"))
         async with (
             aiohttp.ClientSession(connector=connector) as session,
             session.get(f"http://admin/{page}") as answer,
@@ -48,7 +48,7 @@ class Proxy:
         return int(found.rpartition(":")[2]) if found.strip() else 0
 
     def log(self) -> str:
-        return (self._folder / "envoy.log").read_text()
+        return (self.folder / "envoy.log").read_text()
 
 
 @asynccontextmanager

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import grpc
 from aiohttp import web
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
@@ -31,6 +32,8 @@ class Peers:
     """Requests of the HTTP server, but those for keys."""
     limited: list[Any] = field(default_factory=list)
     """Requests of the rate limit service."""
+    traced: list[bytes] = field(default_factory=list)
+    """Encoded exports to the collector of traces."""
     fetched: Counter[str] = field(default_factory=Counter)
     """How often a set of keys was fetched, by path."""
 
@@ -42,6 +45,7 @@ async def serving() -> AsyncIterator[Peers]:
     server = aio.server()
     external_auth_pb2_grpc.add_AuthorizationServicer_to_server(_Authorization(peers), server)
     rls_pb2_grpc.add_RateLimitServiceServicer_to_server(_RateLimits(peers), server)
+    server.add_generic_rpc_handlers((_collector(peers),))
     peers.grpc = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     runner = web.AppRunner(_pages(peers), access_log=None, shutdown_timeout=0.1)
@@ -87,6 +91,16 @@ class _RateLimits(rls_pb2_grpc.RateLimitServiceServicer):  # type: ignore[misc]
         codes = rls_pb2.RateLimitResponse
         code = codes.OVER_LIMIT if "too-often" in values else codes.OK
         return codes(overall_code=code)
+
+
+def _collector(peers: Peers) -> Any:
+    async def export(request: bytes, _: Any) -> bytes:
+        peers.traced.append(request)
+        return b""
+
+    handler = grpc.unary_unary_rpc_method_handler(export)
+    service = "opentelemetry.proto.collector.trace.v1.TraceService"
+    return grpc.method_handlers_generic_handler(service, {"Export": handler})
 
 
 def _pages(peers: Peers) -> web.Application:

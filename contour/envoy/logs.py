@@ -1,0 +1,95 @@
+"""What Envoy writes of requests and connections, and what it tells a collector of traces.
+
+To standard output by Envoy's own logger for it, for in a container nobody may open that file.
+"""
+
+from collections.abc import Iterator
+
+from envoy.config.accesslog.v3 import accesslog_pb2
+from envoy.config.core.v3 import substitution_format_string_pb2 as format_pb
+from envoy.config.trace.v3 import opentelemetry_pb2
+from envoy.extensions.access_loggers.file.v3 import file_pb2
+from envoy.extensions.access_loggers.stream.v3 import stream_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as pb,
+)
+from envoy.type.tracing.v3 import custom_tag_pb2
+
+from contour.envoy import encoding, headers
+from dag import nodes
+
+_STDOUT = "/dev/stdout"
+_LEAST = {"error": 300, "critical": 500}
+_POD = {"podName": "HOSTNAME", "podNamespace": "CONTOUR_NAMESPACE"}
+"""Tags, and the variables of Envoy's environment that hold their values."""
+
+
+def access_logs(node: nodes.AccessLog) -> Iterator[accesslog_pb2.AccessLog]:
+    """The log of a connection manager or proxy, unless it is disabled."""
+    if node.level == "disabled":
+        return
+    result = accesslog_pb2.AccessLog()
+    if node.path == _STDOUT:
+        stdout = stream_pb2.StdoutAccessLog()
+        _write_format(stdout, node)
+        result.name = "envoy.access_loggers.stdout"
+        result.typed_config.CopyFrom(encoding.packed(stdout))
+    else:
+        file = file_pb2.FileAccessLog(path=node.path)
+        _write_format(file, node)
+        result.name = "envoy.access_loggers.file"
+        result.typed_config.CopyFrom(encoding.packed(file))
+    if node.level in _LEAST:
+        comparison = result.filter.status_code_filter.comparison
+        comparison.op = accesslog_pb2.ComparisonFilter.GE
+        comparison.value.default_value = _LEAST[node.level]
+        comparison.value.runtime_key = "contour.access_log.least_status"
+    yield result
+
+
+def _write_format(
+    target: stream_pb2.StdoutAccessLog | file_pb2.FileAccessLog, node: nodes.AccessLog
+) -> None:
+    if node.json:
+        target.log_format.CopyFrom(_json(node))
+    elif node.format is not None:
+        text = headers.formatted(node.format)
+        target.log_format.text_format_source.inline_string = text
+
+
+def _json(node: nodes.AccessLog) -> format_pb.SubstitutionFormatString:
+    result = format_pb.SubstitutionFormatString(omit_empty_values=True)
+    for name, value in node.json:
+        result.json_format[name] = headers.formatted(value)
+    return result
+
+
+def tracing(node: nodes.Tracing, cluster: str) -> pb.HttpConnectionManager.Tracing:
+    """Which requests are traced, and where the traces go."""
+    result = pb.HttpConnectionManager.Tracing()
+    result.overall_sampling.value = node.overall
+    result.client_sampling.value = node.client
+    result.random_sampling.value = node.random
+    result.max_path_tag_length.value = node.max_path_length
+    result.custom_tags.extend(_tags(node))
+    collector = opentelemetry_pb2.OpenTelemetryConfig(service_name=node.service_name)
+    collector.grpc_service.CopyFrom(encoding.grpc(cluster))
+    if node.timeout:
+        collector.grpc_service.timeout.CopyFrom(encoding.seconds(node.timeout))
+    result.provider.name = "envoy.tracers.opentelemetry"
+    result.provider.typed_config.CopyFrom(encoding.packed(collector))
+    return result
+
+
+def _tags(node: nodes.Tracing) -> Iterator[custom_tag_pb2.CustomTag]:
+    for tag in node.tags:
+        result = custom_tag_pb2.CustomTag(tag=tag.name)
+        if tag.header:
+            result.request_header.name = tag.header
+        else:
+            result.literal.value = tag.literal
+        yield result
+    for name, variable in _POD.items() if node.pod_details else ():
+        result = custom_tag_pb2.CustomTag(tag=name)
+        result.environment.name = variable
+        yield result
