@@ -1,0 +1,78 @@
+"""Signing keys, the pages where they are fetched, and tokens that they sign (RS256 and ES256)."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from functools import cache
+from typing import Any
+
+from aiohttp import web
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from tests.contour.envoy.served import peers
+
+encoded = peers._base64
+
+
+def jwks() -> str:
+    """Both public keys, as a set."""
+    found = json.loads(peers.jwks())
+    public = _curve().public_key().public_numbers()
+    found["keys"].append(
+        {
+            "kty": "EC",
+            "crv": "P-256",
+            "alg": "ES256",
+            "kid": "two",
+            "x": encoded(public.x.to_bytes(32, "big")),
+            "y": encoded(public.y.to_bytes(32, "big")),
+        }
+    )
+    return json.dumps(found)
+
+
+def other_jwks() -> str:
+    """A set of the second key alone."""
+    return json.dumps({"keys": json.loads(jwks())["keys"][1:]})
+
+
+@cache
+def _curve() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def tokens() -> dict[str, str]:
+    """By the names that rows use."""
+    return {
+        "token": peers.token(sub="me", aud="shop", groups={"first": "blue"}),
+        "token_of_curve": _signed(iss="issuer", sub="me", aud="shop", exp=int(time.time()) + 3600),
+        "token_of_other": peers.token(iss="other", aud="shop"),
+        "token_for_other": peers.token(aud="elsewhere"),
+        "token_expired": peers.token(exp=int(time.time()) - 3600),
+    }
+
+
+def _signed(**claims: Any) -> str:
+    head = {"alg": "ES256", "kid": "two", "typ": "JWT"}
+    text = f"{encoded(json.dumps(head).encode())}.{encoded(json.dumps(claims).encode())}"
+    r, s = decode_dss_signature(_curve().sign(text.encode(), ec.ECDSA(hashes.SHA256())))
+    return f"{text}.{encoded(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+
+
+def pages() -> web.Application:
+    """`/keys`, after the seconds of its query; and how often it was asked for, by path."""
+    fetched: Counter[str] = Counter()
+
+    async def answer(request: web.Request) -> web.Response:
+        fetched[request.path_qs] += 1
+        await asyncio.sleep(float(request.query.get("wait", "0")))
+        if "rotates" in request.query and fetched[request.path_qs] == 1:
+            return web.json_response(json.loads(other_jwks()))
+        return web.json_response(json.loads(jwks()))
+
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    return application

@@ -1,0 +1,222 @@
+"""Who stands behind Envoy and beside it, each a real server: backends, guards, givers of keys.
+
+Backends say what they saw, and answer as the query tells: `wait` seconds first, `status`, `fails`
+(so many times before it goes well), `down` (names of backends that answer 503), `header` and
+`cookie` in the answer, `size` of it, `only` (the one host that it answers).
+"""
+
+import asyncio
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+from aiohttp import web
+from grpc import aio
+
+from tests.contour.envoy.served import encrypted
+from tests.features import asked, certificates, keys
+
+PLAIN = ("one", "two", "three", "spare")
+SECURE = "backend.example.com"
+
+
+@dataclass
+class Peers:
+    """Ports by name, and how often which backend was asked for what."""
+
+    ports: dict[str, int] = field(default_factory=dict)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By backend and path."""
+
+
+@asynccontextmanager
+async def serving() -> AsyncIterator[Peers]:
+    """All of them, each on a port of its own."""
+    peers = Peers()
+    async with AsyncExitStack() as stack:
+        for name in PLAIN:
+            peers.ports[name] = await stack.enter_async_context(_pages(_backend(peers, name)))
+        for name, secured in _secured().items():
+            peers.ports[name] = await stack.enter_async_context(
+                _pages(_backend(peers, name), secured)
+            )
+        for name, credentials in (("calls", None), ("secret-calls", _credentials())):
+            peers.ports[name] = await stack.enter_async_context(_calls(name, credentials))
+        for name in ("stream", "other-stream"):
+            peers.ports[name] = await stack.enter_async_context(_streams(name))
+        for name in ("packets", "other-packets"):
+            peers.ports[name] = await stack.enter_async_context(_packets(name))
+        for name, server in asked.servers(_credentials()).items():
+            peers.ports[name] = await stack.enter_async_context(asked.listening(*server))
+        peers.ports["doorman-http"] = await stack.enter_async_context(_pages(asked.doorman()))
+        peers.ports["keys"] = await stack.enter_async_context(_pages(keys.pages()))
+        secured = _context(certificates.pair("keys.example.com"))
+        peers.ports["keys-tls"] = await stack.enter_async_context(_pages(keys.pages(), secured))
+        yield peers
+
+
+def _secured() -> dict[str, ssl.SSLContext]:
+    """Backends that speak TLS: any version, 1.2 at most, and one that wants a certificate."""
+    pair = certificates.pair(SECURE)
+    old, strict = _context(pair), _context(pair)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    strict.verify_mode = ssl.CERT_REQUIRED
+    return {"secret": _context(pair), "secret-old": old, "secret-strict": strict}
+
+
+def _context(pair: Any) -> ssl.SSLContext:
+    found = encrypted.shown(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
+    found.load_verify_locations(cadata=certificates.authority("clients").decode())
+    found.verify_mode = ssl.CERT_OPTIONAL
+    found.set_ecdh_curve("prime256v1")
+    found.sni_callback = _remember
+    return found
+
+
+_names: dict[ssl.SSLObject, str] = {}
+_requests: Counter[asyncio.BaseTransport] = Counter()
+
+
+def _remember(connection: Any, name: str | None, _: ssl.SSLContext) -> None:
+    _names[connection] = name or ""
+
+
+def _credentials() -> grpc.ServerCredentials:
+    pair = certificates.pair(SECURE)
+    return grpc.ssl_server_credentials([(pair.key_pem, pair.pem)])
+
+
+@asynccontextmanager
+async def _pages(
+    application: web.Application, secured: ssl.SSLContext | None = None
+) -> AsyncIterator[int]:
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=secured).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def _backend(peers: Peers, name: str) -> web.Application:
+    attempts: Counter[tuple[str, str]] = Counter()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        peers.counts[name, request.path] += 1
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            return await _echoing(request)
+        query = request.query
+        await asyncio.sleep(float(query.get("wait", "0")))
+        attempt = (request.host, request.path_qs)
+        attempts[attempt] += 1
+        status = int(query.get("status", "200"))
+        fails = int(query.get("fails", "0" if status == 200 else "1000000"))
+        if attempts[attempt] > fails:
+            status = 200
+        elif status == 200:
+            status = 503
+        if name in query.getall("down", []) or query.get("only", request.host) != request.host:
+            status = 503
+        response = web.json_response(await _seen(request, name), status=status)
+        for told in query.getall("header", []):
+            response.headers.add(*told.split(":", 1))
+        for told in query.getall("cookie", []):
+            response.headers.add("set-cookie", told)
+        if "size" in query:
+            response.text = "x" * int(query["size"])
+        return response
+
+    application = web.Application(client_max_size=1 << 24)
+    application.router.add_route("*", "/{path:.*}", answer)
+    return application
+
+
+async def _seen(request: web.Request, name: str) -> dict[str, Any]:
+    assert request.transport is not None
+    _requests[request.transport] += 1
+    found = {
+        "backend": name,
+        "method": request.method,
+        "host": request.host,
+        "path": request.raw_path,
+        "headers": {key.lower(): value for key, value in request.headers.items()},
+        "size": len(await request.read()),
+        "nth": _requests[request.transport],
+    }
+    secured = request.transport.get_extra_info("ssl_object")
+    if secured is not None:
+        shown = secured.getpeercert(binary_form=True)
+        found["sni"] = _names.get(secured, "")
+        found["client"] = certificates.common_name(shown) if shown else ""
+        found["tls"], found["cipher"] = secured.version(), secured.cipher()[0]
+    return found
+
+
+async def _echoing(request: web.Request) -> web.WebSocketResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    async for message in socket:
+        await socket.send_str(message.data)
+    return socket
+
+
+@asynccontextmanager
+async def _calls(name: str, credentials: grpc.ServerCredentials | None) -> AsyncIterator[int]:
+    """Answers a call with its name, the method, and the metadata that starts with `x-`."""
+
+    class Every(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+        def service(self, details: grpc.HandlerCallDetails) -> Any:
+            told = sorted(f"{it[0]}={it[1]!s}" for it in details.invocation_metadata)
+            told = [it for it in told if it.startswith("x-")]
+            answer = " ".join([name, str(details.method), *told]).encode()
+
+            async def respond(_: bytes, context: Any) -> bytes:
+                await context.send_initial_metadata((("x-internal", "yes"),))
+                return answer
+
+            return grpc.unary_unary_rpc_method_handler(respond)
+
+    async with asked.listening(aio.server(handlers=[Every()]), credentials) as port:
+        yield port
+
+
+@asynccontextmanager
+async def _streams(name: str) -> AsyncIterator[int]:
+    """Answers a line with its name and the line."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(name.encode() + b" " + await reader.readline())
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+@asynccontextmanager
+async def _packets(name: str) -> AsyncIterator[int]:
+    """Answers a packet with its name and the packet."""
+
+    class Answering(asyncio.DatagramProtocol):
+        def connection_made(self, transport: Any) -> None:
+            self.transport = transport
+
+        def datagram_received(self, packet: bytes, address: Any) -> None:
+            self.transport.sendto(name.encode() + b" " + packet, address)
+
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(Answering, ("127.0.0.1", 0))
+    try:
+        yield transport.get_extra_info("sockname")[1]
+    finally:
+        transport.close()
+
+
+def names(ports: Mapping[str, int]) -> frozenset[str]:
+    """Those that a Service may stand for."""
+    return frozenset(ports)

@@ -1,0 +1,172 @@
+"""Rows: what a user writes for the sake of a field, and what must then become of requests.
+
+A file of a folder is a list of rows. `$host` in them is the row's own host, `$namespace` its own
+namespace, `$NAME` the port of a peer. Of every row there are variants: the row as it stands, and
+for each field that it proves one without that field, on a host and in a namespace of its own.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+import yaml
+
+from crds.kinds import KINDS
+from tests.features import edits
+
+FOLDER = Path(__file__).parent
+DOMAIN = "example.com"
+Document = dict[str, Any]
+_KINDS = {it.kind: it for it in KINDS.values()}
+_OF_FOLDER = {
+    "httpproxy": "HTTPProxy",
+    "ingress": "Ingress",
+    "configuration": "ContourConfiguration",
+}
+
+
+class Proven(NamedTuple):
+    """A field that a row proves."""
+
+    kind: str
+    path: str
+    """Below `spec`; or `annotation NAME`."""
+    instead: Any
+    """What stands there in the variant without it; None if nothing does."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.path}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of the list."""
+
+    file: str
+    """Below this folder, without its suffix."""
+    row: str
+    """What is proven, in a sentence."""
+    given: Mapping[str, Any]
+    """Specs (of Secrets and the like the rest of the object), by kind and name."""
+    asks: tuple[Mapping[str, Any], ...]
+    proves: Any
+    wrong: str = ""
+    """What the user is told of it; nothing if empty."""
+    told_without: tuple[str, ...] = ()
+    """Those of the fields that the user is told of when they are missing; `all` means every one."""
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.row}"
+
+    @cached_property
+    def proven(self) -> tuple[Proven, ...]:
+        found = self.proves
+        if isinstance(found, str):
+            found = [found]
+        if isinstance(found, list):
+            found = dict.fromkeys(found)
+        return tuple(self._proven(path, instead) for path, instead in found.items())
+
+    def _proven(self, path: str, instead: Any) -> Proven:
+        kind, _, rest = path.partition(" ")
+        if kind in _KINDS:
+            return Proven(kind, rest, instead)
+        return Proven(_OF_FOLDER[self.file.partition("/")[0]], path, instead)
+
+    @cached_property
+    def variants(self) -> tuple["Variant", ...]:
+        """The row as it stands, then without each of its fields."""
+        return (Variant(self, None), *(Variant(self, it) for it in self.proven))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row as it stands, or without one of the fields that it proves."""
+
+    row: Row
+    without: Proven | None
+
+    @cached_property
+    def name(self) -> str:
+        """A label: of the host, and of the namespace."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.row.row.lower())[:44].strip("-")
+        if self.without is None:
+            return words
+        return f"{words}-no-{self.row.proven.index(self.without)}"
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the user is told that something is wrong."""
+        if self.without is None:
+            return bool(self.row.wrong)
+        return bool({"all", self.without.path} & set(self.row.told_without))
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What `$` stands for, beside ports."""
+        return {"host": f"{self.name}.{DOMAIN}", "namespace": self.name, "name": self.name}
+
+    def documents(self, ports: Mapping[str, int]) -> Iterator[Document]:
+        """The objects of the user."""
+        names = self.names | {name: str(port) for name, port in ports.items()}
+        for title, body in self.row.given.items():
+            made = _document(title, body)
+            if self.without is not None and self.without.kind == made["kind"]:
+                edits.replace(made, self.without.path, self.without.instead)
+            found = filled(made, names)
+            if _KINDS[found["kind"]].namespaced:
+                found["metadata"].setdefault("namespace", self.name)
+            yield found
+
+    def asks(
+        self, ports: Mapping[str, int], tokens: Mapping[str, str]
+    ) -> Iterator[Mapping[str, Any]]:
+        """Requests, and what must become of them."""
+        names = self.names | {name: str(port) for name, port in ports.items()} | dict(tokens)
+        for ask in self.row.asks:
+            yield filled(ask, names)
+
+
+def rows(folder: str) -> list[Row]:
+    """All rows of the files in a folder."""
+    return [
+        Row(file=f"{folder}/{path.stem}", **_attributes(row))
+        for path in sorted((FOLDER / folder).glob("*.yaml"))
+        for row in yaml.load(path.read_text(), yaml.CSafeLoader)
+    ]
+
+
+def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(row) | {"asks": tuple(row["asks"])}
+
+
+def _document(title: str, body: Any) -> Document:
+    """The object that `Kind`, `Kind name` or `Kind namespace/name` stands for."""
+    kind, _, path = title.partition(" ")
+    namespace, _, name = path.rpartition("/")
+    metadata = {"name": name or "main"} | ({"namespace": namespace} if namespace else {})
+    rest = yaml.load(yaml.dump(body or {}), yaml.CSafeLoader)
+    for key in ("annotations", "labels"):
+        if key in rest:
+            metadata[key] = rest.pop(key)
+    api_version = _KINDS[kind].api_version
+    head = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+    return head | (rest if kind in {"Secret", "ConfigMap", "EndpointSlice"} else {"spec": rest})
+
+
+def filled(value: Any, names: Mapping[str, str]) -> Any:
+    """A value with everything in it that `$` stands for."""
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\$(\w+)", value)
+        if whole and names.get(whole[1], "").isdecimal():
+            return int(names[whole[1]])
+        return Template(value).safe_substitute(names)
+    if isinstance(value, list | tuple):
+        return [filled(it, names) for it in value]
+    if isinstance(value, dict):
+        return {filled(key, names): filled(it, names) for key, it in value.items()}
+    return value

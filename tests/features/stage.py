@@ -1,0 +1,92 @@
+"""Instances that serve every variant of every row of a folder at once, and what they are asked."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.e2e import standalone
+from tests.features import client, expectations, keys
+from tests.features.peers import Peers
+from tests.features.props import props
+from tests.features.rows import Document, Variant
+from tests.free_ports import free_ports
+
+LISTENERS = ("http", "https")
+
+
+@dataclass
+class Stage:
+    """A running instance, and who is behind it."""
+
+    instance: standalone.Standalone
+    peers: Peers
+    ports: Mapping[str, int]
+    tokens: Mapping[str, str]
+
+    async def play(self, variant: Variant) -> None:
+        """Asks everything that the row asks; raises `UnmetError` where it does not come so."""
+        for ask in variant.asks(self.ports, self.tokens):
+            if "rest" in ask:
+                await asyncio.sleep(ask["rest"])
+            elif "copies" in ask:
+                await self._require_copies(**ask)
+            else:
+                await self._play(ask, variant.names["host"])
+
+    async def _play(self, ask: Mapping[str, Any], host: str) -> None:
+        deadline = time.monotonic() + float(ask.get("until", 0))
+        while True:
+            try:
+                expectations.require(ask, await client.answers(ask, self.ports, host))
+                return
+            except expectations.UnmetError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.02)
+
+    async def _require_copies(self, copies: str, to: str, count: int | list[int]) -> None:
+        """So many requests for a path have reached a backend, or will within a moment."""
+        least, most = count if isinstance(count, list) else (count, count)
+        deadline = time.monotonic() + 1
+        while self.peers.counts[to, copies] < least and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
+        found = self.peers.counts[to, copies]
+        if not least <= found <= most:
+            raise expectations.UnmetError(f"{found} copies of {copies}")
+
+    async def reasons(self, variant: Variant) -> str:
+        """What the user of a variant is told."""
+        rows = await asyncio.to_thread(self.instance.status)
+        return "\n".join(
+            reason
+            for subject, row in rows.items()
+            if subject.partition(" ")[2].startswith(f"{variant.name}/")
+            for reason in row["reasons"]
+        )
+
+
+@contextlib.asynccontextmanager
+async def stage(
+    folder: Path, peers: Peers, variants: Iterable[Variant], more: Iterable[Document] = ()
+) -> AsyncIterator[Stage]:
+    """Serves these variants while the block runs."""
+    ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True)) | peers.ports
+    manifests = folder / "manifests"
+    manifests.mkdir(parents=True)
+    _write(manifests / "more.yaml", list(more))
+    for variant in variants:
+        documents = list(variant.documents(ports))
+        _write(manifests / f"{variant.name}.yaml", [*documents, *props(documents, ports)])
+    with standalone.contour(folder, ports) as instance:
+        await asyncio.to_thread(standalone.wait_until_ready, instance)
+        yield Stage(instance, peers, ports, keys.tokens())
+
+
+def _write(path: Path, documents: list[Document]) -> None:
+    path.write_text(yaml.dump_all(documents, Dumper=yaml.CSafeDumper))
