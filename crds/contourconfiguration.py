@@ -165,7 +165,7 @@ class ContourConfigurationSpec:
     """Where traces are sent."""
     feature_flags: Annotated[tuple[str, ...], Unserved()] = ()
     """New features to be switched on."""
-    contour: Annotated[Contour | None, Unserved()] = None
+    contour: Contour | None = None
     """Present, even empty: the operator makes this instance. Beside Contour's fields."""
 
 

@@ -95,6 +95,8 @@ def _object(kind: kinds.Kind) -> Schema:
 
 
 def _status(kind: kinds.Kind) -> Schema:
+    if kind.kind == "ContourConfiguration":
+        return structural(status.ContourConfigurationStatus)
     if kind.kind != "HTTPProxy":
         return structural(status.ConditionsStatus)
     waiting = {"currentStatus": "NotReconciled", "description": "Waiting for controller"}
@@ -111,7 +113,7 @@ _COLUMNS = {
         _column("TLS Secret", ".spec.virtualhost.tls.secretName", "The Secret it is served with"),
         _column("Status", ".status.currentStatus", "Whether it is valid"),
         _column("Status Description", ".status.description", "Why"),
-    ]
+    ],
 }
 
 

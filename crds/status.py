@@ -132,3 +132,16 @@ class ConditionsStatus:
 
     conditions: Conditions = ()
     """What was found, with its errors and warnings."""
+
+
+@model
+class ContourConfigurationStatus:
+    """What has become of an instance."""
+
+    conditions: Conditions = ()
+    """`Valid` is told by the instance; `Provisioned`, `Progressing` and `Available` by the
+    operator, of the instances that it makes."""
+    available_contours: Int32 | None = None
+    """How many of the control plane are available. Beside Contour's fields."""
+    available_envoys: Int32 | None = None
+    """How many Envoys are available, of fleets that we make. Beside Contour's fields."""

@@ -64,6 +64,9 @@ class ControlPlane:
     contour: workloads.Contour = field(default_factory=workloads.Contour)
     configuration: str = "contour"
     """The ContourConfiguration that it follows."""
+    makes_no_roles: bool = False
+    """Whether its rights in watched namespaces are those of the ClusterRole, bound there: for
+    whoever may bind that one, and does not hold what it grants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

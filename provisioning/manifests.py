@@ -118,12 +118,15 @@ def control_plane(given: ControlPlane) -> list[Document]:
     place, contour = given.place, given.contour
     name = place.named("contour")
     lease, watches_everything = place.named("leader-elect"), not contour.watch_namespaces
+    # What is read at home is bound there like what is watched, if it is not a Role's.
+    home = [place.namespace] if given.makes_no_roles and not watches_everything else []
     values = {
         "contour": name,
         "cluster_role": CLUSTER_ROLE,
         "watches_everything": watches_everything,
+        "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
-            "at_home": rights.at_home(lease, watches_everything),
+            "at_home": rights.at_home(lease, watches_everything or given.makes_no_roles),
             "watched": rights.in_a_watched_namespace(),
         },
         "subject": _account(name, place),

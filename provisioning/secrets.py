@@ -8,7 +8,7 @@ trusted until nobody shows its leaves any more.
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -29,10 +29,16 @@ AUTHORITY_TYPE = "projectcontour.io/authority"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the Secrets of an instance are called."""
+    """What the Secrets of an instance are called, and labelled."""
 
     namespace: str = "projectcontour"
     suffix: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Beside the usual one."""
+
+    def all(self, leaves: Iterable[str]) -> tuple[str, ...]:
+        """The names of all of them."""
+        return (self.authority, *map(self.of_leaf, leaves))
 
     @property
     def authority(self) -> str:
@@ -49,11 +55,11 @@ def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
     trusted = pem.bundle(held.authorities)
     keys = {"ca.crt": trusted, "ca.key": pem.keys(held.authorities)}
     return (
-        _secret(names.authority, names.namespace, AUTHORITY_TYPE, keys),
+        _secret(names.authority, names, AUTHORITY_TYPE, keys),
         *(
             _secret(
                 names.of_leaf(name),
-                names.namespace,
+                names,
                 "kubernetes.io/tls",
                 {
                     "ca.crt": trusted,
@@ -104,7 +110,7 @@ async def renew(
     With `anew` nothing is kept. Raises `kube.errors.RequestError`: what was written until then
     fits together, and the next attempt goes on from there.
     """
-    every = (names.authority, *(names.of_leaf(it) for it in want.subjects))
+    every = names.all(want.subjects)
     found = {it: await _present(client, names.namespace, it) for it in every}
     present = {name: secret for name, secret in found.items() if secret is not None}
     before = Holdings() if anew else holdings(present, want.subjects, names)
@@ -139,14 +145,14 @@ async def _put(client: Client, wanted: Secret, present: Secret | None) -> bool:
     return True
 
 
-def _secret(name: str, namespace: str, kind: str, content: Mapping[str, bytes]) -> Secret:
+def _secret(name: str, names: Names, kind: str, content: Mapping[str, bytes]) -> Secret:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
             "name": name,
-            "namespace": namespace,
-            "labels": {"app.kubernetes.io/part-of": "contour"},
+            "namespace": names.namespace,
+            "labels": {"app.kubernetes.io/part-of": "contour", **names.labels},
         },
         "type": kind,
         "data": {key: base64.b64encode(it).decode() for key, it in content.items()},

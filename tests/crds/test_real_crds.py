@@ -175,6 +175,7 @@ def install(cluster: Cluster, crd: schema.Schema) -> None:
 EXTENSIONS = {
     "ContourConfiguration": {
         *(".spec.contour", ".spec.envoy.externalPorts", ".spec.envoy.managed"),
+        *(".status.availableContours", ".status.availableEnvoys"),
         *(".spec.envoy.networkPublishing", ".spec.envoy.workload", ".spec.envoy.listener.http3"),
         *(".spec.envoy.listener.routing", ".spec.gateway.controllerName", ".spec.gateway.mode"),
         *(".spec.gateway.name", ".spec.gateway.namespace"),

@@ -1,0 +1,64 @@
+"""What an instance consists of, given its ContourConfiguration: pure, documents out.
+
+Everything is in the namespace of the configuration and carries its mark, the bindings of other
+namespaces too. Rendering is `provisioning`'s; here is only what the operator chooses: names without
+a suffix, since a namespace has one instance, and rights by binding the one ClusterRole that is
+shipped. Certificates hold secrets, so they are made apart (`issuing`). The Envoys are the
+instance's own matter.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.workloads import Contour
+from provisioning import installation, manifests
+from provisioning.installation import ControlPlane, Place
+from provisioning.ownership import Mark, Owner
+from provisioning.templating import Document
+
+MAKER = "contour-operator"
+"""Whose the children are, in their labels and in their managed fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What is run."""
+
+    image: str = installation.IMAGE
+    """Of the control plane."""
+
+
+def mark(owner: Owner) -> Mark:
+    """What every child carries."""
+    return Mark(owner, MAKER)
+
+
+def children(configuration: ContourConfiguration, release: Release) -> tuple[Document, ...]:
+    """All that there is to be, but for the certificates, in the order in which it is applied."""
+    return tuple(manifests.control_plane(_control_plane(configuration, release)))
+
+
+def is_managed(configuration: Mapping[str, Any]) -> bool:
+    """Whether the raw configuration asks for a fleet of Envoys that the instance keeps."""
+    spec = configuration.get("spec")
+    envoy = spec.get("envoy") if isinstance(spec, dict) else None
+    if not isinstance(envoy, dict):
+        return False
+    return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
+
+
+def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:
+    owner, spec = Owner(*configuration.metadata.key), configuration.spec
+    place = Place(namespace=owner.namespace, labels=mark(owner).labels, image=release.image)
+    return ControlPlane(
+        place=place,
+        contour=_contour(spec),
+        configuration=owner.name,
+        makes_no_roles=True,
+    )
+
+
+def _contour(spec: ContourConfigurationSpec) -> Contour:
+    return spec.contour or Contour()
