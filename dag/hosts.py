@@ -47,15 +47,17 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
     found = view.ask(gateway_hosts.secure_host, key)
-    if found is not None or not _is_at(key, view.ask(listeners.secure_listener, ())):
+    if found is not None:
         return found
+    if not _is_at(key, view.ask(listeners.secure_listener, ())):
+        return gateway_hosts.closed_host(view, key)
     for claim in (httpproxy_claims.claim, ingress_claims.claim):
         wanted = view.ask(claim, key.host)
         if wanted is not None and wanted.host is not None:
             return wanted.host
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
-    return None
+    return gateway_hosts.closed_host(view, key)
 
 
 CLOSED = nodes.Respond(503)
@@ -195,4 +197,5 @@ KEPT = (
     Kept(virtual_host, owners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),
     Kept(secure_host, owners.SECURE_HOSTS),
+    Kept(secure_host, owners.STREAMED),
 )

@@ -58,6 +58,15 @@ CLOSED = nodes.Stream((nodes.Share(None),))
 """Where nothing is attached, connections are closed: no wider listener may take them."""
 
 
+def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What closes connections for names that nobody has, where a port carries streams.
+
+    Without it such a port would have no filter chain while the backends of its streams are new.
+    """
+    is_streamed = view.count(owners.STREAMED, key) > 0
+    return nodes.SecureHost(None, stream=CLOSED) if is_streamed else None
+
+
 @query
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     """Where the connections or packets for a host go: as the oldest route says."""

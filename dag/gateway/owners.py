@@ -111,9 +111,16 @@ def _maker(
         yield nodes.ListenerKey(it.host.fleet, it.host.listener), maker
 
 
+def _every_name(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, Section]]:
+    for it in found:
+        if it.family == "HTTPS" and not it.is_http:
+            yield it.host._replace(host=hostnames.EVERY), it.section
+
+
 OWNERS: Index[nodes.HostKey, Owner] = Index("listeners by their host", served, _own_host)
 NARROWER: Index[nodes.HostKey, str] = Index("hosts of listeners within a host", served, _covering)
 PORTS: Index[str, Port] = Index("ports of a fleet", served, _port)
+STREAMED: Index[nodes.HostKey, Section] = Index("ports with TLS streams", served, _every_name)
 MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _maker)
 
 
@@ -130,7 +137,7 @@ def _secure(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, N
 HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _http)
 SECURE_HOSTS: Index[nodes.HostKey, None] = Index("TLS hosts of Gateways", owner, _secure)
 
-INDEXES = (OWNERS, NARROWER, PORTS, MAKERS, HOSTS, SECURE_HOSTS)
+INDEXES = (OWNERS, NARROWER, PORTS, STREAMED, MAKERS, HOSTS, SECURE_HOSTS)
 KEPT = (
     Kept(served, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
     Kept(served, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
