@@ -83,7 +83,7 @@ def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
     if (service := policy.rate_limits) is not None:
         cluster = policy.names[service.cluster]
         yield _filter(ratelimits.GLOBAL, ratelimits.installed_global(service, cluster))
-    yield _filter(bodies.NAME, bodies.installed())
+    yield _filter(bodies.NAME, places.installed())
     yield _filter(cookies.NAME, cookies.installed())
     yield _filter(sessions.NAME, sessions.installed())
     yield _filter("envoy.filters.http.router", router_pb2.Router())

@@ -5,6 +5,7 @@ these pieces, one after the other, so an edited host is all that is encoded agai
 RouteConfigurations it is a piece of (`shards`).
 """
 
+import hashlib
 from collections.abc import Iterator
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -50,9 +51,17 @@ def encoded(
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
         routes.write_route(target.routes.add(), route, host.host, called)
+    if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
+        _name_routes(target)
     _hide_table(target)
     _write_names(target, host, tls)
     return encoding.encoded(result)
+
+
+def _name_routes(target: pb.VirtualHost) -> None:
+    """Envoy remembers by name which routes redirects were followed to; without, all are one."""
+    for route in target.routes:
+        route.name = hashlib.sha256(encoding.encoded(route.match)).hexdigest()[:16]
 
 
 def _hide_table(target: pb.VirtualHost) -> None:

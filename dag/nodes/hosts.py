@@ -181,7 +181,7 @@ class VirtualHost:
     origins: tuple[ObjectRef, ...] = ()
     """Every object that has a say in this host, sorted."""
     policies: Policies | None = None
-    """Of every route that does not say otherwise, and of requests that no route takes."""
+    """Of every route that does not say otherwise; what no route takes is 404 to everybody."""
     jwt_providers: tuple[JwtProvider, ...] = ()
     """The providers that its routes name, sorted by name."""
     is_fallback: bool = False

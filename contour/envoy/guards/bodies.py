@@ -1,27 +1,19 @@
 """How large the body of a request may be. It is buffered, so that nobody sees half of one.
 
-The filter is off by the heads of all RouteConfigurations, for in a chain it needs a limit.
+The filter knows no "no limit", and would buffer what no route takes; so it stands in a place.
 """
 
 from envoy.extensions.filters.http.buffer.v3 import buffer_pb2 as pb
+from google.protobuf.message import Message
 
-NAME = "envoy.filters.http.buffer"
+from contour.envoy.guards import places
 
-
-def installed() -> pb.Buffer:
-    """A limit that no route has."""
-    result = pb.Buffer()
-    result.max_request_bytes.value = 1
-    return result
+NAME = "contour.body_limit"
+"""The place of the filter."""
 
 
-def policy(limit: int) -> pb.BufferPerRoute:
+def policy(limit: int) -> Message:
     """So many bytes."""
-    result = pb.BufferPerRoute()
-    result.buffer.max_request_bytes.value = limit
-    return result
-
-
-def off() -> pb.BufferPerRoute:
-    """No limit, and nothing is buffered."""
-    return pb.BufferPerRoute(disabled=True)
+    result = pb.Buffer()
+    result.max_request_bytes.value = limit
+    return places.filled("envoy.filters.http.buffer", result)

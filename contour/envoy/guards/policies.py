@@ -37,7 +37,7 @@ def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) ->
 
 def write_defaults(target: route_pb2.RouteConfiguration) -> None:
     """Turns off what no filter chain can hold turned off."""
-    for name, content in (*authorization.off(), (bodies.NAME, bodies.off())):
+    for name, content in authorization.off():
         target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
 
 
@@ -62,7 +62,7 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
     if node.authorization is not None:
         yield from _authorization(node.authorization, names)
     if node.body_limit is not None:
-        yield bodies.NAME, _told(node.body_limit, bodies.policy, bodies.off)
+        yield bodies.NAME, _told(node.body_limit, bodies.policy, places.empty)
     if node.error_pages is not None:
         yield errorpages.NAME, _told(node.error_pages, errorpages.policy, places.empty)
     if node.session is not None:

@@ -42,7 +42,6 @@ _EXTENSIONS = (
     *(
         f"{_FILTERS}.http.{name}_pb2"
         for name in (
-            "buffer.v3.buffer",
             "composite.v3.composite",
             "compressor.v3.compressor",
             "cors.v3.cors",

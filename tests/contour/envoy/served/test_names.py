@@ -32,6 +32,7 @@ def hosts(served: Served) -> None:
     served.serve("own.test", world.route(nodes.Respond(200, "own")))
     served.proxy.world.secure("own.test", world.tls(minimum="1.3"))
     served.serve("back.test", world.route(nodes.Respond(200, "back")), is_fallback=True)
+    served.serve("narrow.test", world.route(nodes.Respond(200), nodes.Exact("/")))
     socket = world.route(world.forward(ONE, websockets=True), nodes.Exact("/ws"))
     for host in ("sockets.test", "*.sockets.test"):
         served.serve(host, socket, world.route(world.forward(ONE)))
@@ -76,8 +77,16 @@ async def test_a_connection_reaches_what_its_name_allows(
     assert (answer.body if answer.status == 200 else str(answer.status)) == expected
 
 
-@pytest.mark.parametrize("host", ["sockets.test", "x.sockets.test"])
-@pytest.mark.parametrize(("path", "status"), [("/ws", 101), ("/", 403)])
+@pytest.mark.parametrize(
+    ("host", "path", "status"),
+    [
+        ("sockets.test", "/ws", 101),
+        ("sockets.test", "/", 403),
+        ("x.sockets.test", "/ws", 101),
+        ("x.sockets.test", "/", 403),
+        ("narrow.test", "/none", 404),
+    ],
+)
 async def test_clients_switch_where_the_route_allows_it(
     envoy: Served, host: str, path: str, status: int
 ) -> None:

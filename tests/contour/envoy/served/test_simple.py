@@ -155,10 +155,15 @@ async def test_a_host_guards_all_its_routes_and_a_route_may_differ(envoy: Served
 
 
 async def test_large_bodies_are_refused(envoy: Served) -> None:
-    for path, size, status in (("/", 10, 200), ("/", 11, 413), ("/off", 1000, 200)):
-        answer = await proxies.send(envoy.plain, "small.test", "b" * size, path)
+    for host, path, size, status in (
+        ("small.test", "/", 10, 200),
+        ("small.test", "/", 11, 413),
+        ("small.test", "/off", 1000, 200),
+        ("unknown.test", "/", 1000, 404),
+    ):
+        answer = await proxies.send(envoy.plain, host, "b" * size, path)
         assert answer is not None
-        assert answer.status == status, (path, size)
+        assert answer.status == status, (host, path, size)
 
 
 async def test_errors_have_the_pages_of_the_user(envoy: Served) -> None:
