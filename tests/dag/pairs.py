@@ -1,12 +1,13 @@
 """Certificates and keys for the tests, made once per run, as the manifests of their Secrets."""
 
 import datetime
-from base64 import b64encode
+import json
+from base64 import b64encode, urlsafe_b64encode
 from functools import cache
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -77,3 +78,11 @@ kind: Secret
 metadata: {{name: {name}}}
 data: {{crl.pem: {b64encode(found.public_bytes(Encoding.PEM)).decode()}}}
 """
+
+
+@cache
+def key_set() -> str:
+    """The public key of a pair, as a JSON Web Key Set."""
+    numbers = rsa.generate_private_key(65537, 2048).public_key().public_numbers()
+    modulus = urlsafe_b64encode(numbers.n.to_bytes(256, "big")).rstrip(b"=").decode()
+    return json.dumps({"keys": [{"kty": "RSA", "alg": "RS256", "n": modulus, "e": "AQAB"}]})

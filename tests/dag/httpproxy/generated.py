@@ -96,6 +96,45 @@ ALTERNATIVES: dict[str, tuple[set[str], ...]] = {
     "port": ({"name", "number"},),
 }
 """Fields of which an object has exactly one."""
+WRONG = frozenset(
+    {
+        *(
+            "gone",
+            "other/cert",
+            "other/ca",
+            "x",
+            "((",
+            "(",
+            "/a{1001}",
+            "1.2.3.4",
+            "1.1",
+            "a",
+            "/%41",
+        ),
+        *("", "X B", "Host", ":path", "Connection", ":method", "RC4", "0", "1e9", "25h", "other"),
+        *(
+            "http://localhost/",
+            "x" * 4097,
+            "%X%\n",
+            "a=%REQ(:METHOD)%",
+            "spiffe://a/b",
+            "*",
+            "check",
+        ),
+        *("child", "child2", "root", "https://*.a.com", "keys", "k", "one", "two"),
+    }
+)
+"""What most fields refuse, or what leads away from the object that is looked at."""
+
+
+class Sane(Random):
+    """Chances of objects that their author would be proud of."""
+
+    def pick(self, values: tuple[str, ...]) -> str:
+        """One of the values, a good one if there is any."""
+        return self.choice([it for it in values if it not in WRONG] or values)
+
+
 DURATIONS = ("5s", "0s", "1m", "infinity", "100ms", "24h", "25h", "1.5h")
 NUMBERS = (0, 1, 2, 7, 80, 302, 429, 430, 503, 65535, 4294967295, -1)
 
@@ -111,7 +150,7 @@ def document(chance: Random, kind: Kind | None = None) -> Document:
         "metadata": {"name": name, "namespace": namespace, "annotations": _annotations(chance)},
         "spec": _value(SPECS[made.kind], ("spec",), chance),
     }
-    if chance.random() < 0.95:
+    if isinstance(chance, Sane) or chance.random() < 0.95:
         _mend(document)
     return document
 
@@ -185,7 +224,7 @@ def _annotations(chance: Random) -> dict[str, str]:
 
 
 def _value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
-    if chance.random() < 0.003:
+    if chance.random() < 0.003 and not isinstance(chance, Sane):
         return chance.choice((None, 7, "text", [], {}, True))
     if "enum" in found:
         return chance.choice(found["enum"])
@@ -215,22 +254,26 @@ def _object(found: Document, path: tuple[str, ...], chance: Random) -> Document:
     likely = 0.75 if len(path) <= 2 else chance.choice((0.15, 0.15, 0.4))
     chosen = {it for it in rest if it in required or (len(path) < 9 and chance.random() < likely)}
     for alternatives in ALTERNATIVES.get(path[-1], ()):
-        if chance.random() < 0.95:
+        if isinstance(chance, Sane) or chance.random() < 0.95:
             chosen -= alternatives
             chosen.add(chance.choice(sorted(alternatives)))
     return {name: _value(it, (*path, name), chance) for name, it in rest.items() if name in chosen}
 
 
+def _picked(chance: Random, values: tuple[str, ...]) -> str:
+    return chance.pick(values) if isinstance(chance, Sane) else chance.choice(values)
+
+
 def _text(found: Document, path: tuple[str, ...], chance: Random) -> str:
-    if chance.random() < 0.01:
+    if chance.random() < 0.01 and not isinstance(chance, Sane):
         return chance.choice(EVIL)
     field = path[-1]
     if field == "name" and len(path) > 1 and path[-2] in NAMES:
-        return chance.choice(NAMES[path[-2]])
+        return _picked(chance, NAMES[path[-2]])
     if field == "value" and path[-2] == "domainRewrite":
         return "a.com"
     if field in TEXTS:
-        return chance.choice(TEXTS[field])
+        return _picked(chance, TEXTS[field])
     if "ms|us" in (pattern := found.get("pattern", "")):
         return chance.choice(DURATIONS if "infinity" in pattern else DURATIONS[:3])
     return chance.choice(("a", "x-a", "X-B", "a.com", "/a", "5s"))

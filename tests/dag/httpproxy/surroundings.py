@@ -17,12 +17,14 @@ MANIFESTS = (
     + pairs.authority("ca")
     + pairs.authority("ca", "other")
     + pairs.revocations("crl")
-    + """
+    + f"""
 ---
 apiVersion: v1
 kind: Secret
-metadata: {name: keys}
-stringData: {jwks: '{"keys": [{"kty": "RSA", "n": "abc", "e": "AQAB"}]}'}
+metadata: {{name: keys}}
+stringData: {{jwks: '{pairs.key_set()}'}}
+"""
+    + """
 ---
 apiVersion: v1
 kind: Service

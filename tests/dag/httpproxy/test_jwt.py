@@ -8,7 +8,7 @@ from tests.dag.httpproxy import served
 from tests.dag.httpproxy.manifests import on, root, to
 from tests.dag.world import apply, messages, problems, routes, world
 
-KEYS = '{"keys": [{"kty": "RSA", "n": "abc", "e": "AQAB"}]}'
+KEYS = pairs.key_set()
 
 
 def keys(content: str = KEYS, name: str = "keys") -> str:
@@ -151,6 +151,8 @@ def test_the_server_of_keys_may_have_to_show_a_certificate() -> None:
         ("localJWKS: {secretName: text, key: jwks}", "LocalJWKSInvalid"),
         ("localJWKS: {secretName: list, key: jwks}", "LocalJWKSInvalid"),
         ("localJWKS: {secretName: none, key: jwks}", "LocalJWKSInvalid"),
+        ("localJWKS: {secretName: short, key: jwks}", "LocalJWKSInvalid"),
+        ("localJWKS: {secretName: magic, key: jwks}", "LocalJWKSInvalid"),
         (f"{LOCAL}, claimsToHeaders: [{{claim: a, header: Host}}]", "ClaimsToHeadersInvalid"),
     ],
 )
@@ -159,6 +161,8 @@ def test_a_provider_that_cannot_be_built_closes_the_routes_that_name_it_and_no_o
 ) -> None:
     asking = on("/x", "s1", "jwtVerificationPolicy: {require: bad}")
     secrets = keys() + keys("x", "text") + keys("[]", "list") + keys('{"keys": []}', "none")
+    secrets += keys('{"keys": [{"kty": "RSA", "n": "abc", "e": "AQAB"}]}', "short")
+    secrets += keys(KEYS.replace("RS256", "magic"), "magic")
     engine = world(host(f"{{name: bad, {source}}}", asking, to("s2")) + secrets)
     assert routes(engine, "a.com") == ["/x -> 503", "/ -> default/s2:80"]
     first, second = problems(engine, "HTTPProxy", "root")
