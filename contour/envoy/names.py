@@ -93,6 +93,11 @@ def routes(name: str) -> Name:
     return Name(ROUTE, name)
 
 
+def route(match: bytes) -> str:
+    """A route, within its host: a hash of what it takes."""
+    return _digest(match)
+
+
 def scope(name: str) -> Name:
     """A scope is called as the RouteConfiguration that it leads to."""
     return Name(SCOPE, name)

@@ -5,7 +5,6 @@ these pieces, one after the other, so an edited host is all that is encoded agai
 RouteConfigurations it is a piece of (`shards`).
 """
 
-import hashlib
 from collections.abc import Iterator
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -61,7 +60,7 @@ def encoded(
 def _name_routes(target: pb.VirtualHost) -> None:
     """Envoy remembers by name which routes redirects were followed to; without, all are one."""
     for route in target.routes:
-        route.name = hashlib.sha256(encoding.encoded(route.match)).hexdigest()[:16]
+        route.name = names.route(encoding.encoded(route.match))
 
 
 def _hide_table(target: pb.VirtualHost) -> None:

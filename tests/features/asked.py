@@ -1,8 +1,8 @@
 """The services that Envoy asks: authorization by gRPC and HTTP, and limits of requests.
 
 A doorman lets in who says `x-let-me-in: please`, and tells the backend in headers what it was told
-itself. Limits are exceeded where an entry is called or has the value `too-often`; beside
-the value `by-address` the address decides, with `by-domain` the domain. An entry `slow` `slow` takes a second.
+itself. Limits are exceeded where an entry is called or has the value `too-often`; beside the value
+`by-address` the address decides, with `by-domain` the domain. An entry `slow` takes a second.
 """
 
 import asyncio
