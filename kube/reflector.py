@@ -10,11 +10,10 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-from kube import errors, ledger, listing, pauses, watching
+from kube import errors, health, ledger, listing, pauses, watching
 from kube.client import LIST_TIMEOUT, Client
 from kube.discovery import Discovery, Wanted
 from kube.resources import Resource
@@ -61,26 +60,6 @@ class Collection(NamedTuple):
     """Selectors, which leave out what would only be thrown away."""
 
 
-Phase = Literal["starting", "current", "failing", "denied", "absent"]
-
-
-@dataclass(slots=True)
-class State:
-    """How a collection is doing, for health, metrics and people."""
-
-    phase: Phase = "starting"
-    reason: str = ""  # why it is not current
-    trouble: str = ""  # the same, if it has been so for a while
-    is_listed: bool = False  # it has been, and its objects are known
-    objects: int = 0
-    events: int = 0
-    bytes: int = 0  # of the events
-    lists: int = 0
-    watches: int = 0
-    failures: int = 0
-    last_event: float | None = None  # by the clock of the event loop
-
-
 class Reflector:
     """Tells all objects of a collection, and everything that becomes of them."""
 
@@ -92,7 +71,7 @@ class Reflector:
         intake: Intake,
         pace: Pace | None = None,
     ) -> None:
-        self.state = State()
+        self.state = health.State()
         self.resource: Resource | None = None
         """What is followed; None while it is not served."""
         self.settled = asyncio.Event()
@@ -102,13 +81,13 @@ class Reflector:
         self._wanted, self._namespace, self._params = collection
         self._intake = intake
         self._pace = pace = pace or Pace()
+        self._health = health.Health(self.state, pace.grace, intake.trouble)
         self._pauses = pauses.Pauses(pace.first_pause, pace.longest_pause)
         self._ledger = ledger.Ledger()
         self._is_guess = False
         self._is_missed = False
         self._is_due = True
         self._audit_at = 0.0
-        self._ailing_since: float | None = None
         self._broken = 0
 
     async def run(self) -> None:
@@ -147,7 +126,8 @@ class Reflector:
         self.resource, self._is_due = None, True
         if len(self._ledger) == 0 or self._is_missed:
             self._tell(self._ledger.clear())
-            self._is_well("absent", f"{self._wanted.resources[0]} is not served")
+            self._is_missed = False
+            self._health.is_absent(f"{self._wanted.resources[0]} is not served")
             self.settled.set()
         else:
             self._is_missed = True
@@ -197,23 +177,14 @@ class Reflector:
         try:
             async with aclosing(watching.events(self._client, path, params, pace.idle)) as events:
                 async for arrived in events:
-                    self._is_well()
+                    self._is_missed = False
+                    self._health.is_well()
                     self._hear(arrived)
         finally:
             lived = _now() - began
             if lived >= pace.calm:
                 self._pauses.reset()
         return 0.0 if lived >= pace.calm else self._pauses.next()
-
-    def _is_well(self, phase: Phase = "current", reason: str = "") -> None:
-        self.state.phase, self.state.reason = phase, reason
-        self._ailing_since, self._is_missed = None, False
-        self._report("")
-
-    def _report(self, trouble: str) -> None:
-        if trouble != self.state.trouble:
-            self.state.trouble = trouble
-            self._intake.trouble(trouble)
 
     def _hear(self, arrived: Sequence[watching.Event]) -> None:
         news: list[ledger.Sighting] = []
@@ -243,7 +214,7 @@ class Reflector:
 
     def _failed(self, error: errors.RequestError) -> float:
         """What has to be done otherwise next time, and how long to wait before."""
-        self._is_ill(error)
+        self._health.is_ill(error)
         if isinstance(error, errors.Refused):
             return self._refused(error)
         if isinstance(error, watching.Broken):
@@ -251,19 +222,6 @@ class Reflector:
         if isinstance(error, ledger.WentBack) or self._broken >= MOST_BROKEN:
             self._is_due = True
         return self._pauses.next()
-
-    def _is_ill(self, error: errors.RequestError) -> None:
-        """Told once it has been so for a while, and once for each illness."""
-        state, now = self.state, _now()
-        is_denied = isinstance(error, errors.Refused) and error.code in {401, 403}
-        phase: Phase = "denied" if is_denied else "failing"
-        is_news = not state.trouble or state.phase != phase
-        state.failures += 1
-        state.phase, state.reason = phase, str(error)
-        if self._ailing_since is None:
-            self._ailing_since = now
-        if is_news and now - self._ailing_since >= self._pace.grace:
-            self._report(state.reason)
 
     def _refused(self, error: errors.Refused) -> float:
         match error.code:

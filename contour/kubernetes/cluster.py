@@ -19,8 +19,9 @@ from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
 from kube.client import Client
 from kube.discovery import Discovery
+from kube.health import State
 from kube.ledger import Sighting
-from kube.reflector import Pace, Reflector, State
+from kube.reflector import Pace, Reflector
 from kube.resources import Resource
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,7 @@
 from contour.kubernetes.cluster import Collection
 from contour.metrics.cluster import Provider, Replicas, Statuses
 from contour.status.tally import Tally
-from kube.reflector import State
+from kube.health import State
 from tests.contour.metrics import scraped
 
 
