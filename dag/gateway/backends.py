@@ -62,6 +62,7 @@ def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.C
         dns=found.dns,
         protocol="http/1.1" if is_stream else _protocol(found, tls, at.subject.kind),
         tls=tls,
+        limits=found.limits,
     )
 
 

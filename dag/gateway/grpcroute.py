@@ -34,7 +34,7 @@ def rules(view: View, key: NamespacedName) -> Rules:
         tuple(_rule(view, rule, own.at("rules", index), marked, strange))
         for index, rule in enumerate(route.spec.rules)
     ]
-    asked, more = map(_as_http, route.spec.rules), ruling.unharmful(own, marked)
+    asked, more = map(_as_http, route.spec.rules), ruling.unharmful(own, marked, strange)
     return ruling.together(view, own.subject, asked, found, more)
 
 

@@ -33,7 +33,7 @@ def rules(view: View, key: NamespacedName) -> Rules:
         tuple(_rule(view, rule, own.at("rules", index), marked, strange))
         for index, rule in enumerate(route.spec.rules)
     ]
-    more = ruling.unharmful(own, marked)
+    more = ruling.unharmful(own, marked, strange)
     return ruling.together(view, own.subject, route.spec.rules, found, more)
 
 

@@ -69,11 +69,16 @@ def closing(
             yield problems.rule_dropped(Place(at.subject, value.path), value.message)
 
 
-def unharmful(own: Place, marked: Iterable[UnservedField]) -> Iterator[Problem]:
+def unharmful(
+    own: Place, marked: Iterable[UnservedField], strange: Iterable[UnknownValue]
+) -> Iterator[Problem]:
     """What is left out without harm."""
     for field in marked:
         if not field.guards:
             yield problems.not_served_yet(Place(own.subject, field.path))
+    for value in strange:
+        if not value.path.startswith(f"{own.path}.rules["):
+            yield problems.value_without_effect(Place(own.subject, value.path), value.message)
 
 
 def together(

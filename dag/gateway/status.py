@@ -9,6 +9,7 @@ their Gateway (`listenersetstatus`), routes (`routestatus`).
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import tables
@@ -62,7 +63,12 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
         return GatewayStatus(tuple(_conditions(told)))
     verdicts = view.ask(listeners.verdicts, ObjectRef("Gateway", *key))
-    whole = (*_summary(view, key, verdicts), *_references(view, key), *_unserved(found, own))
+    whole = (
+        *_summary(view, key, verdicts),
+        *_references(view, key),
+        *_unserved(found, own),
+        *_unknown(found, own),
+    )
     return GatewayStatus(
         conditions=tuple(_conditions(whole)),
         listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
@@ -98,6 +104,13 @@ def _references(view: View, key: NamespacedName) -> Iterator[Problem]:
         yield certificate
     if view.ask(clients.is_insecure, key):
         yield problems.lets_everybody_in(problems.gateway(key))
+
+
+def _unknown(found: Any, own: Place) -> Iterator[Problem]:
+    """Words of a later version that no listener is told of."""
+    for value in unknown_values(found):
+        if not value.path.startswith(("spec.listeners[", "spec.tls.frontend.")):
+            yield problems.value_without_effect(Place(own.subject, value.path), value.message)
 
 
 def _unserved(found: Any, own: Place) -> Iterator[Problem]:

@@ -50,6 +50,11 @@ def not_served_yet(field: Place) -> Problem:
     return field.warning("Accepted", "Accepted", "is not served yet and has no effect")
 
 
+def value_without_effect(field: Place, why: str) -> Problem:
+    """A value of a later version of the API, in a field that opens nothing."""
+    return field.warning("Accepted", "Accepted", f"{why}; it has no effect")
+
+
 # GatewayClasses and Gateways.
 
 

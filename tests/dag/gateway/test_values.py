@@ -15,6 +15,7 @@ from tests.dag.gateway.manifests import (
     route,
     service,
     to,
+    with_field,
 )
 from tests.dag.world import routes, world
 
@@ -72,6 +73,14 @@ def test_a_gateway_with_namespaces_of_sets_that_are_not_known_takes_no_set() -> 
     odd = gateway("gw", rest="allowedListeners: {namespaces: {from: Cluster}}")
     it = world(gateway_class() + odd + listener_set("s", http("x", port=81)))
     assert told.listener_set(it, "s")[0] == "Accepted=False/NotAllowed"
+    assert told.gateway(it)[0] == "Accepted"
+    assert "allowedListeners.namespaces.from: 'Cluster' is none of" in told.gateway_messages(it)[0]
+
+
+def test_a_scope_of_default_gateways_that_is_not_known_has_no_effect() -> None:
+    it = world(GIVEN + with_field(route("r"), "useDefaultGateways: Team"))
+    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert "useDefaultGateways: 'Team' is none of All, None" in told.route_messages(it, "r")[0]
 
 
 def test_a_way_to_validate_clients_that_is_not_known_lets_nobody_in() -> None:
