@@ -91,8 +91,11 @@ def _entry(step: str, entry: crd.RateLimitDescriptorEntry) -> nodes.DescriptorEn
 def _conditions(
     step: str, written: Iterable[HeaderMatchCondition]
 ) -> tuple[nodes.HeaderMatch, ...]:
+    conditions = tuple(written)
+    if not conditions:
+        raise Fault(NOT_VALID, step, "needs at least one header")
     try:
-        return tuple(headermatches.match(it) for it in written)
+        return tuple(headermatches.match(it) for it in conditions)
     except NotClear as why:
         raise Fault(NOT_VALID, step, why.text) from None
 

@@ -171,6 +171,10 @@ BAD = [
      "{headers: [{name: a}], value: b}}]}]}}",
      "Error/RateLimitPolicyNotValid",
      "rateLimitPolicy.global.descriptors[0].entries[0].requestHeaderValueMatch"),
+    ("rateLimitPolicy: {global: {descriptors: [{entries: [{requestHeaderValueMatch: "
+     "{value: b}}]}]}}",
+     "Error/RateLimitPolicyNotValid",
+     "rateLimitPolicy.global.descriptors[0].entries[0].requestHeaderValueMatch"),
     ("errorPages: [{statuses: [{start: 500, end: 500}]}]",
      "Error/ErrorPagesInvalid", "errorPages[0].statuses"),
     (f"errorPages: [{{statuses: [{{start: 500, end: 600}}], body: {'x' * 4097}}}]",
