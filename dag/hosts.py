@@ -38,6 +38,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
         routes = tuple(map(_closed, routes))
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
+    routes = (*routes, *gateway_hosts.rest(view, key, routes))
     origins = _origins(it.origin for it in routes)
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
     return guarded(view, found, _claim(view, key))

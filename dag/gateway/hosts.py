@@ -6,6 +6,8 @@ answer. Within a listener the most specific host of its routes takes a request. 
 order by match (`dag.ordering`).
 """
 
+from collections.abc import Iterator, Sequence
+
 from dag import nodes, settings
 from dag.gateway import attachment, completion, overrides, owners
 from dag.gateway import routes as kinds
@@ -36,6 +38,21 @@ def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
         return None
     narrower = view.bucket(owners.NARROWER, found.host)
     return nodes.ServerNames(found.host.host, tuple(sorted(narrower)))
+
+
+def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Iterator[nodes.Route]:
+    """What answers requests of a TLS connection that no other route takes.
+
+    Envoy compares server names with what it chose, so it has to choose something: a request for a
+    host of another listener is misdirected before it is not found.
+    """
+    found = view.ask(owners.owner, key)
+    is_secure = found is not None and found.is_http and found.family == "HTTPS"
+    if found is not None and is_secure and not any(it.match == nodes.Match() for it in routes):
+        yield nodes.Route(nodes.Match(), NOT_FOUND, found.section.holder)
+
+
+NOT_FOUND = nodes.Respond(404)
 
 
 @query

@@ -204,6 +204,16 @@ def test_a_call(more: More, method: str, answer: str) -> None:
     assert call(more, method) == answer
 
 
+def test_a_call_that_no_route_takes_is_not_implemented_behind_tls_too(more: More) -> None:
+    trusted = grpc.ssl_channel_credentials(more.authority.pem)
+    options = [("grpc.ssl_target_name_override", "third.example.com")]
+    target = f"127.0.0.1:{more.running.ports['https']}"
+    channel = grpc.secure_channel(target, trusted, options=options)
+    with channel, pytest.raises(grpc.RpcError) as told:
+        channel.unary_unary("/a.Echo/Say", None, None)(b"hello", timeout=10)
+    assert told.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
 def test_a_request_that_is_no_call_passes_the_rules_for_calls(more: More) -> None:
     assert more.running.ask("http://more.example.com/a.Echo/Say").backend == "one"
 
@@ -217,6 +227,7 @@ def test_a_request_that_is_no_call_passes_the_rules_for_calls(more: More) -> Non
         ("second", "second", 200),
         ("third", "more", 200),
         ("third", "third", 404),
+        ("second", "third", 421),
     ],
 )
 def test_a_request_for_a_host_of_another_listener(
