@@ -20,7 +20,7 @@ async def hosts(
     behind: peers.Peers, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
     """HTTPProxies and Ingresses, all on one instance."""
-    found = (it for folder in ("httpproxy", "ingress") for it in rows.rows(folder))
+    found = (it for folder in ("shared", "httpproxy", "ingress") for it in rows.rows(folder))
     variants = [variant for row in found for variant in row.variants]
     async with stage(tmp_path_factory.mktemp("hosts"), behind, variants) as running:
         yield running

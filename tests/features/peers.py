@@ -55,7 +55,7 @@ async def serving() -> AsyncIterator[Peers]:
         peers.ports["doorman-http"] = await stack.enter_async_context(_pages(asked.doorman()))
         peers.ports["keys"] = await stack.enter_async_context(_pages(keys.pages()))
         secured = _context(certificates.pair("keys.example.com"))
-        peers.ports["keys-tls"] = await stack.enter_async_context(_pages(keys.pages(), secured))
+        peers.ports["keys_tls"] = await stack.enter_async_context(_pages(keys.pages(), secured))
         yield peers
 
 
@@ -97,7 +97,7 @@ async def _pages(
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=secured).start()
+        await web.TCPSite(runner, "0.0.0.0", 0, ssl_context=secured).start()
         yield runner.addresses[0][1]
     finally:
         await runner.cleanup()

@@ -1,7 +1,7 @@
 """Rows: what a user writes for the sake of a field, and what must then become of requests.
 
 A file of a folder is a list of rows. `$host` in them is the row's own host, `$namespace` its own
-namespace, `$NAME` the port of a peer. Of every row there are variants: the row as it stands, and
+namespace, `$NAME` the port of a peer, `$address` one of this machine. Of every row there are variants: the row as it stands, and
 for each field that it proves one without that field, on a host and in a namespace of its own.
 """
 
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from crds.kinds import KINDS
+from tests.e2e import incluster
 from tests.features import edits
 
 FOLDER = Path(__file__).parent
@@ -105,10 +106,11 @@ class Variant:
             return bool(self.row.wrong)
         return bool({"all", self.without.path} & set(self.row.told_without))
 
-    @property
+    @cached_property
     def names(self) -> dict[str, str]:
         """What `$` stands for, beside ports."""
-        return {"host": f"{self.name}.{DOMAIN}", "namespace": self.name, "name": self.name}
+        host = f"{self.name}.{DOMAIN}"
+        return {"host": host, "namespace": self.name, "address": incluster.own_address()}
 
     def documents(self, ports: Mapping[str, int]) -> Iterator[Document]:
         """The objects of the user."""

@@ -2,11 +2,13 @@
 
 The providers of all hosts of a fleet are one filter configuration, and hosts share filter chains.
 As a part of those, a new provider would drain every connection; by ECDS it drains none. A route
-names its provider; where that is not there (yet), Envoy answers 403. A provider is a part of the
+names its provider; where that is not there (yet), Envoy answers 403 and lists what is there, so
+requirements have names that say nothing to anybody. A provider is a part of the
 configuration of its own, so that one that Envoy refuses hurts nobody else.
 """
 
 from collections.abc import Mapping
+from hashlib import blake2b
 
 from envoy.config.core.v3 import config_source_pb2, extension_pb2
 from envoy.extensions.filters.http.jwt_authn.v3 import config_pb2 as pb
@@ -38,7 +40,7 @@ def head() -> bytes:
 def provider(node: nodes.JwtProvider, clusters: Mapping[nodes.AnyCluster, str]) -> bytes:
     """A JwtAuthentication of which nothing but this provider is filled in."""
     result = pb.JwtAuthentication()
-    result.requirement_map[node.name].provider_name = node.name
+    result.requirement_map[_requirement(node.name)].provider_name = node.name
     target = result.providers[node.name]
     target.issuer = node.issuer
     target.audiences.extend(node.audiences)
@@ -66,7 +68,11 @@ def _write_remote(target: pb.RemoteJwks, node: nodes.RemoteJwks, cluster: str) -
 
 def policy(node: nodes.Jwt) -> pb.PerRouteConfig:
     """The provider whose tokens are required."""
-    return pb.PerRouteConfig(requirement_name=node.provider)
+    return pb.PerRouteConfig(requirement_name=_requirement(node.provider))
+
+
+def _requirement(provider: str) -> str:
+    return blake2b(provider.encode(), digest_size=16).hexdigest()
 
 
 def off() -> pb.PerRouteConfig:
