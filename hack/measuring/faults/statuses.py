@@ -25,7 +25,7 @@ ROUTE = world.http_route(0, 0)
 twenty = stage.stage(HOSTS, more=(*world.gateway(), ROUTE))
 
 
-@fault("f11", twenty, untold=Limit("", 0), told=Limit("s", 60))
+@fault("f11", twenty, untold=Limit("", 0), told=Limit("s", 20))
 async def read_lags(turn: Turn, site: Site) -> None:
     """A status is refused for a conflict, and a read of the object says that there is none."""
     await _settled(site)
@@ -37,7 +37,7 @@ async def read_lags(turn: Turn, site: Site) -> None:
     start = time.monotonic()
     await site.write(*documents)
     with contextlib.suppress(TimeoutError):
-        await site.told(documents, 60)
+        await site.told(documents, 25)
     turn.figures["told"] = time.monotonic() - start
     turn.prove("conflicts", conflicts.met)
     turn.prove("reads that found nothing", missing.met)
