@@ -11,7 +11,7 @@ import pytest
 from dag import hostnames, hosts, nodes
 from dag.incremental import Engine
 from tests.dag import pairs
-from tests.dag.gateway.manifests import gateway, gateway_class, host, https, route, service
+from tests.dag.gateway.manifests import gateway, gateway_class, host, https, route, service, to
 from tests.dag.world import FLEET, world
 
 LISTENERS = {
@@ -22,41 +22,49 @@ LISTENERS = {
 }
 
 
+ROWS = [
+    ("example.org", "example.org", 200),
+    ("example.org", "second-example.org", 421),
+    ("example.org", "unknown-example.org", 404),
+    ("second-example.org", "second-example.org", 200),
+    ("second-example.org", "example.org", 421),
+    ("second-example.org", "unknown-example.org", 421),
+    ("second-example.org", "third-example.wildcard.org", 421),
+    ("third-example.wildcard.org", "third-example.wildcard.org", 200),
+    ("third-example.wildcard.org", "fifth-example.wildcard.org", 200),
+    ("third-example.wildcard.org", "fourth-example.wildcard.org", 421),
+    ("third-example.wildcard.org", "second-example.org", 421),
+    ("fourth-example.wildcard.org", "fourth-example.wildcard.org", 200),
+    ("fourth-example.wildcard.org", "fifth-example.wildcard.org", 421),
+    ("unknown-example.org", "example.org", 200),
+    ("unknown-example.org", "unknown-example.org", 404),
+]
+"""The server name of a connection, the host of a request, the answer."""
+
+
 @pytest.fixture(scope="module", name="it")
 def _it() -> Engine:
+    return world(manifests("s1") + service("s1") + pairs.secret("cert"))
+
+
+def manifests(backend: str) -> str:
+    """A Gateway with these listeners, and a route to the backend on each."""
     listeners = (https(name, rest=host(it) if it else "") for name, it in LISTENERS.items())
     attached = (
-        route(name, hosts=("example.org",) if name == "none" else (), parents=section(name))
-        for name in LISTENERS
+        route(name, to(backend), hosts=hosts_of(name), parents=section(name)) for name in LISTENERS
     )
-    manifests = (gateway_class(), gateway("gw", *listeners), service("s1"), pairs.secret("cert"))
-    return world("".join((*manifests, *attached)))
+    return "".join((gateway_class(), gateway("gw", *listeners), *attached))
+
+
+def hosts_of(name: str) -> tuple[str, ...]:
+    return ("example.org",) if name == "none" else ()
 
 
 def section(name: str) -> str:
     return f"{{name: gw, sectionName: {name}}}"
 
 
-@pytest.mark.parametrize(
-    ("server_name", "requested", "status"),
-    [
-        ("example.org", "example.org", 200),
-        ("example.org", "second-example.org", 421),
-        ("example.org", "unknown-example.org", 404),
-        ("second-example.org", "second-example.org", 200),
-        ("second-example.org", "example.org", 421),
-        ("second-example.org", "unknown-example.org", 421),
-        ("second-example.org", "third-example.wildcard.org", 421),
-        ("third-example.wildcard.org", "third-example.wildcard.org", 200),
-        ("third-example.wildcard.org", "fifth-example.wildcard.org", 200),
-        ("third-example.wildcard.org", "fourth-example.wildcard.org", 421),
-        ("third-example.wildcard.org", "second-example.org", 421),
-        ("fourth-example.wildcard.org", "fourth-example.wildcard.org", 200),
-        ("fourth-example.wildcard.org", "fifth-example.wildcard.org", 421),
-        ("unknown-example.org", "example.org", 200),
-        ("unknown-example.org", "unknown-example.org", 404),
-    ],
-)
+@pytest.mark.parametrize(("server_name", "requested", "status"), ROWS)
 def test_what_a_request_is_answered(
     it: Engine, server_name: str, requested: str, status: int
 ) -> None:
