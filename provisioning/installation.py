@@ -85,6 +85,14 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """The pods that make instances of ContourConfigurations."""
+
+    place: Place = Place(namespace="contour-operator")
+    replicas: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Installation:
     """An instance that is installed by hand: everything that `kubectl apply` needs."""
 

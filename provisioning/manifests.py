@@ -12,7 +12,14 @@ from pydantic import TypeAdapter
 
 from crds import kinds, schema, workloads
 from provisioning import commands, rights, templating
-from provisioning.installation import VERSION, ControlPlane, Fleet, Installation, Place
+from provisioning.installation import (
+    VERSION,
+    ControlPlane,
+    Fleet,
+    Installation,
+    Operator,
+    Place,
+)
 from provisioning.secrets import Names
 from provisioning.templating import Document
 
@@ -42,6 +49,9 @@ _PRIVATE = 0o440  # the volume's group is the pods' own
 
 _CONTROL_PLANE = workloads.Resources(
     requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
+)
+_OPERATOR = workloads.Resources(
+    requests={"cpu": "50m", "memory": "128Mi"}, limits={"memory": "512Mi"}
 )
 _ENVOY = workloads.Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"})
 _BESIDE = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
@@ -140,6 +150,29 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "spread": _spread(name),
     }
     return _rendered("control_plane", place, values)
+
+
+def operator(given: Operator) -> list[Document]:
+    """The operator, its rights, and the ClusterRole that it binds instances to."""
+    place = given.place
+    name = place.named("contour-operator")
+    secrets = Names().all(("contour", "envoy"))
+    values = {
+        "operator": given,
+        "name": name,
+        "rights": {
+            "everywhere": rights.operator(CLUSTER_ROLE, Place().named("leader-elect"), secrets),
+            "at_home": rights.operator_at_home(name),
+        },
+        "subject": _account(name, place),
+        "selector": {"app": name},
+        "labels": _labels(name, "contour-operator", place),
+        "arguments": ["run", "--incluster", f"--contour-image={place.image}"],
+        "resources": _resources(_OPERATOR),
+        "spread": _spread(name),
+    }
+    where = namespace(place, is_restricted=True)
+    return [*where, cluster_wide(), *_rendered("operator", place, values)]
 
 
 def fleet(given: Fleet) -> list[Document]:

@@ -2,7 +2,8 @@
 
 The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
 control plane reads them and writes statuses and Events, nothing else; Envoy may nothing at all, and
-has no token.
+has no token. The operator makes what instances consist of, and can pass on no more than it holds
+itself: the Role of an instance, and the one ClusterRole that it may bind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,6 +49,36 @@ def certificates(secrets: Sequence[str]) -> list[Rule]:
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ["get", "update"], secrets),
     ]
+
+
+def operator(cluster_role: str, lease: str, secrets: Sequence[str]) -> list[Rule]:
+    """Of the operator, in all namespaces; the names are those that every instance has."""
+    group, rbac = "projectcontour.io", "rbac.authorization.k8s.io"
+    return [
+        _rule([group], ["contourconfigurations"], ("get", *_READ, "patch")),
+        _rule([group], ["contourconfigurations/status"], _WRITE_STATUS),
+        # kopf looks whether the kind is there.
+        _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
+        _rule([""], ["serviceaccounts", "services"], _MAKE),
+        _rule(["apps"], ["daemonsets"], ("get", *_READ, "delete")),
+        _rule(["apps"], ["deployments"], _MAKE),
+        _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
+        _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
+        _rule([rbac], ["clusterrolebindings", "rolebindings", "roles"], _MAKE),
+        _rule([rbac], ["clusterroles"], ["bind"], [cluster_role]),
+        _rule([""], ["secrets"], ["create"]),
+        _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
+        _events(),
+        *at_home(lease, watches_everything=True),
+    ]
+
+
+def operator_at_home(lease: str) -> list[Rule]:
+    """Of the operator, in its own namespace."""
+    return _leases(lease)
+
+
+_MAKE = ("get", *_READ, "create", "patch", "delete")
 
 
 def _leases(name: str) -> list[Rule]:

@@ -1,10 +1,83 @@
-"""The command line of the operator. So far it tells its version and nothing else."""
+"""The command line of the operator."""
+
+import asyncio
+import logging
+import os
+import sys
+from typing import Any
 
 import click
 
+from contour_operator import pages
+from contour_operator import run as page
+from contour_operator.desired import Release
+from kube import access, errors, pod
+from kube.credentials import AccessError
+from kube.election import Place
+from kube.lease import Timing
+from provisioning import installation
 
-@click.command()
+LEASE = "contour-operator"
+
+
+@click.group()
 @click.version_option(package_name="contour-ingress", prog_name="contour-operator")
 def main() -> None:
-    """Provisions Contour instances from ContourConfiguration objects (not built yet)."""
-    raise click.UsageError("the operator is not built yet; only --version is served")
+    """Provisions instances of Contour from ContourConfigurations with `spec.contour`."""
+
+
+@main.command(context_settings={"show_default": True})
+@click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
+@click.option("--kubeconfig", default="", help="Use this kubeconfig.")
+@click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
+@click.option("--watch-namespaces", default="", metavar="A,B", help="Make instances only there.")
+@click.option("--contour-image", default=installation.IMAGE, envvar="CONTOUR_IMAGE")
+@click.option("--health-address", default="0.0.0.0")
+@click.option("--health-port", type=click.IntRange(0, 65535), default=8000, help="0: none.")
+@click.option("--leader-election-resource-name", default=LEASE)
+@click.option("--leader-election-lease-duration", default=15.0, help="Seconds.")
+@click.option("--leader-election-renew-deadline", default=10.0, help="Seconds.")
+@click.option("--leader-election-retry-period", default=2.0, help="Seconds.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning"]), default="info")
+def run(log_level: str, **flags: Any) -> None:
+    """Makes instances, keeps them as they should be, and removes them."""
+    logging.basicConfig(
+        level=log_level.upper(),
+        stream=sys.stderr,
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    try:
+        asyncio.run(_run(flags))
+    except* (AccessError, errors.RequestError, OSError) as failures:
+        for failure in failures.exceptions:
+            click.echo(f"contour-operator: {failure}", err=True)
+        sys.exit(2)
+
+
+async def _run(flags: dict[str, Any]) -> None:
+    found = pod.Pod(os.environ) if flags["incluster"] else access.found(flags["kubeconfig"])
+    namespace = flags["namespace"] or (await found.credentials()).namespace
+    site = pages.Site(flags["health_address"], flags["health_port"])
+    await page.run(
+        page.Options(
+            access=found,
+            lease=Place(namespace, flags["leader_election_resource_name"]),
+            release=Release(flags["contour_image"]),
+            timing=_timing(flags),
+            page=site if site.port else None,
+            namespaces=frozenset(filter(None, flags["watch_namespaces"].split(","))),
+        )
+    )
+
+
+def _timing(flags: dict[str, Any]) -> Timing:
+    timing = Timing(
+        flags["leader_election_lease_duration"],
+        flags["leader_election_renew_deadline"],
+        flags["leader_election_retry_period"],
+    )
+    if not timing.duration > timing.renew_deadline > timing.retry_period > 0:
+        raise click.UsageError(
+            "--leader-election-*: lease duration > renew deadline > retry period"
+        )
+    return timing

@@ -1,0 +1,177 @@
+"""ContourConfigurations as the operator reads them, and what it writes to them: finalizer, status.
+
+Read afresh for each turn, raw: an object that is not valid has a finalizer too. Statuses go by
+server-side apply, with a field manager of our own, so that conditions of the instance stay its own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from contour_operator import desired, telling
+from crds import decode
+from crds.complaints import Complaint
+from crds.contourconfiguration import ContourConfiguration
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+from provisioning.ownership import Owner
+
+Raw = dict[str, Any]
+
+RESOURCE = Resource("projectcontour.io", "v1alpha1", "contourconfigurations")
+KIND = "ContourConfiguration"
+FINALIZER = "operator.projectcontour.io/finalizer"
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One of them, as it is now."""
+
+    raw: Raw
+
+    @property
+    def owner(self) -> Owner:
+        """Its identity."""
+        return Owner(self.metadata["namespace"], self.metadata["name"])
+
+    @property
+    def metadata(self) -> Raw:
+        """Its metadata."""
+        found: Raw = self.raw["metadata"]
+        return found
+
+    @property
+    def generation(self) -> int:
+        """Of its specification."""
+        return int(self.metadata.get("generation") or 0)
+
+    @property
+    def status(self) -> Raw:
+        """What has been told of it."""
+        return self.raw.get("status") or {}
+
+    @property
+    def wants_an_instance(self) -> bool:
+        """Whether it is the operator's at all."""
+        spec = self.raw.get("spec")
+        return isinstance(spec, dict) and spec.get("contour") is not None
+
+    @property
+    def is_leaving(self) -> bool:
+        """It has been deleted, and is there for its finalizers only."""
+        return bool(self.metadata.get("deletionTimestamp"))
+
+    @property
+    def is_begun(self) -> bool:
+        """Something may have been made for it."""
+        return FINALIZER in (self.metadata.get("finalizers") or ())
+
+    @property
+    def decoded(self) -> tuple[ContourConfiguration | None, tuple[Complaint, ...]]:
+        """The object, or what is wrong with it."""
+        found = decode.decode(self.raw)
+        if not isinstance(found, decode.Decoded):
+            return None, (Complaint((), "it is no ContourConfiguration"),)
+        return found.object, found.errors
+
+
+async def read(client: Client, owner: Owner) -> Configuration | None:
+    """The configuration of that name; None if there is none."""
+    try:
+        return Configuration(await client.get(_path(owner)))
+    except errors.Refused as error:
+        if error.code == 404:
+            return None
+        raise
+
+
+async def first(client: Client, namespace: str) -> Owner | None:
+    """The one whose instance is that of the namespace: the one that is begun, else the oldest."""
+    found = [Configuration(_typed(it)) for it in await _all(client, namespace)]
+    rivals = [it for it in found if it.is_begun or (it.wants_an_instance and not it.is_leaving)]
+    chosen = min(rivals, key=_precedence, default=None)
+    return None if chosen is None else chosen.owner
+
+
+async def _all(client: Client, namespace: str) -> list[Raw]:
+    found: list[Raw] = (await client.list_page(RESOURCE.path(namespace)))["items"]
+    return found
+
+
+def _typed(raw: Raw) -> Raw:
+    return {"apiVersion": RESOURCE.api_version, "kind": KIND, **raw}
+
+
+def _precedence(it: Configuration) -> tuple[bool, str, str]:
+    return not it.is_begun, it.metadata["creationTimestamp"], it.metadata["name"]
+
+
+Kind = Literal["Normal", "Warning"]
+Tell = Callable[[Configuration, Kind, str, str], None]
+"""Of a configuration: the type of an Event, its reason, and what it says."""
+
+
+class Writer:
+    """Writes to them."""
+
+    def __init__(self, client: Client, tell: Tell) -> None:
+        self._client = client
+        self._tell = tell
+
+    async def begin(self, found: Configuration) -> Configuration:
+        """With our finalizer, from before anything is made."""
+        return await self._finalized(found, [*_finalizers(found), FINALIZER])
+
+    async def release(self, found: Configuration) -> None:
+        """Without our finalizer: nothing is left to be done."""
+        rest = [it for it in _finalizers(found) if it != FINALIZER]
+        try:
+            await self._finalized(found, rest)
+        except errors.Refused as error:
+            if error.code != 404:
+                raise
+
+    async def write(self, found: Configuration, told: Raw) -> None:
+        """Its status, unless it says so already."""
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        stamped = telling.stamped(told, found.status, now)
+        if telling.is_stored(stamped, found.status):
+            return
+        body = {
+            "apiVersion": RESOURCE.api_version,
+            "kind": KIND,
+            "metadata": {"name": found.owner.name, "namespace": found.owner.namespace},
+            "status": stamped,
+        }
+        path = f"{_path(found.owner)}/status"
+        await self._client.apply(path, body, field_manager=desired.MAKER, force=True)
+        for it in telling.news(told, found.status):
+            self._tell(found, _kind(it), it["reason"], it["message"])
+
+    def warn(self, found: Configuration, reason: str, message: str) -> None:
+        """Tells it where it cannot be overlooked, though it is in no status."""
+        self._tell(found, "Warning", reason, message)
+
+    async def _finalized(self, found: Configuration, finalizers: list[str]) -> Configuration:
+        metadata = {
+            "finalizers": finalizers,
+            "resourceVersion": found.metadata["resourceVersion"],
+        }
+        path, params = _path(found.owner), {"fieldManager": desired.MAKER}
+        return Configuration(await self._client.patch(path, {"metadata": metadata}, params=params))
+
+
+def _kind(condition: Raw) -> Kind:
+    """Of the Event: a rollout that is over is as it should be, one that has failed is not."""
+    is_calm = condition["reason"] in {"RolloutComplete", "Deleting", "NotProvisioned"}
+    return "Normal" if condition["status"] != "False" or is_calm else "Warning"
+
+
+def _finalizers(found: Configuration) -> list[str]:
+    return list(found.metadata.get("finalizers") or ())
+
+
+def _path(owner: Owner) -> str:
+    return RESOURCE.path(owner.namespace, owner.name)

@@ -1,0 +1,48 @@
+"""The certificates of an instance: made and renewed in this process, never adopted.
+
+What is due is `provisioning.rotation`'s to say; each turn of a configuration asks. There is no Job
+and no moment at which all certificates change at once: a new authority is trusted before it signs.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from contour_operator import desired
+from contour_operator.children import LEAVES
+from kube.client import Client
+from provisioning import applying, rotation, secrets
+from provisioning.ownership import Owner
+from provisioning.secrets import Names
+from provisioning.templating import Document
+
+
+def documents(owner: Owner) -> Sequence[Document]:
+    """The Secrets, without their contents: what they are called."""
+    names = _names(owner)
+    return tuple(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": it, "namespace": owner.namespace, "labels": dict(names.labels)},
+        }
+        for it in names.all(LEAVES)
+    )
+
+
+async def renew(client: Client, owner: Owner, now: datetime) -> Sequence[str]:
+    """Makes what is due; the names of the Secrets that were written.
+
+    Raises `applying.Unowned` and request errors.
+    """
+    mark = desired.mark(owner)
+    for it in documents(owner):
+        await applying.require_ours(client, it, mark)
+    return await secrets.renew(client, _names(owner), _wanted(owner), now)
+
+
+def _names(owner: Owner) -> Names:
+    return Names(owner.namespace, labels=desired.mark(owner).labels)
+
+
+def _wanted(owner: Owner) -> rotation.Wanted:
+    return rotation.wanted(namespace=owner.namespace)

@@ -1,0 +1,238 @@
+"""One configuration, one turn: looks at how things are and brings them to how they should be.
+
+Level-triggered: nothing is remembered of what happened, so that an operator that was killed at any
+step goes on from there. The finalizer is written before anything is made and removed after
+everything is gone. Nothing at all is begun for a configuration that is not valid, not the first in
+its namespace, or that would need the name of somebody else's object; each of these can be deleted
+like any other. What is made (`desired`), removed (`removal`) and told (`telling`) is elsewhere.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator as Several
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import orjson
+
+from contour_operator import configurations, desired, issuing, removal, telling, validation
+from contour_operator.children import Child, Children
+from contour_operator.configurations import Configuration
+from contour_operator.desired import Release
+from contour_operator.telling import Observed, Problem
+from crds.contourconfiguration import ContourConfiguration
+from kube import errors
+from kube.client import Client
+from provisioning import applying, ownership
+from provisioning.ownership import Owner
+from provisioning.templating import Document
+
+PATIENCE = 30.0  # seconds; then what we may not remove is left behind
+
+
+class Unfinished(errors.RequestError):
+    """Not all is as it should be: the configuration wants another turn."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What saves requests, and no more: it may be lost at any time."""
+
+    applied: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By path: the digest of what was applied last, and the version that it made."""
+    forbidden_since: dict[Owner, float] = field(default_factory=dict)
+
+
+class Reconciler:
+    """Takes the turns of configurations."""
+
+    def __init__(
+        self,
+        client: Client,
+        children: Children,
+        release: Release,
+        tell: configurations.Tell,
+    ) -> None:
+        self._client = client
+        self._children = children
+        self._release = release
+        self._writer = configurations.Writer(client, tell)
+        self._memory = _Memory()
+
+    async def turn(self, owner: Owner) -> None:
+        """Raises request errors if another turn is needed soon."""
+        found = await configurations.read(self._client, owner)
+        if found is None:
+            self._memory.forbidden_since.pop(owner, None)
+        elif found.is_leaving:
+            await self._remove(found)
+        elif not found.wants_an_instance:
+            await self._hand_over(found)
+        else:
+            await self._provision(found)
+
+    # It is to be there.
+
+    async def _provision(self, found: Configuration) -> None:
+        decoded, problems = _decoded(found)
+        if decoded is None or problems:
+            await self._refuse(found, problems)
+            return
+        if not found.is_begun:
+            obstacles = await self._obstacles(found.owner, decoded)
+            if obstacles:
+                await self._refuse(found, obstacles)
+                raise Unfinished(obstacles[0].message)
+            found = await self._writer.begin(found)
+        problems = [problem async for problem in self._made(found.owner, decoded)]
+        await self._tell(found, problems)
+        if problems:
+            raise Unfinished(problems[0].message)
+
+    async def _refuse(self, found: Configuration, problems: Sequence[Problem]) -> None:
+        """Nothing is made or changed; what there is stays as it is."""
+        if found.is_begun:
+            await self._tell(found, problems)
+        else:
+            await self._writer.write(found, telling.refused(found.generation, problems))
+
+    async def _obstacles(
+        self, owner: Owner, configuration: ContourConfiguration
+    ) -> Sequence[Problem]:
+        """What keeps an instance from being begun at all."""
+        first = await configurations.first(self._client, owner.namespace)
+        if first is not None and first != owner:
+            message = f"{first.name} is the configuration of the instance in this namespace"
+            return [Problem("NamespaceTaken", message)]
+        wanted = (
+            *issuing.documents(owner),
+            *desired.children(configuration, self._release),
+        )
+        return [it for document in wanted if (it := await self._stranger(owner, document))]
+
+    async def _stranger(self, owner: Owner, document: Document) -> Problem | None:
+        try:
+            await applying.require_ours(self._client, document, desired.mark(owner))
+        except applying.Unowned as error:
+            return Problem("NotOurs", str(error))
+        return None
+
+    async def _made(
+        self, owner: Owner, configuration: ContourConfiguration
+    ) -> AsyncIterator[Problem]:
+        """Makes and repairs what there should be, removes what there should not; the problems."""
+        try:
+            await issuing.renew(self._client, owner, datetime.now(UTC))
+        except applying.Unowned as error:
+            yield Problem("NotOurs", str(error))
+        except errors.Refused as error:
+            yield _refusal("the certificates", error)
+        wanted = desired.children(configuration, self._release)
+        for document in wanted:
+            problem = await self._apply(owner, document)
+            if problem is not None:
+                yield _placed(problem, document, configuration)
+        kept = {applying.path(it) for it in (*wanted, *issuing.documents(owner))}
+        async for problem in self._tidied(owner, kept):
+            yield problem
+
+    async def _apply(self, owner: Owner, document: Document) -> Problem | None:
+        """Skipped if it was applied before, and nobody has touched the object since."""
+        path, digest = applying.path(document), _digest(document)
+        known = self._memory.applied.get(path)
+        if known is not None and known == (digest, self._children.version(path)):
+            return None
+        try:
+            made = await applying.apply(self._client, document, desired.mark(owner), desired.MAKER)
+        except applying.Unowned as error:
+            return Problem("NotOurs", str(error))
+        except applying.Leaving as error:
+            return Problem("Leaving", str(error))
+        except errors.Refused as error:
+            return _refusal(applying.described(document), error)
+        self._memory.applied[path] = (digest, made["metadata"]["resourceVersion"])
+        return None
+
+    async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:
+        """Removes children of another time: of namespaces that are not watched any more."""
+        for child in self._children.of(owner):
+            if not _is_of_the_operator(child) or child.path in kept:
+                continue
+            try:
+                await applying.remove(self._client, child.resource, child.document)
+            except errors.Refused as error:
+                yield _refusal(f"the removal of {child.path}", error)
+
+    async def _tell(self, found: Configuration, problems: Sequence[Problem]) -> None:
+        await self._writer.write(found, telling.status(self._observed(found, problems)))
+
+    def _observed(
+        self, found: Configuration, problems: Sequence[Problem], waits_for: str = ""
+    ) -> Observed:
+        every = [it for it in self._children.of(found.owner) if it.resource.group == "apps"]
+        contours = [it.document for it in every if _is_of_the_operator(it)]
+        envoys = [it.document for it in every if not _is_of_the_operator(it)]
+        return Observed(
+            generation=found.generation,
+            problems=problems,
+            deployment=contours[0] if contours else None,
+            fleets=envoys if desired.is_managed(found.raw) else None,
+            waits_for=waits_for,
+        )
+
+    # It is to be gone, or to be its users'.
+
+    async def _remove(self, found: Configuration) -> None:
+        if not found.is_begun:
+            return
+        try:
+            left = await removal.remove(self._client, found.owner, found.raw)
+        except removal.Forbidden as error:
+            if not self._has_been_patient(found.owner):
+                raise
+            self._writer.warn(found, "LeftBehind", f"Some objects may be left: {error}")
+            left = ""
+        if left:
+            observed = self._observed(found, (), waits_for=left)
+            await self._writer.write(found, telling.status(observed))
+            raise Unfinished(f"waits for the end of {left}")
+        await self._writer.release(found)
+
+    def _has_been_patient(self, owner: Owner) -> bool:
+        now = datetime.now(UTC).timestamp()
+        return now - self._memory.forbidden_since.setdefault(owner, now) >= PATIENCE
+
+    async def _hand_over(self, found: Configuration) -> None:
+        """Without `spec.contour` nothing is ours to do any more, and nothing is undone."""
+        if found.is_begun:
+            await self._writer.write(found, {"conditions": []})
+            await self._writer.release(found)
+
+
+def _decoded(found: Configuration) -> tuple[ContourConfiguration | None, list[Problem]]:
+    decoded, complaints = found.decoded
+    every = [*complaints, *(validation.complaints(decoded) if decoded else ())]
+    return decoded, [Problem("Invalid", str(it)) for it in every]
+
+
+def _refusal(what: str, error: errors.Refused) -> Problem:
+    reason = {403: "Forbidden", 422: "Refused"}.get(error.code, "Failed")
+    return Problem(reason, f"{what}: {error.message}")
+
+
+def _placed(problem: Problem, document: Document, configuration: ContourConfiguration) -> Problem:
+    """With the path of the field that names a namespace, if that is what is wrong."""
+    where, contour = document["metadata"].get("namespace"), configuration.spec.contour
+    watched: Iterable[str] = contour.watch_namespaces if contour else ()
+    if problem.reason != "Failed" or where not in watched:
+        return problem
+    path = f"spec.contour.watchNamespaces[{list(watched).index(where)}]"
+    return Problem("Invalid", f"{path}: {problem.message}")
+
+
+def _is_of_the_operator(child: Child) -> bool:
+    return ownership.has(child.document, {ownership.MAKER: desired.MAKER})
+
+
+def _digest(document: Document) -> str:
+    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,0 +1,101 @@
+"""The end of an instance: everything that carries its mark goes, in an order that harms nobody.
+
+First what clients come in by, then the fleet, then the control plane that could make either anew,
+then what these needed. A stage begins when the one before is really gone. All of it is looked for
+in the cluster and not in what was known of it, and looked for twice: what a control plane has made
+in its last moment is found the second time. What is gone already is as good as removed. A fleet
+that was handed over to its users stays.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from contour_operator import desired, issuing
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+from provisioning import applying, ownership
+from provisioning.applying import RESOURCES
+from provisioning.ownership import Owner
+from provisioning.templating import Document
+
+
+class _Stage(NamedTuple):
+    kinds: tuple[str, ...]
+    is_of_the_fleet: bool = False
+
+
+_STAGES = (
+    _Stage(("Service",), is_of_the_fleet=True),
+    _Stage(("Service",)),
+    _Stage(("DaemonSet", "Deployment"), is_of_the_fleet=True),
+    _Stage(("Deployment",)),
+    _Stage(("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount"), is_of_the_fleet=True),
+    _Stage(("PodDisruptionBudget", "NetworkPolicy")),
+    _Stage(("Secret",)),
+    _Stage(("RoleBinding", "ClusterRoleBinding", "Role", "ServiceAccount")),
+)
+
+
+class Forbidden(errors.RequestError):
+    """Everything is gone but what we may not look for or remove."""
+
+
+async def remove(client: Client, owner: Owner, configuration: Mapping[str, Any]) -> str:
+    """Removes as much as can be now; what it waits for, empty when nothing is left.
+
+    Raises Forbidden if only a missing right stands in the way, and other request errors.
+    """
+    with_fleet, forbidden = desired.is_managed(configuration), list[str]()
+    for _ in range(2):
+        for stage in _STAGES:
+            if stage.is_of_the_fleet and not with_fleet:
+                continue
+            left = await _clear(client, owner, stage, forbidden)
+            if left:
+                return ", ".join(map(applying.described, left))
+    if forbidden:
+        raise Forbidden("; ".join(dict.fromkeys(forbidden)))
+    return ""
+
+
+async def _clear(
+    client: Client, owner: Owner, stage: _Stage, forbidden: list[str]
+) -> Sequence[Document]:
+    """Removes what there is of a stage; what is not gone yet."""
+    left: list[Document] = []
+    for kind in stage.kinds:
+        try:
+            for it in await _present(client, owner, kind, stage.is_of_the_fleet):
+                await _remove(client, RESOURCES[kind], it)
+                left.append(it | {"kind": kind})
+        except errors.Refused as error:
+            if error.code not in {403, 404}:
+                raise
+            if error.code == 403:
+                forbidden.append(error.message)
+    return [it for it in left if await applying.found(client, it) is not None]
+
+
+async def _remove(client: Client, of: Resource, present: Document) -> None:
+    if present["metadata"].get("deletionTimestamp"):
+        return
+    # Workloads stay to be seen until their pods are gone, which could make things anew.
+    is_workload = of.group == "apps"
+    await applying.remove(client, of, present, "Foreground" if is_workload else "Background")
+
+
+async def _present(
+    client: Client, owner: Owner, kind: str, is_of_the_fleet: bool
+) -> Sequence[Document]:
+    if kind == "Secret":
+        named = [await applying.found(client, it) for it in issuing.documents(owner)]
+        mark = desired.mark(owner)
+        return [it for it in named if it is not None and mark.is_on(it)]
+    params = {"labelSelector": ownership.selector(owner.labels)}
+    found = await client.list_page(RESOURCES[kind].path(), params)
+    return [it for it in found.get("items") or () if _is_of_the_fleet(it) is is_of_the_fleet]
+
+
+def _is_of_the_fleet(document: Document) -> bool:
+    return not ownership.has(document, {ownership.MAKER: desired.MAKER})

@@ -1,0 +1,158 @@
+"""`contour-operator run`: the page that wires the operator.
+
+Of several, one leads and acts; the others wait for the Lease. A term begins with what there is:
+configurations by kopf, children by label. What either says becomes a wake-up, and each wake-up a
+turn of one configuration. Told to stop, the term ends, what is half done is left for the next
+leader to finish, and the Lease is freed.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from contour_operator import children, configurations, desired, following, guarded, pages
+from contour_operator.configurations import Configuration, Kind
+from contour_operator.reconciling import Reconciler
+from contour_operator.turns import Turns
+from kube import election, events
+from kube.client import Client
+from kube.credentials import Access
+from kube.lease import KUBERNETES, Timing
+from provisioning.ownership import Owner
+
+log = logging.getLogger(__name__)
+
+NAME = "projectcontour.io/contour-operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    access: Access
+    lease: election.Place
+    release: desired.Release
+    timing: Timing = KUBERNETES
+    page: pages.Site | None = None
+    namespaces: frozenset[str] = frozenset()
+    """The only ones whose configurations are looked at; all of them if empty."""
+
+
+async def run(options: Options) -> None:
+    """Until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
+    stopped = asyncio.Event()
+    signals = _Signals(stopped.set)
+    signals.take()
+    async with Client(options.access, "contour-operator") as client:
+        elector = election.Elector(client, options.lease, timing=options.timing)
+        operator = Operator(options, elector, signals.take)
+        async with pages.served(options.page, operator.is_settled), asyncio.TaskGroup() as group:
+            campaign = group.create_task(elector.run(operator.term))
+            await stopped.wait()
+            log.info("told to stop")
+            campaign.cancel()
+
+
+class Operator:
+    """What this process does while it leads."""
+
+    def __init__(
+        self, options: Options, elector: election.Elector, take_signals: Callable[[], None]
+    ) -> None:
+        self._options = options
+        self._elector = elector
+        self._take_signals = take_signals
+        self._is_settled = False
+
+    def is_settled(self) -> bool:
+        """It leads and knows the cluster, or has nothing to do."""
+        return self._is_settled or not self._elector.is_leader()
+
+    async def term(self) -> None:
+        """From the moment it leads until it is cancelled."""
+        access = self._options.access
+        client = guarded.Client(access, "contour-operator", self._elector.is_leader)
+        try:
+            async with client:
+                await _Term(self, client, self._options).run(self._take_signals)
+        finally:
+            self._is_settled = False
+
+    def settle(self) -> None:
+        """The cluster is known."""
+        self._is_settled = True
+
+    @property
+    def identity(self) -> str:
+        """Of this process."""
+        return self._elector.identity
+
+
+class _Term:
+    """All that is forgotten with the leadership."""
+
+    def __init__(self, operator: Operator, client: Client, options: Options) -> None:
+        self._operator = operator
+        self._options = options
+        self._known: dict[children.Labels, Owner] = {}
+        self._children = children.Children(client, self._touched)
+        self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
+        reconciler = Reconciler(client, self._children, options.release, self._tell)
+        self._turns = Turns[Owner](reconciler.turn)
+
+    async def run(self, take_signals: Callable[[], None]) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._children.run())
+            group.create_task(self._recorder.run())
+            await self._children.settled()
+            group.create_task(self._turns.run())
+            group.create_task(following.follow(self._options.access, self._noticed, take_signals))
+            self._operator.settle()
+
+    def _noticed(self, owner: Owner, is_gone: bool) -> None:
+        """A configuration; with it those that wait for its place."""
+        if self._options.namespaces and owner.namespace not in self._options.namespaces:
+            return
+        if is_gone:
+            self._known.pop(children.labels(owner), None)
+            self._turns.forget(owner)
+            for other in self._known.values():
+                if other.namespace == owner.namespace:
+                    self._turns.wake(other)
+        else:
+            self._known[children.labels(owner)] = owner
+            self._turns.wake(owner)
+
+    def _touched(self, labels: children.Labels) -> None:
+        """A child; whose configuration is not known is of nobody's any more."""
+        if (owner := self._known.get(labels)) is not None:
+            self._turns.wake(owner)
+
+    def _tell(self, found: Configuration, kind: Kind, reason: str, message: str) -> None:
+        owner, uid = found.owner, found.metadata["uid"]
+        version = configurations.RESOURCE.api_version
+        regarding = events.Regarding(version, configurations.KIND, *owner, uid)
+        self._recorder.record(events.Occurrence(regarding, kind, reason, "Provision", message))
+
+
+class _Signals:
+    """SIGTERM and SIGINT: the first one ends in order, the second one at once."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop = stop
+        self._is_told = False
+        self._main = asyncio.current_task()
+
+    def take(self) -> None:
+        """They come here from now on."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._told)
+
+    def _told(self) -> None:
+        if self._is_told and self._main is not None:
+            self._main.cancel()
+        self._is_told = True
+        self._stop()

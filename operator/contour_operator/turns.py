@@ -1,0 +1,97 @@
+"""Whose turn it is: each key once however often it is woken, and never twice at once.
+
+Level-triggered: a wake-up says that something may have changed, not what. A turn that fails comes
+again after a pause that doubles; one that succeeds comes again after a long while, for what no
+event tells of, such as certificates that grow old.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeVar
+
+from kube import errors, pauses
+
+log = logging.getLogger(__name__)
+
+Key = TypeVar("Key", bound=Hashable)
+
+PARALLEL = 4
+GATHER = 0.05  # seconds: what happens at once is looked at once
+AGAIN = 600.0
+LONGEST_PAUSE = 30.0
+
+
+class Turns(Generic[Key]):
+    """Takes turns, in `run`, for keys that may be woken at any time."""
+
+    def __init__(self, take: Callable[[Key], Awaitable[None]]) -> None:
+        self._take = take
+        self._due: dict[Key, float] = {}
+        self._running: set[Key] = set()
+        self._pauses: dict[Key, pauses.Pauses] = {}
+        self._news = asyncio.Event()
+        self.failures = 0
+
+    def wake(self, key: Key, delay: float = GATHER) -> None:
+        """The turn of this one is to come, soon."""
+        due = _now() + delay
+        if due < self._due.get(key, float("inf")):
+            self._due[key] = due
+            self._news.set()
+
+    def forget(self, key: Key) -> None:
+        """There is no such thing any more."""
+        self._due.pop(key, None)
+        self._pauses.pop(key, None)
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                key = await self._next()
+                self._running.add(key)
+                group.create_task(self._turn(key))
+
+    async def _next(self) -> Key:
+        while True:
+            self._news.clear()
+            waiting = [it for it in self._due if it not in self._running]
+            first = min(waiting, key=lambda it: self._due[it], default=None)
+            if len(self._running) >= PARALLEL:
+                first = None
+            left = self._due[first] - _now() if first is not None else None
+            if first is not None and left is not None and left <= 0:
+                del self._due[first]
+                return first
+            try:
+                async with asyncio.timeout(left):
+                    await self._news.wait()
+            except TimeoutError:
+                continue
+
+    async def _turn(self, key: Key) -> None:
+        try:
+            await self._take(key)
+        except errors.RequestError as error:
+            self._failed(key, error)
+        except Exception:  # a fault of ours in one is not to stop the others
+            log.exception("the turn of %s failed", key)
+            self._failed(key, None)
+        else:
+            self._pauses.pop(key, None)
+            self.wake(key, pauses.jittered(AGAIN))
+        finally:
+            self._running.discard(key)
+            self._news.set()
+
+    def _failed(self, key: Key, error: errors.RequestError | None) -> None:
+        self.failures += 1
+        pause = self._pauses.setdefault(key, pauses.Pauses(0.5, LONGEST_PAUSE)).next()
+        if error is not None:
+            log.warning("%s: %s; again in %.1f s", key, error, pause)
+        self.wake(key, pause)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

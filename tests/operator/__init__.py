@@ -1,0 +1,1 @@
+"""The operator as a process, with the rights that are shipped, at a real API server."""

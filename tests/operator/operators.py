@@ -1,0 +1,174 @@
+"""Operators as processes, and the configurations that a user writes for them."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import yaml
+
+from kube import lease
+from provisioning import installation, manifests
+from provisioning.installation import Place
+from tests.cluster import controlplane
+from tests.cluster.cluster import Cluster, RefusedError
+from tests.operator.proxy import Proxy
+
+Raw = dict[str, Any]
+
+PROGRAM = Path(sys.executable).with_name("contour-operator")
+FAST = lease.Timing(duration=2.0, renew_deadline=1.2, retry_period=0.2)
+RBAC = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+OWNED = "projectcontour.io/owning-configuration-namespace"
+KINDS = (
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "DaemonSet"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
+    ("v1", "Secret"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("rbac.authorization.k8s.io/v1", "Role"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+)
+
+
+@dataclass(slots=True)
+class Operator:
+    """One process."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def stop(self, number: int = signal.SIGTERM) -> float:
+        """Ends it; the seconds that took."""
+        start = monotonic()
+        self.process.send_signal(number)
+        self.process.wait(20)
+        return monotonic() - start
+
+
+@dataclass(slots=True)
+class Rig:
+    """An operator's home, with the shipped rights, and a namespace for instances."""
+
+    cluster: Cluster
+    home: str
+    namespace: str
+    folder: Path
+    operators: list[Operator] = field(default_factory=list)
+
+    def grant(self) -> None:
+        """What `manifests/operator.yaml` grants, to an account of this home."""
+        place = Place(namespace=self.home)
+        for it in manifests.operator(installation.Operator(place=place)):
+            if it["kind"] == "ClusterRoleBinding":
+                it["metadata"]["name"] += f"-{self.home}"
+            if it["kind"] in RBAC:
+                self.cluster.apply(it)
+
+    def revoke(self) -> None:
+        """The rights that are not in its namespace."""
+        name = f"contour-operator-{self.home}"
+        self.cluster.delete(cluster_wide("ClusterRoleBinding", name))
+
+    def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
+        """An operator for the namespace."""
+        token = self.cluster.token(self.home, "contour-operator")
+        config = self.cluster.kubeconfig(token, self.home)
+        if proxy is not None:
+            controlplane.write_kubeconfig(
+                config, proxy.url, self.cluster.authority, token, self.home
+            )
+        log = self.folder / f"operator-{len(self.operators)}.log"
+        names = ("lease-duration", "renew-deadline", "retry-period")
+        timing = [f"--leader-election-{k}={v}" for k, v in zip(names, FAST, strict=True)]
+        command: list[str] = [
+            str(PROGRAM),
+            "run",
+            f"--kubeconfig={config}",
+            "--health-port=0",
+            *timing,
+        ]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*command, f"--watch-namespaces={self.namespace}", *options],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            )  # fmt: skip
+        self.operators.append(Operator(process, log))
+        return self.operators[-1]
+
+    def configure(self, name: str = "contour", **spec: Any) -> Raw:
+        """Writes a configuration of which an instance is to be made."""
+        return self.cluster.apply(self.configuration(name, **spec))
+
+    def configuration(self, name: str = "contour", **spec: Any) -> Raw:
+        """What a user writes."""
+        return {
+            "apiVersion": "projectcontour.io/v1alpha1",
+            "kind": "ContourConfiguration",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {"contour": {}} | spec,
+        }
+
+    def condition(self, type_: str, name: str = "contour") -> Raw:
+        """Of a configuration; empty if it has none of that type."""
+        status = self.cluster.get(self.configuration(name)).get("status", {})
+        return next((it for it in status.get("conditions", ()) if it["type"] == type_), {})
+
+    def children(self) -> dict[tuple[str, str, str], Raw]:
+        """Everything that is marked as of a configuration in the namespace, wherever it is."""
+        found: dict[tuple[str, str, str], Raw] = {}
+        for api_version, kind in (*KINDS, ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")):
+            sample = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "any"}}
+            path = self.cluster.path(sample, of_collection=True)
+            answer = self.cluster.ask(
+                "GET",
+                path.replace("/namespaces/default", ""),
+                labelSelector=f"{OWNED}={self.namespace}",
+            )
+            for it in answer["items"]:
+                metadata = it["metadata"]
+                key = (kind, metadata.get("namespace", ""), metadata["name"])
+                found[key] = it | {"apiVersion": api_version, "kind": kind}
+        return found
+
+    def is_gone(self, obj: Raw) -> bool:
+        """There is no such object."""
+        try:
+            self.cluster.get(obj)
+        except RefusedError as error:
+            return error.code == 404
+        return False
+
+    def until(self, is_so: Callable[[], object], seconds: float = 20.0) -> float:
+        """Waits for something; the seconds it took."""
+        start = monotonic()
+        while not is_so():
+            for it in self.operators:
+                assert it.process.poll() in (None, -signal.SIGKILL), it.log.read_text()
+            logs = "\n".join(it.log.read_text()[-3000:] for it in self.operators)
+            assert monotonic() - start < seconds, f"it is never so:\n{logs}"
+            sleep(0.03)
+        return monotonic() - start
+
+    def until_provisioned(self, name: str = "contour") -> float:
+        """Waits until all is there."""
+        return self.until(lambda: self.condition("Provisioned", name).get("status") == "True")
+
+
+def cluster_wide(kind: str, name: str) -> Raw:
+    """The identity of a right that is in no namespace."""
+    version = "rbac.authorization.k8s.io/v1"
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+
+
+def shipped(kind: str) -> Raw:
+    """An object of `manifests/operator.yaml`."""
+    text = Path(__file__).parents[2].joinpath("manifests", "operator.yaml").read_text()
+    found: list[Raw] = [it for it in yaml.safe_load_all(text) if it["kind"] == kind]
+    return found[-1]
