@@ -152,7 +152,8 @@ class Replica:
 
     async def _serve(self) -> None:
         """event → write → settle → publish, for ever; the port opens when there is a whole."""
-        await self._take(await self.cluster.initial())
+        with process.without_collections():
+            await self._take(await self.cluster.initial())
         if not self.controller.is_configured:
             log.warning("%s", self._unconfigured())
         async for batch in self.cluster.changes():
