@@ -4,6 +4,8 @@ Equal messages give equal bytes (deterministic encoding), on every replica and a
 versions of resources are hashes of these bytes.
 """
 
+import re
+
 from envoy.config.core.v3 import config_source_pb2, grpc_service_pb2
 from google.protobuf import any_pb2, duration_pb2, message
 
@@ -41,3 +43,9 @@ def grpc(cluster: str, authority: str = "") -> grpc_service_pb2.GrpcService:
     result.envoy_grpc.cluster_name = cluster
     result.envoy_grpc.authority = authority
     return result
+
+
+def script(text: str) -> str:
+    """A Lua text as short as it goes without changing it: every filter chain holds a copy."""
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(re.sub(r" -- .*", "", it) for it in lines if it and not it.startswith("--"))

@@ -17,7 +17,7 @@ import re
 
 from envoy.extensions.filters.http.lua.v3 import lua_pb2 as pb
 
-from contour.envoy import shards
+from contour.envoy import encoding, shards
 
 CERTIFICATE = "contour.certificate"
 TABLE = shards.FILTER
@@ -221,5 +221,5 @@ def _find(listener: str) -> str:
 
 def _lua(text: str) -> pb.Lua:
     result = pb.Lua()
-    result.default_source_code.inline_string = text
+    result.default_source_code.inline_string = encoding.script(text)
     return result

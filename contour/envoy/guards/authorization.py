@@ -1,9 +1,9 @@
 """A server that decides over each request (Envoy's ext_authz filter), another one on every route.
 
-Whether an unreachable server closes or opens, and which headers one that speaks HTTP gets, are
-properties of the filter and not of a route. So for gRPC there are two filters, and a route speaks
-to the one and not to the other; both are off by the heads of all RouteConfigurations (`off`), and
-what a route says stands above that. For HTTP there is a place in the chain, into which a route puts
+Whether an unreachable server closes or opens, whether bodies are sent as bytes or as text, and which
+headers one that speaks HTTP gets, are properties of the filter and not of a route. So for gRPC there
+are four filters, and a route speaks to one of them; all are off by the heads of all
+RouteConfigurations (`off`), and what a route says stands above that. For HTTP there is a place in the chain, into which a route puts
 a filter of its own (`places`). A server cannot send a request to other tables of hosts than its
 own: our headers are none it sees or may change.
 """
@@ -22,7 +22,17 @@ from dag import nodes
 
 CLOSED = "envoy.filters.http.ext_authz"
 OPEN = "envoy.filters.http.ext_authz.fail_open"
+BYTES = "envoy.filters.http.ext_authz.bytes"
+OPEN_BYTES = "envoy.filters.http.ext_authz.fail_open.bytes"
 HTTP = "envoy.filters.http.ext_authz.http"
+
+_GRPC = (
+    (CLOSED, False, False),
+    (OPEN, True, False),
+    (BYTES, False, True),
+    (OPEN_BYTES, True, True),
+)
+"""The filters for gRPC: the name, whether it opens, whether it sends bytes."""
 
 _NOBODY = "no-authorization-server"
 """The cluster that does not exist, of routes that name no server: nobody gets past it."""
@@ -31,8 +41,11 @@ _PRIVATE = "x-contour-"
 
 def installed() -> Iterator[tuple[str, Message]]:
     """The filters of every chain, by name."""
-    for name in (CLOSED, OPEN):
-        filter_ = _filter(fails_open=name == OPEN)
+    for name, fails_open, as_bytes in _GRPC:
+        filter_ = _filter(fails_open=fails_open)
+        if as_bytes:
+            filter_.with_request_body.CopyFrom(pb.BufferSettings(max_request_bytes=1024))
+            filter_.with_request_body.pack_as_bytes = True
         filter_.grpc_service.CopyFrom(encoding.grpc(_NOBODY))
         yield name, filter_
     yield HTTP, places.installed()
@@ -40,8 +53,8 @@ def installed() -> Iterator[tuple[str, Message]]:
 
 def off() -> Iterator[tuple[str, Message]]:
     """No server is asked, by any of the filters."""
-    yield CLOSED, pb.ExtAuthzPerRoute(disabled=True)
-    yield OPEN, pb.ExtAuthzPerRoute(disabled=True)
+    for name, _, _ in _GRPC:
+        yield name, pb.ExtAuthzPerRoute(disabled=True)
     yield HTTP, places.empty()
 
 
@@ -49,7 +62,8 @@ def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Messa
     """Which server decides, and what it is told; the filters that it does not take are off."""
     told = dict(off())
     if node.protocol == "grpc":
-        told[OPEN if node.fail_open else CLOSED] = _grpc(node, cluster)
+        wanted = (node.fail_open, node.body is not None and node.body.as_bytes)
+        told[next(name for name, *kind in _GRPC if tuple(kind) == wanted)] = _grpc(node, cluster)
     else:
         told[HTTP] = places.filled(CLOSED, _http(node, cluster))
     yield from told.items()

@@ -2,6 +2,9 @@
 
 What users wrote travels to it as data (`filter_context`), never as a part of the text. Semicolons
 and control characters, which would end an attribute, are refused by the rules; and here.
+
+The text comes with the routes that use it, for a filter with a text of its own takes 190 KB in each
+filter chain, used or not.
 """
 
 import re
@@ -9,11 +12,11 @@ from collections.abc import Iterable, Mapping
 
 from envoy.extensions.filters.http.lua.v3 import lua_pb2 as pb
 
+from contour.envoy import encoding
 from dag import nodes
 
 NAME = "contour.cookies"
 
-_SCRIPT = "rewrite"
 _TEXT = """
 local function trimmed(text)
   return (string.gsub(string.gsub(text, "^%s+", ""), "%s+$", ""))
@@ -76,19 +79,19 @@ function envoy_on_response(handle)
 end
 """
 
+_SHORT = encoding.script(_TEXT)
 _VALUE = re.compile(r"[^\x00-\x1f;\x7f]*")  # RFC 6265, "path-value"
 
 
 def installed() -> pb.Lua:
-    """The text, called by name; no route calls it by default."""
-    result = pb.Lua()
-    result.source_codes[_SCRIPT].inline_string = _TEXT
-    return result
+    """A filter without a text does nothing."""
+    return pb.Lua()
 
 
 def policy(rewrites: Iterable[nodes.CookieRewrite]) -> pb.LuaPerRoute:
     """The rewrites by name of the cookie; of several for one cookie, the last."""
-    result = pb.LuaPerRoute(name=_SCRIPT)
+    result = pb.LuaPerRoute()
+    result.source_code.inline_string = _SHORT
     for rewrite in rewrites:
         result.filter_context.get_or_create_struct(rewrite.name).update(_rule(rewrite))
     return result

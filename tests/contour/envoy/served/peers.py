@@ -113,7 +113,9 @@ def _pages(peers: Peers) -> web.Application:
             return web.Response(headers={"x-user": "somebody", "x-secret": "never"})
         if "x-location" in request.headers:
             return web.Response(status=302, headers={"location": request.headers["x-location"]})
-        result = web.Response(status=418, text="who are you?")
+        if request.path == "/healthy":
+            return web.Response()
+        result = web.Response(status=_status(request), text="who are you?")
         if "x-cookie" in request.headers:
             result.headers.add("set-cookie", request.headers["x-cookie"])
             result.headers.add("set-cookie", "other=1; Path=/")
@@ -122,6 +124,10 @@ def _pages(peers: Peers) -> web.Application:
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)
     return application
+
+
+def _status(request: web.Request) -> int:
+    return 500 if request.path == "/sick" else int(request.headers.get("x-status", "418"))
 
 
 @cache
