@@ -54,7 +54,7 @@ class HTTPProxySettings:
     """Redirect plain HTTP on TLS hosts even where a route permits it."""
     root_namespaces: tuple[str, ...] = ()
     """The only namespaces that may have virtual hosts; all of them if empty."""
-    fallback_certificate: Annotated[ObjectName | None, Unserved()] = None
+    fallback_certificate: ObjectName | None = None
     """The Secret for clients that send no server name."""
 
 
@@ -161,7 +161,7 @@ class ContourConfigurationSpec:
     """What holds for every route that does not say otherwise."""
     metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
     """Where our metrics are."""
-    tracing: Annotated[TracingSettings | None, Unserved()] = None
+    tracing: TracingSettings | None = None
     """Where traces are sent."""
     feature_flags: Annotated[tuple[str, ...], Unserved()] = ()
     """New features to be switched on."""

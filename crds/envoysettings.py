@@ -22,7 +22,7 @@ class EnvoyListener:
     """The address; 0.0.0.0 if absent."""
     port: Port | None = None
     """The port; 8080 for HTTP and 8443 for HTTPS if absent."""
-    access_log: Annotated[str | None, Unserved()] = None
+    access_log: str | None = None
     """The file of its access log; /dev/stdout if absent."""
 
 
@@ -68,11 +68,11 @@ class ListenerTLS:
     """`1.2` or `1.3`; 1.2 if absent."""
     maximum_protocol_version: str | None = None
     """`1.2` or `1.3`; 1.3 if absent."""
-    cipher_suites: Annotated[tuple[str, ...], Unserved()] = ()
+    cipher_suites: tuple[str, ...] = ()
     """The ciphers of TLS 1.2."""
-    ecdh_curves: Annotated[tuple[str, ...], Unserved()] = ()
+    ecdh_curves: tuple[str, ...] = ()
     """The curves."""
-    fingerprint: Annotated[Fingerprint | None, Unserved()] = None
+    fingerprint: Fingerprint | None = None
     """Fingerprints of clients."""
 
 
@@ -101,36 +101,36 @@ _BUFFER_LIMIT = "per-connection-buffer-limit-bytes"
 class ListenerSettings:
     """What holds for every listener."""
 
-    use_proxy_protocol: Annotated[Flag | None, Unserved()] = None
+    use_proxy_protocol: Flag | None = None
     """Clients come through a load balancer that speaks the PROXY protocol."""
-    disable_allow_chunked_length: Annotated[Flag | None, Unserved()] = None
+    disable_allow_chunked_length: Flag | None = None
     """Refuse requests with both Content-Length and chunked encoding; if absent too, other than
     Contour."""
     disable_merge_slashes: Flag | None = None
     """Leave repeated slashes of a path as they are."""
-    server_header_transformation: Annotated[str | None, Unserved()] = None
+    server_header_transformation: str | None = None
     """The Server header: overwrite (if absent), append_if_absent or pass_through."""
-    connection_balancer: Annotated[str | None, Unserved()] = None
+    connection_balancer: str | None = None
     """`exact` spreads connections evenly over the threads."""
-    max_requests_per_connection: Annotated[PositiveUint32 | None, Unserved()] = None
+    max_requests_per_connection: PositiveUint32 | None = None
     """Close a connection after so many requests."""
-    per_connection_buffer_limit_bytes: Annotated[PositiveUint32 | None, Unserved()] = Field(
+    per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
     """How much is kept in memory for a connection; a megabyte if absent."""
     tls: ListenerTLS | None = None
     """TLS with clients."""
-    socket_options: Annotated[SocketOptions | None, Unserved()] = None
+    socket_options: SocketOptions | None = None
     """Options of the sockets."""
     max_requests_per_io_cycle: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many requests of one connection are taken at a time."""
-    http_max_concurrent_streams: Annotated[PositiveUint32 | None, Unserved()] = None
+    http_max_concurrent_streams: PositiveUint32 | None = None
     """How many requests an HTTP/2 client may have open."""
     max_connections_per_listener: Annotated[PositiveUint32 | None, Unserved()] = None
     """How many connections a listener may have."""
-    max_connections_to_accept_per_socket_event: Annotated[PositiveUint32 | None, Unserved()] = None
+    max_connections_to_accept_per_socket_event: PositiveUint32 | None = None
     """How many connections are taken at a time."""
-    compression: Annotated[Compression | None, Unserved()] = None
+    compression: Compression | None = None
     """How answers are compressed."""
     http3: Annotated[Flag | None, Unserved()] = None
     """Let clients speak HTTP/3 (QUIC) on the HTTPS listener too. Beside Contour's fields."""
@@ -243,7 +243,7 @@ class Envoy:
     """Where Envoy's metrics are."""
     client_certificate: ObjectName | None = None
     """The Secret with the certificate that Services are shown."""
-    logging: Annotated[Logging | None, Unserved()] = None
+    logging: Logging | None = None
     """The access log."""
     default_http_versions: tuple[str, ...] = ()
     """What clients may speak: HTTP/1.1, HTTP/2; both if empty."""

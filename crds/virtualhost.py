@@ -10,7 +10,6 @@ from crds.fields import HOST_OR_EVERY, TOKEN, DurationOrZero, Flag, NonEmpty, Po
 from crds.jwt import JWTProvider
 from crds.meta import model
 from crds.ratelimits import RateLimitPolicy
-from crds.unserved import Unserved
 
 Fqdn = Annotated[str, StringConstraints(pattern=HOST_OR_EVERY, min_length=1)]
 Token = Annotated[str, StringConstraints(pattern=TOKEN)]
@@ -94,7 +93,7 @@ class TLS:
     """Hand the encrypted connection to the backend of `tcpproxy` as it is."""
     client_validation: DownstreamValidation | None = None
     """Ask clients for a certificate."""
-    enable_fallback_certificate: Annotated[Flag, Unserved()] = False
+    enable_fallback_certificate: Flag = False
     """Serve clients that send no server name with the configuration's fallback certificate."""
 
 

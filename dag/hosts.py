@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from crds.meta import ObjectRef
-from dag import defaults, hostnames, listeners, nodes, ordering, regexes
+from dag import defaults, hostnames, listeners, nodes, ordering, regexes, settings
 from dag.gateway import calls, owners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
@@ -41,7 +41,11 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     routes = (*routes, *gateway_hosts.rest(view, key, routes))
     origins = _origins(it.origin for it in routes)
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
-    return guarded(view, found, _claim(view, key))
+    claim = _claim(view, key)
+    if claim is not None and claim.is_fallback:
+        at = _is_at(key, view.ask(listeners.secure_listener, ()))
+        found = replace(found, is_fallback=at)
+    return guarded(view, found, claim)
 
 
 @query
@@ -58,11 +62,19 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
             return wanted.host
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
-    return gateway_hosts.closed_host(view, key)
+    return gateway_hosts.closed_host(view, key) or _fallback(view, key)
 
 
 CLOSED = nodes.Respond(503)
 """What a host answers whose guard is not served yet."""
+
+
+def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """For clients that send no name, or one that nobody has: where a host is to serve them."""
+    secret = view.ask(settings.fallback_certificate, ())
+    if key.host != hostnames.EVERY or secret is None or not view.count(FALLBACKS, key.host):
+        return None
+    return nodes.SecureHost(nodes.Tls(secret, *view.ask(settings.tls_versions, ())))
 
 
 def _in_order(wanted: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
@@ -147,7 +159,8 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     found = []
     if plain is not None and any(it.plain for it in claims):
         found.append(nodes.HostKey(listeners.DEFAULT_FLEET, plain.name, host))
-    if secure is not None and any((it.tls and it.secure) or it.host for it in claims):
+    is_fallback = host == hostnames.EVERY and view.count(FALLBACKS, host) > 0
+    if secure and (is_fallback or any((it.tls and it.secure) or it.host for it in claims)):
         found.append(nodes.HostKey(listeners.DEFAULT_FLEET, secure.name, host))
     return tuple(found)
 
@@ -190,10 +203,19 @@ CLASSIC_HOSTS: Index[nodes.HostKey, None] = Index(
     "hosts of Ingress, HTTPProxy", classic_hosts, _placed
 )
 
-INDEXES = (CLASSIC_HOSTS,)
+
+def _fallbacks(fqdn: str, found: nodes.Claim) -> Iterator[tuple[str, str]]:
+    if found.is_fallback:
+        yield hostnames.EVERY, fqdn
+
+
+FALLBACKS: Index[str, str] = Index("hosts of the fallback", httpproxy_claims.claim, _fallbacks)
+
+INDEXES = (CLASSIC_HOSTS, FALLBACKS)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),
+    Kept(classic_hosts, FALLBACKS),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, owners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),

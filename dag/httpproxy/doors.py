@@ -7,10 +7,11 @@ connections go there, and the routes are those of plain HTTP. Source: HTTPProxy 
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
 from dag import listeners, nodes, redirects, settings
-from dag.httpproxy import guards, routes, tcpproxy, tls
+from dag.httpproxy import fallback, guards, routes, tcpproxy, tls
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
@@ -22,30 +23,27 @@ def claim(
     view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.Written, ...]
 ) -> Iterator[nodes.Claim | Reached | Problem]:
     """What the root wants for its host."""
-    place, written_tls = problems.spec(root.metadata.key).at("virtualhost"), None
-    if root.spec.virtualhost is not None:
-        written_tls = root.spec.virtualhost.tls
-    if written_tls is None:
+    place, wanted = problems.spec(root.metadata.key).at("virtualhost"), root.spec.virtualhost
+    if wanted is None or wanted.tls is None:
         yield from _on_plain_http_alone(view, place, root, host, written)
         return
     if view.ask(listeners.secure_listener, ()) is None:
         yield problems.no_listener(place, "HTTPS")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
+    plain = _on_plain_http(view, written)
     try:
         termination = yield from tls.termination(view, place.at("tls"), root)
     except Closed as closed:
         yield closed.problem
-        yield _claim(place, guards.CLOSED, _on_plain_http(view, written))
+        yield _claim(place, guards.CLOSED, plain)
         return
+    is_fallback = yield from fallback.is_fallback(view, place, wanted)
     secure = tls.secure_host(place, root, termination, stream)
-    is_http = secure is not None and secure.stream is None
-    yield _claim(
-        place,
-        host,
-        _on_plain_http(view, written),
-        _routes(written) if is_http else (),
-        secure,
-    )
+    if secure is None or secure.stream is not None:
+        yield _claim(place, host, plain, (), secure)
+        return
+    found = _claim(place, host, plain, _routes(written), secure)
+    yield replace(found, is_fallback=is_fallback)
 
 
 def _on_plain_http_alone(

@@ -1,0 +1,35 @@
+"""Whether a host also serves TLS clients that send no server name, with the fallback certificate.
+
+What such a client is, nobody can tell, so nothing that looks at clients goes with it. Source:
+Contour documentation, "Fallback Certificate".
+"""
+
+from crds.virtualhost import VirtualHost
+from dag import delegation, secrets, settings
+from dag.problems import httpproxy as problems
+from dag.problems.places import Findings, Place
+from dag.view import View
+
+
+def is_fallback(view: View, place: Place, host: VirtualHost) -> Findings[bool]:
+    """Whether it does; if not, though it is wanted, its author is told why."""
+    if host.tls is None or not host.tls.enable_fallback_certificate:
+        return False
+    at = place.at("tls").at("enableFallbackCertificate")
+    if host.tls.client_validation or host.authorization or host.jwt_providers:
+        text = "clients without a server name pass no clientValidation, authorization or JWT"
+        yield problems.tls_features_incompatible(at, text)
+        return False
+    secret = view.ask(settings.fallback_certificate, ())
+    if secret is None:
+        text = "the configuration names no fallback certificate"
+        yield problems.fallback_not_served(at, "FallbackNotPresent", text)
+        return False
+    if not delegation.is_permitted(view, delegation.Use(secret, place.subject.namespace)):
+        text = f"Secret {secret} is not delegated to namespace {place.subject.namespace}"
+        yield problems.fallback_not_served(at, "FallbackNotDelegated", text)
+        return False
+    if refusal := view.ask(secrets.refusal, secret):
+        yield problems.fallback_not_served(at, "FallbackNotValid", f"Secret {secret} {refusal}")
+        return False
+    return True

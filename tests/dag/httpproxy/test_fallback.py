@@ -1,0 +1,78 @@
+"""Clients that send no server name: which hosts serve them, with which certificate."""
+
+import pytest
+
+from dag import hosts, nodes
+from dag.incremental import Engine
+from tests.dag import pairs
+from tests.dag.httpproxy import served
+from tests.dag.httpproxy.manifests import configuration, root, services, to
+from tests.dag.world import FLEET, apply, delete, messages, tls, world
+
+DELEGATION = """
+---
+apiVersion: projectcontour.io/v1
+kind: TLSCertificateDelegation
+metadata: {name: d, namespace: certs}
+spec: {delegations: [{secretName: fallback, targetNamespaces: ['*']}]}
+"""
+SETTINGS = configuration("httpproxy: {fallbackCertificate: {namespace: certs, name: fallback}}")
+GIVEN = services("s1") + pairs.secret("cert") + pairs.secret("fallback", "certs")
+
+
+def host(rest: str = "", fqdn: str = "a.com") -> str:
+    wanted = f"tls: {{secretName: cert, enableFallbackCertificate: true{rest}}}"
+    text = root("root", f"routes: [{to('s1')}]", fqdn=fqdn)
+    return text.replace(f"fqdn: {fqdn}", f"fqdn: {fqdn}, {wanted}")
+
+
+def is_served(engine: Engine) -> bool:
+    found = served.virtual_host(engine, at="ingress_https")
+    return found.is_fallback
+
+
+def test_clients_without_a_name_get_the_fallback_certificate_and_the_hosts_that_want_them() -> None:
+    engine = world(GIVEN + DELEGATION + SETTINGS + host())
+    assert is_served(engine)
+    assert not served.virtual_host(engine).is_fallback
+    assert tls(engine, "*") == "certs/fallback 1.2-1.3"
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    key = nodes.HostKey(FLEET, "ingress_https", "*")
+    assert engine.answer(hosts.virtual_host, key) is None
+    delete(engine, "HTTPProxy", "root")
+    assert tls(engine, "*") == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "rest", "reason"),
+    [
+        (GIVEN + DELEGATION, "", "FallbackNotPresent"),
+        (GIVEN + SETTINGS, "", "FallbackNotDelegated"),
+        (
+            services("s1") + pairs.secret("cert") + SETTINGS + DELEGATION,
+            "",
+            "FallbackNotValid",
+        ),
+        (
+            GIVEN + SETTINGS + DELEGATION + pairs.authority("ca"),
+            ", clientValidation: {caSecret: ca}",
+            "TLSIncompatibleFeatures",
+        ),
+    ],
+)
+def test_a_fallback_that_cannot_be_is_told_and_the_host_is_served_by_name(
+    given: str, rest: str, reason: str
+) -> None:
+    engine = world(given + host(rest))
+    assert not is_served(engine)
+    assert tls(engine, "*") == ""
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith(f"TLSError/{reason}: spec.virtualhost.tls.enableFallbackCertificate: ")
+
+
+def test_a_host_for_everybody_wins_over_the_fallback() -> None:
+    engine = world(GIVEN + DELEGATION + SETTINGS + host())
+    every = root("every", f"routes: [{to('s1')}]", fqdn="'*'")
+    apply(engine, every.replace("fqdn: '*'", "fqdn: '*', tls: {secretName: cert}"))
+    assert tls(engine, "*") == "default/cert 1.2-1.3"
