@@ -23,6 +23,7 @@ from crds.gateway.references import (
 from crds.gateway.selector import LabelSelector
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
+from crds.unserved import Unserved
 
 Protocol = Annotated[
     str,
@@ -118,7 +119,8 @@ class GatewaySpecAddress:
     """An address that the Gateway is asked to be reachable at."""
 
     type: str = Field(default="IPAddress", min_length=1, max_length=253)
-    value: str | None = Field(default=None, max_length=253)
+    value: Annotated[str | None, Unserved()] = Field(default=None, max_length=253)
+    """Any that is free, if absent."""
 
 
 @model
@@ -172,7 +174,7 @@ class GatewaySpec:
     gateway_class_name: ObjectName
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
     addresses: tuple[GatewaySpecAddress, ...] = Field(default=(), max_length=16)
-    infrastructure: GatewayInfrastructure | None = None
+    infrastructure: Annotated[GatewayInfrastructure | None, Unserved()] = None
     allowed_listeners: AllowedListeners | None = None
     default_scope: Annotated[str | None, Known("All", "None")] = None
     """Routes that ask for default Gateways in this scope are attached, if they are allowed."""

@@ -12,9 +12,7 @@ _GATEWAY = {
     "GatewayFrontendClientCertificateValidationInsecureFallback",
     "GatewayHTTPListenerIsolation",
     "GatewayHTTPSListenerDetectMisdirectedRequests",
-    "GatewayInfrastructurePropagation",
     "GatewayPort8080",
-    "GatewayStaticAddresses",
     "ListenerSet",
     "ReferenceGrant",
 }

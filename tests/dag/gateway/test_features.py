@@ -10,7 +10,6 @@ FOLDERS = {
     "GatewayAddressEmpty": "GatewayOptionalAddressValue",
     "GatewayBackendClientCertificate": "GatewayTLSBackendClientCertificate",
     "GatewayHTTPSListenerDetectMisdirectedRequests": "HTTPSListenerDetectMisdirectedRequests",
-    "GatewayInfrastructurePropagation": "GatewayInfrastructure",
     "GatewayPort8080": "GatewayWithAttachedRoutesWithPort8080",
     "HTTPRouteBackendRequestHeaderModification": "HTTPRouteRequestHeaderModifierBackendWeights",
     "HTTPRouteBackendTimeout": "HTTPRouteTimeoutBackendRequest",
