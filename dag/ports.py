@@ -50,13 +50,16 @@ def container_port(port: int) -> int:
 
 
 def distinct(listeners: Iterable[nodes.Listener]) -> tuple[nodes.Listener, ...]:
-    """The same listeners, in order of their ports, each moved to the next free port if need be."""
-    taken: set[int] = set()
+    """The same listeners, in order of their ports, each moved to the next free port if need be.
+
+    The ports of UDP are others than those of TCP.
+    """
+    taken: set[tuple[bool, int]] = set()
     placed = []
     for listener in sorted(listeners, key=lambda it: it.port):
-        bind_port = listener.bind_port
-        while bind_port in taken:
+        bind_port, is_udp = listener.bind_port, listener.protocol == "UDP"
+        while (is_udp, bind_port) in taken:
             bind_port = bind_port + 1 if bind_port < 65535 else 1024
-        taken.add(bind_port)
+        taken.add((is_udp, bind_port))
         placed.append(replace(listener, bind_port=bind_port))
     return tuple(placed)

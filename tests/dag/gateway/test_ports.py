@@ -2,6 +2,7 @@
 
 import pytest
 
+from dag import listeners
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
@@ -13,7 +14,7 @@ from tests.dag.gateway.manifests import (
     listener,
     listener_set,
 )
-from tests.dag.world import apply, delete, world
+from tests.dag.world import FLEET, apply, delete, world
 
 FINE = ["Accepted", "ResolvedRefs", "Programmed"]
 PASSED = "tls: {mode: Passthrough}"
@@ -101,3 +102,9 @@ def test_a_set_of_a_gateway_that_waits_is_told_so() -> None:
         "Accepted=False/ParentNotAccepted",
         "Programmed=False/ParentNotProgrammed",
     ]
+
+
+def test_one_number_for_tcp_and_udp_is_bound_for_both() -> None:
+    it = world(gateway_class() + gateway("gw", listener("a", 53, "TCP"), listener("b", 53, "UDP")))
+    found = [each for each in it.answer(listeners.listeners, FLEET) or () if each.port == 53]
+    assert [(each.name, each.bind_port) for each in found] == [("tcp-53", 8053), ("udp-53", 8053)]
