@@ -8,8 +8,7 @@ like any other. What is made (`desired`), removed (`removal`) and told (`telling
 """
 
 import hashlib
-from collections.abc import AsyncIterator as Several
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
