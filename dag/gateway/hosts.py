@@ -68,7 +68,9 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     stream = view.ask(stream_of, key)
     if not found.terminates:
         return nodes.SecureHost(None, told, stream)
-    return nodes.SecureHost(_terminated(view, found, key), told, stream)
+    terminated = _terminated(view, found, key)
+    # Without a certificate nothing is decrypted, and nothing may be passed on as it is.
+    return nodes.SecureHost(terminated, told, CLOSED if terminated is None else stream)
 
 
 CLOSED = nodes.Stream((nodes.Share(None),))
