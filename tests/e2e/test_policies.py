@@ -115,6 +115,12 @@ def test_a_policy_is_served(policed: Standalone, case: Case) -> None:
     check(policed, case)
 
 
+def test_a_client_without_a_name_we_know_gets_the_fallback(policed: Standalone) -> None:
+    answer = policed.ask("https://nameless.example.com/", sni="unknown.example.com")
+    assert (answer.status, answer.backend) == (200, "one")
+    assert policed.ask("https://clients.example.com/", sni="unknown.example.com").status >= 400
+
+
 def test_a_token_lets_in_and_its_claims_are_told(policed: Standalone) -> None:
     headers = {"Authorization": f"Bearer {peers.token(sub='me')}", "X-Sub": "forged"}
     answer = policed.ask("http://tokens.example.com/", headers=headers)
