@@ -23,7 +23,8 @@ class Backlog:
     """Objects that wait."""
 
     shortest_rest = 0.25
-    longest_rest = 2.0
+    longest_rest = 0.75
+    """With the write itself, what is told of the last change is told within a second."""
 
     def __init__(self) -> None:
         self._ready: deque[ObjectRef] = deque()

@@ -11,7 +11,7 @@ from kube import errors
 
 
 class Verdict(NamedTuple):
-    """What is to be done, and not before so many seconds."""
+    """What is to be done, and not before so many seconds; to forget is for what is really gone."""
 
     act: Literal["forget", "report", "retry", "pause"]
     seconds: float = 0.0
@@ -36,7 +36,7 @@ def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
         return Verdict("pause", standstill)
     match error.code:
         case 404 | 410:
-            return Verdict("forget")
+            return Verdict("forget", _grown(failures.of_object, LONGEST_PAUSE))
         case 429 | 503:
             return Verdict("pause", error.retry_after or standstill)
         case 401 | 403 | 409:

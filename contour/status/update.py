@@ -55,6 +55,10 @@ class Updates:
         self._sources = sources
         self._ahead = stored.Ahead(sources.known)
 
+    def is_known(self, subject: ObjectRef) -> bool:
+        """Whether there is such an object, as far as the provider has seen."""
+        return self._sources.known(subject) is not None
+
     async def update(self, subject: ObjectRef, tally: Tally) -> Outcome:
         """One turn of an object."""
         known, resource = self._ahead.known(subject), self._sources.resource(subject.kind)

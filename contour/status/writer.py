@@ -138,6 +138,9 @@ class Writer:
                 self._backlog.failed(subject, now, found.seconds)
                 if failures == 1:
                     log.warning("the status of %s waits: %s", subject, error)
+            case "forget" if self._updates.is_known(subject):
+                # Only the one who was asked has not heard of it yet.
+                self._backlog.failed(subject, now, found.seconds)
             case "report" | "forget":
                 del self._failures_of[subject]
                 self._backlog.settled(subject, now)

@@ -261,8 +261,23 @@ async def test_an_object_that_is_gone_is_forgotten() -> None:
         there.double.remove(there.stands(web))
         async with there.term():
             there.say(web, valid())
+            await there.double.asked("patch", "httpproxies")
+            there.see(web)
             await there.writer.drained()
-    assert there.writes == 1
+            written = there.writes
+            there.say(web, valid("there was more to be said"))
+            await there.writer.drained()
+    assert there.writes == written
+
+
+async def test_an_object_that_a_server_has_not_heard_of_yet_is_told_when_it_has() -> None:
+    async with world() as there:
+        web = there.add(proxy("web"))
+        there.double.script.add(Rule(verb="patch", status=404, times=3))
+        async with there.term():
+            there.say(web, valid())
+            await there.writer.drained()
+        assert there.status(web)["currentStatus"] == "valid"
 
 
 async def test_a_status_that_is_refused_is_reported_and_not_repeated(
