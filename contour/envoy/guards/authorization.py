@@ -1,11 +1,11 @@
 """A server that decides over each request (Envoy's ext_authz filter), another one on every route.
 
-Whether an unreachable server closes or opens, whether bodies are sent as bytes or as text, and which
-headers one that speaks HTTP gets, are properties of the filter and not of a route. So for gRPC there
-are four filters, and a route speaks to one of them; all are off by the heads of all
-RouteConfigurations (`off`), and what a route says stands above that. For HTTP there is a place in the chain, into which a route puts
-a filter of its own (`places`). A server cannot send a request to other tables of hosts than its
-own: our headers are none it sees or may change.
+Whether an unreachable server closes or opens, whether bodies are sent as bytes or as text, and
+which headers one that speaks HTTP gets, are properties of the filter and not of a route. So for
+gRPC there are four filters, and a route speaks to one of them; all are off by the heads of all
+RouteConfigurations (`off`), and what a route says stands above that. For HTTP there is a place in
+the chain, into which a route puts a filter of its own (`places`). A server cannot send a request to
+other tables of hosts than its own: our headers are none it sees or may change.
 """
 
 from collections.abc import Iterator
