@@ -16,6 +16,7 @@ from contour.xds.envoy import Envoy, Patience
 from contour.xds.gates import Waits
 from contour.xds.quarantine import Quarantine, Refusal
 from contour.xds.resources import LISTENER, Change, Name, Part, is_same
+from contour.xds.retirement import Retirement
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Before, Subscription
 
@@ -37,6 +38,7 @@ class Fleet:
         self.quarantine = Quarantine()
         self.witness: Witness = Nobody()
         self.acceptance = Acceptance(self, self.quarantine)
+        self._retirement = Retirement(self)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
         self.identities = frozenset({name})  # certificates of these names may see it
@@ -52,7 +54,8 @@ class Fleet:
     def publish(self, changes: Iterable[Change]) -> None:
         """Serves the newest state to those who asked for what differs."""
         self.is_open = True
-        self._spread(self.store.apply(self.quarantine.admitted(changes)))
+        settled = self._retirement.put_off(changes)
+        self._spread(self.store.apply(self.quarantine.admitted(settled)))
         self._release()
         # What is served as it was, or not at all, has nothing left to prove.
         self._recover(
