@@ -15,6 +15,7 @@ _DOCS = Path(__file__).parents[2] / "docs"
 _DOCUMENTED = {
     "HTTPProxy": "httpproxy.md",
     "TLSCertificateDelegation": "httpproxy.md",
+    "ExtensionService": "httpproxy.md",
     "GatewayClass": "gateway-api.md",
     "Gateway": "gateway-api.md",
     "ListenerSet": "gateway-api.md",
