@@ -22,6 +22,7 @@ class Start:
 
     listed: float
     ready: float
+    used: float
     envoy: float
     told: float
     resident: float
@@ -39,6 +40,7 @@ def cold_start(options: registry.Options) -> Iterator[Figure]:
             "a bare list of them from the API server, one after another", found.listed, "s"
         )
         yield Figure(f"{label}: start to xDS ready", found.ready, "s", 10)
+        yield Figure(f"{label}: processor time of contour until then", found.used, "s")
         yield Figure(f"{label}: Envoy's start to its first answer", found.envoy, "s")
         yield Figure(f"{label}: start to all statuses written", found.told, "s")
         yield Figure(f"{label}: memory with all statuses written", found.resident, "MiB", 600)
@@ -58,6 +60,7 @@ async def _start(it: Site, of: World) -> Start:
     listed = await _listed(it)
     begin = time.monotonic()
     ready = await it.replica.start()
+    used = processes.processor(it.replica.pid)
     with site.shares({**it.control_plane.pids, "contour": it.replica.pid}) as shares:
         start = time.monotonic()
         await it.envoy.start()
@@ -65,7 +68,7 @@ async def _start(it: Site, of: World) -> Start:
         first = time.monotonic() - start
         await all_told(it.api, map(of.root, range(of.hosts)))
     told = time.monotonic() - begin
-    found = Start(listed, ready, first, told, it.replica.resident, it.replica.most, shares)
+    found = Start(listed, ready, used, first, told, it.replica.resident, it.replica.most, shares)
     await it.envoy.kill()
     await it.replica.end()
     await _untold(it, of)
@@ -131,6 +134,7 @@ def shared(shares: Shares) -> Iterator[Figure]:
     """Who took how much of the machine."""
     for name, percent in shares.percent.items():
         yield Figure(f"of a core meanwhile: {name}", percent, "%")
+        yield Figure(f"processor time meanwhile: {name}", shares.seconds[name], "s")
 
 
 @dataclass(slots=True)

@@ -104,8 +104,8 @@ async def page_expires(turn: Turn, site: Site) -> None:
     patience=120,
     with_statuses=Limit("s"),
     without=Limit("s"),
-    difference=Limit("s", 1),
-    all_written=Limit("s", 30),
+    difference=Limit("s", 2),
+    all_written=Limit("s"),
 )
 async def many_statuses(turn: Turn, site: Site) -> None:
     """Two thousand statuses have to be written at the start: the xDS port does not wait for it."""

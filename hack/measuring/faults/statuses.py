@@ -6,7 +6,7 @@ Nobody's words may be lost, neither ours nor those of others; and one change is 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from random import Random
 
 import orjson
 
@@ -46,68 +46,64 @@ async def read_lags(turn: Turn, site: Site) -> None:
 
 
 @fault("f14", twenty, foreign_writes=Limit(""), conflicts=Limit(""), lost=Limit("", 0))
-async def conflicts(turn: Turn, site: Site) -> None:
+async def contended(turn: Turn, site: Site) -> None:
     """Somebody else writes to the same statuses all the time: nobody's condition is lost."""
     await _settled(site)
     hosts = turn.chance.sample(range(HOSTS), 5)
     documents = [site.of.child(host) for host in hosts]
     before = await _conflicts(site)
-    written = [0]
-    async with _writing(site, documents, written):
-        for number in range(4):
-            edits = [site.of.child(host, header=f"{turn.number}-{number}") for host in hosts]
-            await site.write(*edits)
-            await asyncio.sleep(0.2)
+    foreign = _Foreign(turn.chance, site, {it["metadata"]["name"] for it in documents})
+    site.double.script.add(Rule("patch", "httpproxies", foreign.is_first))
+    for number in range(4):
+        edits = [site.of.child(host, header=f"{turn.number}-{number}") for host in hosts]
+        await site.write(*edits)
+        await asyncio.sleep(0.2)
+    site.double.script.heal()
     await site.told(documents)
-    turn.prove("foreign writes", written[0])
-    lost = 0
-    for document in documents:
-        found = caller.status_condition(site.stored(document), FOREIGN)
-        lost += not found
+    turn.prove("conflicts", conflicts := await _conflicts(site) - before)
+    lost = sum(
+        caller.status_condition(site.stored(it), FOREIGN).get("message")
+        != foreign.said.get(it["metadata"]["name"])
+        for it in documents
+    )
     turn.figures |= {
-        "foreign_writes": written[0],
-        "conflicts": await _conflicts(site) - before,
-        "lost": lost,
-    }
+        "foreign_writes": foreign.count, "conflicts": conflicts, "lost": lost,
+    }  # fmt: skip
+
+
+class _Foreign:
+    """Somebody who writes a condition of his own just before we write to the same status."""
+
+    def __init__(self, chance: Random, site: Site, names: set[str]) -> None:
+        self.said: dict[str, str] = {}
+        self.count = 0
+        self._chance, self._site, self._names = chance, site, names
+
+    def is_first(self, request: Asked) -> bool:
+        """Writes, often; the request that came behind it is answered as it deserves."""
+        is_one = request.subresource == "status" and request.name in self._names
+        if is_one and self._chance.random() < 0.6:
+            self.count += 1
+            self._write(request.namespace, request.name)
+        return False
+
+    def _write(self, namespace: str, name: str) -> None:
+        document = {"kind": "HTTPProxy", "metadata": {"namespace": namespace, "name": name}}
+        stored = self._site.stored(document)
+        status = stored.get("status", {})
+        self.said[name] = f"{self.count}"
+        mine = {
+            "type": FOREIGN, "status": "True", "reason": "Here", "message": self.said[name],
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }  # fmt: skip
+        conditions = [*(it for it in status.get("conditions", ()) if it["type"] != FOREIGN), mine]
+        self._site.double.put(stored | {"status": status | {"conditions": conditions}})
 
 
 async def _conflicts(site: Site) -> float:
     found = await site.replica.metrics()
     named = "contour_status_update_conflict_total"
     return sum(it for name, it in found.items() if name.startswith(named))
-
-
-@contextlib.asynccontextmanager
-async def _writing(
-    site: Site, documents: list[Document], written: list[int]
-) -> AsyncIterator[None]:
-    """Somebody else, who reads a status and writes it back with a condition of his own."""
-
-    async def write() -> None:
-        while True:
-            for document in documents:
-                with contextlib.suppress(caller.Refused):
-                    await _write_condition(site, document, written[0])
-                    written[0] += 1
-            await asyncio.sleep(0.005)
-
-    async with asyncio.TaskGroup() as tasks:
-        writing = tasks.create_task(write())
-        try:
-            yield
-        finally:
-            writing.cancel()
-
-
-async def _write_condition(site: Site, document: Document, number: int) -> None:
-    stored = site.stored(document)
-    told = stored.get("status", {}).get("conditions", ())
-    mine = {
-        "type": FOREIGN, "status": "True", "reason": "Here", "message": f"{number}",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
-    }  # fmt: skip
-    conditions = [*(it for it in told if it["type"] != FOREIGN), mine]
-    await _patch_status(site, stored, {"conditions": conditions})
 
 
 async def _patch_status(site: Site, stored: Document, status: Document) -> None:
