@@ -20,7 +20,7 @@ from tests.free_ports import free_ports
 
 pytestmark = pytest.mark.envoy
 
-_LISTENERS = ("mutual", "passed", "stream", "packets")
+_LISTENERS = ("mutual", "fallback", "passed", "stream", "packets")
 _NUMBERS = {"tls": 443, "stranger": 443, "untrusted": 443, "packets": 53}
 _NAMES = {"tls": "https", "packets": "dns"}
 
@@ -254,14 +254,15 @@ def test_clients_without_a_certificate_of_ours_are_refused_on_their_port_alone(
         context = more.running.trusting()
         if pair is not None:
             context.load_cert_chain(*certificates.write(pair, more.authority, tmp_path)[:2])
-        assert _is_served(more, context) == is_served
+        assert _is_served(more, "mutual", context) == is_served
+        assert _is_served(more, "fallback", context)
     assert more.running.ask("https://second.example.com/").status == 200
 
 
-def _is_served(more: More, context: ssl.SSLContext) -> bool:
-    connection = http.client.HTTPConnection("mutual")
+def _is_served(more: More, listener: str, context: ssl.SSLContext) -> bool:
+    connection = http.client.HTTPConnection(listener)
     try:
-        connection.sock = secured(more, "mutual", "second.example.com", context)
+        connection.sock = secured(more, listener, "second.example.com", context)
         with contextlib.closing(connection):
             return exchange(connection, "second.example.com", "/").backend == "two"
     except (ssl.SSLError, ConnectionError):
