@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
-from dag import contourstatus, durations, limits, nodes, services, tables, upstreamtls
+from dag import contourstatus, durations, limits, nodes, services, tables, upstreamtls, weights
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import extensions as problems
@@ -87,7 +87,8 @@ def _ports(
             yield problems.service_unresolved(at, "UnsupportedServiceType", text)
         elif is_even or target.weight:
             ports.append(nodes.WeightedPort(upstream.port, target.weight or 1))
-    return tuple(ports)
+    counted = weights.scaled([it.weight for it in ports])
+    return tuple(it._replace(weight=n) for it, n in zip(ports, counted, strict=True))
 
 
 _STRATEGIES: dict[str, nodes.Balancing] = {

@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 
 from crds import httpproxy as crd
 from crds.meta import NamespacedName
-from dag import nodes, tables
+from dag import nodes, tables, weights
 from dag.httpproxy import backends, balancing, healthchecks, owner
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
@@ -62,6 +62,8 @@ def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
         for index, it in enumerate(written.services)
         if not it.mirror and (is_even or it.weight)
     )
+    counted = weights.scaled([it.weight for it in shares])
+    shares = tuple(it._replace(weight=n) for it, n in zip(shares, counted, strict=True))
     return nodes.Stream(shares) if shares else None
 
 

@@ -54,6 +54,10 @@ def test_connections_go_to_the_service(tls: str) -> None:
         ("{name: s1, port: 80}, {name: s2, port: 80}", [("s1", 1), ("s2", 1)]),
         ("{name: s1, port: 80, weight: 3}, {name: s2, port: 80}", [("s1", 3)]),
         (
+            "{name: s1, port: 80, weight: 4294967295}, {name: s2, port: 80, weight: 1}",
+            [("s1", 2147483647), ("s2", 1)],
+        ),
+        (
             "{name: s1, port: 80, weight: 3}, {name: gone, port: 80, weight: 1}",
             [("s1", 3), ("nowhere", 1)],
         ),
