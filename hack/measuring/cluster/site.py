@@ -20,6 +20,7 @@ from hack.measuring.world import Document
 from provisioning import rights
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
+from tests.free_ports import free_ports
 
 LEASE = "leader-elect"
 
@@ -69,7 +70,7 @@ async def running(
         processes.make_certificates(folder)
         with caller.calling(cluster.url, cluster.admin_token, cluster.tls) as api:
             await api.all(map(caller.created, objects.namespaces()))
-            port, https = rig.free_port(), rig.free_port()
+            port, https = free_ports(2)
             await api.ask(caller.created(objects.configuration(port, https)))
             replica = Replica(folder, "contour", _kubeconfig(cluster), *flags)
             envoy = Envoy(folder, "envoy", replica)

@@ -27,6 +27,7 @@ from hack.measuring.world import Document, World
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
+from tests.free_ports import free_ports
 
 BACKENDS = 2
 
@@ -177,7 +178,7 @@ def stage(
         with tempfile.TemporaryDirectory(prefix="faults-") as path:
             async with rig.backends(BACKENDS) as ports, Double() as double:
                 of = World(hosts, services, backends=ports)
-                port, https = rig.free_port(), rig.free_port()
+                port, https = free_ports(2)
                 double.define(it for it in _custom() if it.kind not in absent)
                 for document in (
                     *objects.namespaces(), *of.documents(), *more,
