@@ -10,7 +10,17 @@ from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
-from dag import contourstatus, durations, limits, nodes, services, tables, upstreamtls, weights
+from dag import (
+    contourstatus,
+    durations,
+    limits,
+    nodes,
+    services,
+    strategies,
+    tables,
+    upstreamtls,
+    weights,
+)
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import extensions as problems
@@ -91,20 +101,12 @@ def _ports(
     return tuple(it._replace(weight=n) for it, n in zip(ports, counted, strict=True))
 
 
-_STRATEGIES: dict[str, nodes.Balancing] = {
-    "": "RoundRobin",
-    "RoundRobin": "RoundRobin",
-    "Random": "Random",
-    "WeightedLeastRequest": "WeightedLeastRequest",
-}
-
-
 def _balancing(place: Place, found: ExtensionService) -> Findings[nodes.Balancing]:
     policy = found.spec.load_balancer_policy
     strategy = policy.strategy if policy is not None else ""
-    if strategy not in _STRATEGIES:
+    if strategy not in strategies.PLAIN:
         yield problems.ignored_field(place.at("loadBalancerPolicy").at("strategy"))
-    return _STRATEGIES.get(strategy, "RoundRobin")
+    return strategies.PLAIN.get(strategy, "RoundRobin")
 
 
 def _timeouts(found: ExtensionService) -> tuple[float | None, float | None]:

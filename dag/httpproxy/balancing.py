@@ -7,7 +7,7 @@ default one. Source: HTTPProxy reference, "LoadBalancerPolicy", "RequestHashPoli
 from typing import NamedTuple
 
 from crds import policies as crd
-from dag import headers, nodes
+from dag import headers, nodes, strategies
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 
@@ -20,14 +20,6 @@ class Spread(NamedTuple):
 
     balancing: nodes.Balancing = "RoundRobin"
     hash_policies: tuple[nodes.HashPolicy, ...] = ()
-
-
-_STRATEGIES: dict[str, nodes.Balancing] = {
-    "": "RoundRobin",
-    "RoundRobin": "RoundRobin",
-    "Random": "Random",
-    "WeightedLeastRequest": "WeightedLeastRequest",
-}
 
 
 def of_requests(place: Place, policy: crd.LoadBalancerPolicy | None) -> Findings[Spread]:
@@ -47,11 +39,11 @@ def of_requests(place: Place, policy: crd.LoadBalancerPolicy | None) -> Findings
 def of_connections(place: Place, policy: crd.LoadBalancerPolicy | None) -> Findings[Spread]:
     """How connections are spread: there is nothing in them to hash."""
     strategy = policy.strategy if policy is not None else ""
-    if strategy not in _STRATEGIES:
+    if strategy not in strategies.PLAIN:
         at = place.at("loadBalancerPolicy").at("strategy")
         why = f"{strategy[:60]!r} is no strategy here, so RoundRobin is used"
         yield problems.ignored_field(at, why)
-    return Spread(_STRATEGIES.get(strategy, "RoundRobin"))
+    return Spread(strategies.PLAIN.get(strategy, "RoundRobin"))
 
 
 def _sources(

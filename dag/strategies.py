@@ -1,0 +1,12 @@
+"""The strategies of a `loadBalancerPolicy` that need nothing of a request, by upstream's names."""
+
+from collections.abc import Mapping
+
+from dag import nodes
+
+PLAIN: Mapping[str, nodes.Balancing] = {
+    "": "RoundRobin",
+    "RoundRobin": "RoundRobin",
+    "Random": "Random",
+    "WeightedLeastRequest": "WeightedLeastRequest",
+}
