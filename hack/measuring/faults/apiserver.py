@@ -211,7 +211,7 @@ def _every_other(told: list[Change]) -> Iterable[Change]:
     return told[::2] if len(told) > 1 else []
 
 
-@fault("f08", hundred, requests=Limit("x", 2), recovery=Limit("s", PAUSE + 1))
+@fault("f08", hundred, together=2, requests=Limit("x", 2), recovery=Limit("s", PAUSE + 1))
 async def storm(turn: Turn, site: Site) -> None:
     """Watches end all the time and a third of all requests is refused: no tight loop follows."""
     await site.watched()
@@ -244,7 +244,7 @@ async def _requests(site: Site, seconds: float) -> int:
     return len(site.double.requests) - before
 
 
-@fault("f12", hundred, blind=Limit("s", 16))
+@fault("f12", hundred, together=2, blind=Limit("s", 16))
 async def token_expired(turn: Turn, site: Site) -> None:
     """The token is good no more; a new one appears in its file a while later, and is used."""
     await site.watched()
@@ -264,7 +264,7 @@ async def token_expired(turn: Turn, site: Site) -> None:
     site.double.tokens = set()
 
 
-@fault("f13", hundred, others=Limit("s", 1), told=Limit("s", 10), healed=Limit("s", 20))
+@fault("f13", hundred, together=4, others=Limit("s", 1), told=Limit("s", 10), healed=Limit("s", 20))
 async def forbidden(turn: Turn, site: Site) -> None:
     """The right to one kind is taken away: that kind stays as it was, and the others go on."""
     await site.watched()
