@@ -240,3 +240,22 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (credentials, routing, extending, listening)
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
+
+
+def test_the_first_use_of_a_guard_changes_no_listener() -> None:
+    """A changed listener drains the connections of everybody."""
+    made = _started()
+    provider = nodes.JwtProvider("shop/front/one", nodes.LocalJwks("{}"))
+    policies = nodes.Policies(
+        cors=nodes.Cors((nodes.ValueMatch("present"),)),
+        ip_filter=nodes.IpFilter("DENY", ()),
+        jwt=nodes.Jwt(provider.name),
+        local_rate_limit=nodes.LocalRateLimit(1, "hour"),
+        body_limit=1,
+        session=nodes.SessionPersistence("s"),
+    )
+    route = world.route(world.forward(ONE), policies=policies)
+    made.host(world.PLAIN, "guarded.test", route, jwt_providers=(provider,))
+    types = {it.name.type_url for it in made.settle()}
+    assert {resources.ROUTE, resources.EXTENSION} <= types
+    assert resources.LISTENER not in types
