@@ -31,6 +31,13 @@ class Request(NamedTuple):
         return self.method in WRITES and not told
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that was killed is no news."""
+
+
 class Proxy:
     """Forwards requests, one thread each."""
 
@@ -42,8 +49,7 @@ class Proxy:
         """Whether the API server is to be out of order for this one."""
         self._where = urlsplit(cluster.url).netloc
         self._tls = cluster.tls
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
+        self._server = _Server(("127.0.0.1", 0), self._handler())
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     @contextmanager
@@ -62,6 +68,7 @@ class Proxy:
 
         class Exchange(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -1,0 +1,87 @@
+"""An operator without a process of its own, which can die at any write.
+
+The parts are the real ones, with the shipped rights; only who wakes whom is left out: turns are
+taken until nothing is left to do.
+"""
+
+import asyncio
+from typing import Any
+
+from contour_operator import configurations, desired, guarded
+from contour_operator.children import Children
+from contour_operator.reconciling import Reconciler
+from kube import kubeconfig
+from kube.credentials import Access
+from kube.errors import RequestError
+from provisioning.ownership import Owner
+
+LONGEST = 30.0  # seconds
+
+
+class Death(BaseException):
+    """Nothing is done any more, not even tidying up."""
+
+
+class Mortal(guarded.Client):
+    """Its process dies when the API server has taken a certain number of writes."""
+
+    def __init__(self, access: Access, after: int) -> None:
+        super().__init__(access, "mortal", lambda: True)
+        self.writes = 0
+        self._after = after
+
+    async def create(self, *given: Any, **named: Any) -> Any:
+        """Adds an object, and perhaps dies."""
+        return self._die(await super().create(*given, **named))
+
+    async def replace(self, *given: Any, **named: Any) -> Any:
+        """Replaces an object, and perhaps dies."""
+        return self._die(await super().replace(*given, **named))
+
+    async def patch(self, *given: Any, **named: Any) -> Any:
+        """Changes an object, and perhaps dies."""
+        return self._die(await super().patch(*given, **named))
+
+    async def apply(self, *given: Any, **named: Any) -> Any:
+        """Applies an object, and perhaps dies."""
+        return self._die(await super().apply(*given, **named))
+
+    async def delete(self, *given: Any, **named: Any) -> Any:
+        """Removes an object, and perhaps dies."""
+        return self._die(await super().delete(*given, **named))
+
+    def _die(self, answer: Any) -> Any:
+        self.writes += 1
+        if self.writes == self._after:
+            raise Death
+        return answer
+
+
+async def live(config: str, owner: Owner, after: int = 0) -> int:
+    """The writes of a life: until all is done, or until it died after so many."""
+    async with Mortal(kubeconfig.Kubeconfig(config), after) as client:
+        children = Children(client, lambda _: None)
+        following = asyncio.ensure_future(children.run())
+        try:
+            async with asyncio.timeout(LONGEST):
+                await children.settled()
+                reconciler = Reconciler(client, children, desired.Release(), lambda *_: None)
+                await _until_done(client, reconciler, owner)
+        except Death:
+            pass
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
+        return client.writes
+
+
+async def _until_done(client: Mortal, reconciler: Reconciler, owner: Owner) -> None:
+    while True:
+        try:
+            await reconciler.turn(owner)
+        except RequestError:
+            await asyncio.sleep(0.02)
+            continue
+        found = await configurations.read(client, owner)
+        if found is None or not found.is_leaving:
+            return

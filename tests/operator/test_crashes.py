@@ -1,0 +1,98 @@
+"""Killed after each write of a life: the next operator goes on, and nothing is left at the end.
+
+Every step in this process, where a death is an exception that nobody catches; some of them with a
+real process and SIGKILL.
+"""
+
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from provisioning.ownership import Owner
+from tests.operator import inprocess
+from tests.operator.operators import Operator, Rig
+from tests.operator.proxy import Proxy, Request
+
+pytestmark = pytest.mark.cluster
+
+CHILDREN = 11
+
+
+async def test_one_that_dies_after_each_write_makes_changes_and_removes_an_instance(
+    rig: Rig,
+) -> None:
+    """So every state in which a crash can leave an instance is one from which another goes on."""
+    rig.configure()
+    # The finalizer, each child, the status.
+    assert await _lives(rig) >= CHILDREN + 2
+    assert rig.condition("Provisioned")["status"] == "True"
+    assert len(rig.children()) == CHILDREN
+    rig.configure(contour={"watchNamespaces": [rig.home], "replicas": 1})
+    # Two bindings more and one less, the Deployment, the status.
+    assert await _lives(rig) >= 5
+    assert len(rig.children()) == CHILDREN + 1
+    rig.cluster.delete(rig.configuration())
+    # Each child, the finalizer.
+    assert await _lives(rig) >= CHILDREN + 1
+    assert rig.is_gone(rig.configuration())
+    assert rig.children() == {}
+
+
+async def _lives(rig: Rig) -> int:
+    """How many operators it takes until one has nothing left to write."""
+    owner, config = Owner(rig.namespace, "contour"), _access(rig)
+    for count in range(100):
+        if not await inprocess.live(config, owner, after=1):
+            return count
+    raise AssertionError("it never ends")
+
+
+def _access(rig: Rig) -> str:
+    token = rig.cluster.token(rig.home, "contour-operator")
+    return str(rig.cluster.kubeconfig(token, rig.home))
+
+
+class Executioner:
+    """Kills an operator when its API server has taken a certain number of writes."""
+
+    def __init__(self, proxy: Proxy, after: int) -> None:
+        self.operator: Operator | None = None
+        self.dead = threading.Event()
+        self._left = after
+        self._lock = threading.Lock()
+        proxy.answered = self._answered
+
+    def _answered(self, request: Request, code: int) -> None:
+        """The answer is not passed on: the operator does not know that it has written."""
+        if not request.is_write or code >= 400:
+            return
+        with self._lock:
+            self._left -= 1
+            if self._left == 0 and self.operator is not None:
+                self.operator.process.send_signal(signal.SIGKILL)
+                self.operator.process.wait(10)
+                self.dead.set()
+
+
+@pytest.mark.parametrize("after", [3, 9])
+def test_a_process_that_is_killed_is_made_up_for(rig: Rig, after: int, tmp_path: Path) -> None:
+    proxy = Proxy(rig.cluster)
+    with proxy.running():
+        rig.configure()
+        for change in ("made", "removed"):
+            executioner = Executioner(proxy, after)
+            executioner.operator = rig.start(proxy=proxy)
+            rig.until(executioner.dead.is_set)
+            proxy.answered = lambda *_: None
+            successor = rig.start(proxy=proxy)
+            if change == "made":
+                rig.until_provisioned()
+                assert len(rig.children()) == CHILDREN
+                successor.stop()
+                rig.cluster.delete(rig.configuration())
+                rig.operators.clear()
+            else:
+                rig.until(lambda: rig.is_gone(rig.configuration()))
+                assert rig.children() == {}

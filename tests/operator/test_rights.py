@@ -1,0 +1,119 @@
+"""The rights that are shipped are those that are used, no more and no fewer."""
+
+import re
+from typing import Any
+
+import pytest
+
+from provisioning import rights
+from tests.operator.operators import Rig, shipped
+from tests.operator.proxy import Proxy, Request
+
+pytestmark = pytest.mark.cluster
+
+Right = tuple[str, str, str, str]
+
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
+    proxy = Proxy(rig.cluster)
+    codes: list[tuple[Request, int]] = []
+    proxy.answered = lambda request, code: codes.append((request, code))
+    watched = rig.cluster.namespace("watched")
+    with proxy.running():
+        operator = rig.start(proxy=proxy)
+        rig.configure(envoy=MANAGED)
+        rig.until_provisioned()
+        rig.cluster.create(_fleet(rig))
+        secret = rig.children()["Secret", rig.namespace, "envoycert"]
+        rig.cluster.ask("PUT", rig.cluster.path(secret), secret | {"data": _EMPTY})
+        rig.until(lambda: rig.cluster.get(secret)["data"]["tls.crt"])
+        rig.configure(contour={"watchNamespaces": [watched]}, envoy=MANAGED)
+        rig.until(lambda: ("RoleBinding", watched, _BINDING + rig.namespace) in rig.children())
+        rig.cluster.delete(rig.configuration())
+        rig.until(lambda: rig.is_gone(rig.configuration()))
+        # An Event that is told again is counted, which is another right.
+        operator.stop()
+    assert rig.children() == {}
+    refused = [it for it in codes if it[1] in {401, 403}]
+    assert refused == []
+    used = {right for request, _ in codes if (right := _right(request)) is not None}
+    # Applying what is not there yet is creating it, too; bindings bind.
+    used |= {(*it[:2], "create", it[3]) for it in used if it[2] == "patch"} & _granted()
+    used |= {(*RBAC, "bind", "contour")}
+    passed_on = _flat(rights.at_home("leader-elect", watches_everything=True))
+    told_again = {("events.k8s.io", "events", "patch", "")}
+    assert _granted() - used - passed_on - told_again == set()
+
+
+def test_it_may_bind_one_role_and_neither_escalate_nor_do_anything_to_everything() -> None:
+    every = [*shipped("ClusterRole")["rules"], *shipped("Role")["rules"]]
+    for rule in every:
+        assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])
+        assert not {"escalate", "impersonate"} & set(rule["verbs"])
+        if "bind" in rule["verbs"]:
+            assert (rule["resources"], rule["resourceNames"]) == (["clusterroles"], ["contour"])
+        if "secrets" in rule["resources"] and rule["verbs"] != ["create"]:
+            assert rule["resourceNames"] == ["contour-authority", "contourcert", "envoycert"]
+
+
+RBAC = ("rbac.authorization.k8s.io", "clusterroles")
+MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
+_BINDING = "contour-resources-"
+_EMPTY = {"tls.crt": "", "tls.key": ""}
+
+
+def _fleet(rig: Rig) -> dict[str, Any]:
+    """What an instance has made for the same configuration."""
+    labels = {
+        "projectcontour.io/owning-configuration-name": "contour",
+        "projectcontour.io/owning-configuration-namespace": rig.namespace,
+        "app.kubernetes.io/managed-by": "contour",
+    }
+    pod = {
+        "metadata": {"labels": {"app": "envoy"}},
+        "spec": {"containers": [{"name": "envoy", "image": "none"}]},
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "envoy", "namespace": rig.namespace, "labels": labels},
+        "spec": {"selector": {"matchLabels": {"app": "envoy"}}, "template": pod},
+    }
+
+
+def _granted() -> set[Right]:
+    return _flat(shipped("ClusterRole")["rules"]) | _flat(shipped("Role")["rules"])
+
+
+def _flat(rules: list[dict[str, Any]]) -> set[Right]:
+    return {
+        (group, resource, verb, name)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames") or ("",)
+    }
+
+
+_PATH = re.compile(
+    r"/(?:api|apis/(?P<group>[^/]+))/[^/]+(?:/namespaces/[^/]+)?"
+    r"/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?(?:/(?P<part>status|scale))?$"
+)
+
+
+def _right(request: Request) -> Right | None:
+    """What a request needs; None for what everybody may ask, such as discovery."""
+    found = _PATH.match(request.path)
+    if found is None or (found["group"] or "").startswith("authorization"):
+        return None
+    resource = found["resource"] + (f"/{found['part']}" if found["part"] else "")
+    name = found["name"] or ""
+    for selector in request.query.get("fieldSelector", ()):
+        name = name or selector.removeprefix("metadata.name=")
+    verb = _VERBS.get(request.method, "get" if found["name"] else "list")
+    verb = "watch" if "watch" in request.query else verb
+    right = (found["group"] or "", resource, verb, name)
+    return right if right in _granted() else (*right[:3], "")

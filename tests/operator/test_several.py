@@ -1,0 +1,144 @@
+"""Several operators, several configurations, none, and those of which nothing can be made."""
+
+import signal
+
+import pytest
+
+from tests.cluster.cluster import MEDIA, RefusedError
+from tests.operator.operators import Rig
+from tests.operator.proxy import Proxy
+
+pytestmark = pytest.mark.cluster
+
+
+def test_of_two_operators_one_acts_and_the_other_takes_over(rig: Rig) -> None:
+    one, two = Proxy(rig.cluster), Proxy(rig.cluster)
+    with one.running(), two.running():
+        first = rig.start(proxy=one)
+        rig.configure()
+        rig.until_provisioned()
+        rig.start(proxy=two)
+        deployment = rig.children()["Deployment", rig.namespace, "contour"]
+        rig.cluster.delete(deployment)
+        rig.until(lambda: ("Deployment", rig.namespace, "contour") in rig.children())
+        assert not any(it.is_write for it in two.requests)
+        seconds = first.stop(signal.SIGTERM)
+        assert first.process.returncode == 0
+        assert seconds < 5
+        rig.operators.remove(first)
+        rig.cluster.delete(rig.configuration())
+        # The Lease was freed: nobody waits until it runs out.
+        rig.until(lambda: rig.is_gone(rig.configuration()))
+        assert any(it.is_write for it in two.requests)
+
+
+def test_a_configuration_that_was_deleted_while_no_operator_ran_goes_when_one_runs(
+    rig: Rig,
+) -> None:
+    proxy = Proxy(rig.cluster)
+    with proxy.running():
+        operator = rig.start(proxy=proxy)
+        rig.configure()
+        rig.until_provisioned()
+        operator.stop()
+        rig.operators.clear()
+        rig.cluster.delete(rig.configuration())
+        assert rig.cluster.get(rig.configuration())["metadata"]["deletionTimestamp"]
+        rig.cluster.delete(rig.children()["Service", rig.namespace, "contour"])
+        failures = iter(range(3))
+        proxy.refuse = lambda it: it.method == "DELETE" and next(failures, None) is not None
+        rig.start(proxy=proxy)
+        rig.until(lambda: rig.is_gone(rig.configuration()))
+        assert next(failures, None) is None
+    assert rig.children() == {}
+
+
+def test_a_namespace_has_one_instance_and_the_next_configuration_takes_its_place(
+    rig: Rig,
+) -> None:
+    rig.start()
+    rig.configure("one")
+    rig.until_provisioned("one")
+    rig.configure("two")
+    rig.until(lambda: rig.condition("Provisioned", "two").get("reason") == "NamespaceTaken")
+    assert "one is the configuration" in rig.condition("Provisioned", "two")["message"]
+    rig.cluster.delete(rig.configuration("one"))
+    rig.until_provisioned("two")
+    assert rig.is_gone(rig.configuration("one"))
+
+
+def test_only_configurations_that_ask_for_an_instance_are_touched(rig: Rig) -> None:
+    rig.start()
+    by_hand = rig.configuration("by-hand") | {"spec": {}}
+    before = rig.cluster.create(by_hand)
+    rig.configure()
+    rig.until_provisioned()
+    after = rig.cluster.get(by_hand)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+
+
+def test_an_instance_is_handed_over_and_taken_back(rig: Rig) -> None:
+    rig.start()
+    rig.configure()
+    rig.until_provisioned()
+    made = rig.children().keys()
+    path = rig.cluster.path(rig.configuration())
+    rig.cluster.ask("PATCH", path, {"spec": {"contour": None}}, MEDIA["merge"])
+    rig.until(lambda: not rig.cluster.get(rig.configuration())["metadata"].get("finalizers"))
+    assert rig.condition("Provisioned") == {}
+    assert rig.children().keys() == made
+    rig.configure()
+    rig.until_provisioned()
+
+
+def test_what_is_not_valid_is_told_with_its_path_makes_nothing_and_can_be_deleted(
+    rig: Rig,
+) -> None:
+    rig.start()
+    wrong = {"resources": {"limits": {"memory": "plenty"}}, "watchNamespaces": ["a", "a"]}
+    rig.configure(contour=wrong)
+    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Invalid")
+    message = rig.condition("Provisioned")["message"]
+    assert "spec.contour.resources.limits.memory: must be an amount" in message
+    assert "spec.contour.watchNamespaces[1]: a is there more than once" in message
+    assert rig.children() == {}
+    rig.configure()
+    rig.until_provisioned()
+    rig.configure(contour=wrong)
+    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Invalid")
+    assert len(rig.children()) == 11
+    rig.cluster.delete(rig.configuration())
+    rig.until(lambda: rig.is_gone(rig.configuration()))
+    assert rig.children() == {}
+
+
+def test_the_api_server_refuses_what_the_schema_does(rig: Rig) -> None:
+    for wrong in ({"replicas": -1}, {"logLevel": "loud"}, {"replicas": "two"}):
+        with pytest.raises(RefusedError):
+            rig.configure(contour=wrong)
+
+
+def test_the_instances_own_condition_stays_and_a_huge_configuration_is_no_obstacle(
+    rig: Rig,
+) -> None:
+    rig.start()
+    rig.configure(contour={"podAnnotations": {"example.com/big": "x" * 200_000}})
+    valid = {
+        "type": "Valid",
+        "status": "True",
+        "reason": "Valid",
+        "message": "Valid ContourConfiguration",
+        "lastTransitionTime": "2024-01-31T12:00:00Z",
+    }
+    told = rig.configuration() | {"status": {"conditions": [valid]}}
+    del told["spec"]
+    rig.cluster.apply(told, manager="contour", subresource="status")
+    rig.until_provisioned()
+    assert rig.condition("Valid") == valid
+    assert rig.condition("Progressing")["status"] == "True"
+    assert rig.condition("Available")["status"] in {"False", "Unknown"}
+    stored = rig.cluster.get(rig.configuration())
+    assert not stored["metadata"].get("annotations")
+    assert stored["status"]["availableContours"] == 0
+    rig.cluster.delete(rig.configuration())
+    rig.until(lambda: rig.is_gone(rig.configuration()))
