@@ -10,9 +10,8 @@ from typing import Any
 from contour_operator import configurations, desired, guarded
 from contour_operator.children import Children
 from contour_operator.reconciling import Reconciler
-from kube import kubeconfig
+from kube import errors, kubeconfig
 from kube.credentials import Access
-from kube.errors import RequestError
 from provisioning.ownership import Owner
 
 LONGEST = 30.0  # seconds
@@ -23,7 +22,7 @@ class Death(BaseException):
 
 
 class Mortal(guarded.Client):
-    """Its process dies when the API server has taken a certain number of writes."""
+    """Its process dies when a certain number of its writes have changed something."""
 
     def __init__(self, access: Access, after: int) -> None:
         super().__init__(access, "mortal", lambda: True)
@@ -42,13 +41,22 @@ class Mortal(guarded.Client):
         """Changes an object, and perhaps dies."""
         return self._die(await super().patch(*given, **named))
 
-    async def apply(self, *given: Any, **named: Any) -> Any:
-        """Applies an object, and perhaps dies."""
-        return self._die(await super().apply(*given, **named))
+    async def apply(self, path: str, *given: Any, **named: Any) -> Any:
+        """Applies an object, and perhaps dies, unless it was so already."""
+        before = await self._version(path.removesuffix("/status"))
+        answer = await super().apply(path, *given, **named)
+        is_changed = answer["metadata"]["resourceVersion"] != before
+        return self._die(answer) if is_changed else answer
 
     async def delete(self, *given: Any, **named: Any) -> Any:
         """Removes an object, and perhaps dies."""
         return self._die(await super().delete(*given, **named))
+
+    async def _version(self, path: str) -> str:
+        try:
+            return str((await self.get(path))["metadata"]["resourceVersion"])
+        except errors.Refused:
+            return ""
 
     def _die(self, answer: Any) -> Any:
         self.writes += 1
@@ -58,7 +66,7 @@ class Mortal(guarded.Client):
 
 
 async def live(config: str, owner: Owner, after: int = 0) -> int:
-    """The writes of a life: until all is done, or until it died after so many."""
+    """The writes of a life that changed something: all that there was to do, or so many."""
     async with Mortal(kubeconfig.Kubeconfig(config), after) as client:
         children = Children(client, lambda _: None)
         following = asyncio.ensure_future(children.run())
@@ -79,7 +87,7 @@ async def _until_done(client: Mortal, reconciler: Reconciler, owner: Owner) -> N
     while True:
         try:
             await reconciler.turn(owner)
-        except RequestError:
+        except errors.RequestError:
             await asyncio.sleep(0.02)
             continue
         found = await configurations.read(client, owner)

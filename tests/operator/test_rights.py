@@ -26,9 +26,8 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         rig.configure(envoy=MANAGED)
         rig.until_provisioned()
         rig.cluster.create(_fleet(rig))
-        secret = rig.children()["Secret", rig.namespace, "envoycert"]
-        rig.cluster.ask("PUT", rig.cluster.path(secret), secret | {"data": _EMPTY})
-        rig.until(lambda: rig.cluster.get(secret)["data"]["tls.crt"])
+        for key in [it for it in rig.children() if it[0] == "Secret"]:
+            _spoil(rig, key)
         rig.configure(contour={"watchNamespaces": [watched]}, envoy=MANAGED)
         rig.until(lambda: ("RoleBinding", watched, _BINDING + rig.namespace) in rig.children())
         rig.cluster.delete(rig.configuration())
@@ -61,7 +60,14 @@ def test_it_may_bind_one_role_and_neither_escalate_nor_do_anything_to_everything
 RBAC = ("rbac.authorization.k8s.io", "clusterroles")
 MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
 _BINDING = "contour-resources-"
-_EMPTY = {"tls.crt": "", "tls.key": ""}
+
+
+def _spoil(rig: Rig, key: tuple[str, str, str]) -> None:
+    """Empties a Secret, and waits until it is whole again."""
+    secret = rig.children()[key]
+    emptied = secret | {"data": dict.fromkeys(secret["data"], "")}
+    rig.cluster.ask("PUT", rig.cluster.path(secret), emptied)
+    rig.until(lambda: all(rig.cluster.get(secret)["data"].values()))
 
 
 def _fleet(rig: Rig) -> dict[str, Any]:
