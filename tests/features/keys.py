@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -63,15 +62,16 @@ def _signed(**claims: Any) -> str:
 
 
 def pages() -> web.Application:
-    """`/keys`, after the seconds of its query; and how often it was asked for, by path."""
-    fetched: Counter[str] = Counter()
+    """The sets, after the seconds that the query says; where it says `turns`, the one of the second
+    key until a POST turns the page."""
+    turned: set[str] = set()
 
     async def answer(request: web.Request) -> web.Response:
-        fetched[request.path_qs] += 1
         await asyncio.sleep(float(request.query.get("wait", "0")))
-        if "rotates" in request.query and fetched[request.path_qs] == 1:
-            return web.json_response(json.loads(other_jwks()))
-        return web.json_response(json.loads(jwks()))
+        if request.method == "POST":
+            turned.add(request.path_qs)
+        is_other = "turns" in request.query and request.path_qs not in turned
+        return web.json_response(json.loads(other_jwks() if is_other else jwks()))
 
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", answer)

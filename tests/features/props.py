@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.features import certificates, keys
-from tests.features.peers import PLAIN
 from tests.features.rows import DOMAIN, Document
 
 _MANY = ("one", "two", "three")
@@ -79,7 +78,6 @@ _SECRETS: Mapping[str, Any] = {
     "servers": lambda: {"ca.crt": certificates.authority("servers")},
     "others": lambda: {"ca.crt": certificates.authority("others")},
     "revoked": lambda: {"crl.pem": certificates.revocations()},
+    "revoked-below": lambda: {"crl.pem": certificates.revocations_below()},
     "jwks": lambda: {"keys.json": keys.jwks().encode(), "other.json": keys.other_jwks().encode()},
 }
-
-BACKENDS = PLAIN

@@ -1,8 +1,9 @@
 """Rows: what a user writes for the sake of a field, and what must then become of requests.
 
 A file of a folder is a list of rows. `$host` in them is the row's own host, `$namespace` its own
-namespace, `$NAME` the port of a peer, `$address` one of this machine. Of every row there are variants: the row as it stands, and
-for each field that it proves one without that field, on a host and in a namespace of its own.
+namespace, `$NAME` the port of a peer, `$address` one of this machine. Of every row there are
+variants: the row as it stands, and for each field that it proves one without that field, on a host
+and in a namespace of its own.
 """
 
 import re

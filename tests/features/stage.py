@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Stage:
     peers: Peers
     ports: Mapping[str, int]
     tokens: Mapping[str, str]
+    statuses: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of all objects, by kind and name; once they are asked for."""
 
     async def play(self, variant: Variant) -> None:
         """Asks everything that the row asks; raises `UnmetError` where it does not come so."""
@@ -62,10 +64,11 @@ class Stage:
 
     async def reasons(self, variant: Variant) -> str:
         """What the user of a variant is told."""
-        rows = await asyncio.to_thread(self.instance.status)
+        if not self.statuses:
+            self.statuses |= await asyncio.to_thread(self.instance.status)
         return "\n".join(
             reason
-            for subject, row in rows.items()
+            for subject, row in self.statuses.items()
             if subject.partition(" ")[2].startswith(f"{variant.name}/")
             for reason in row["reasons"]
         )
