@@ -34,9 +34,11 @@ def routes(
     for found in actions.action(view, rule, at):
         if isinstance(found, Problem):
             yield found
+        elif is_closed:
+            nowhere = actions.nowhere(at.subject.kind)
+            yield from (nodes.Route(match, nowhere, at.subject) for match in wanted)
         else:
-            action = actions.nowhere(at.subject.kind) if is_closed else found
-            yield from (_route(rule, at, match, action, policies) for match in wanted)
+            yield from (_route(rule, at, match, found, policies) for match in wanted)
 
 
 def _route(

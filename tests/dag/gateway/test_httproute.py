@@ -142,6 +142,7 @@ def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
     guarded = on("/guarded", "s1", headers(text))
     it = world(GIVEN + route("r", guarded, on("/", "s2")))
     assert routes(it, "*") == ["/guarded/... -> 500", "/ -> default/s2:80"]
+    assert first(it).request_headers is None
     assert told.route(it, "r") == PARTLY_DROPPED
 
 
