@@ -2,7 +2,7 @@
 
 Every answer: `status` (200 if not said), `backend`, `saw` (the request at the backend), `heard`
 (its headers), `told` (headers of the answer), `says` (in its body), `shown`, `protocol`, `took`.
-All answers together: `statuses` and `backends` (how many of each), `same` (one backend for all).
+All answers together: `statuses` and `backends` (how many of each), `same` (what is one for all).
 A text that starts with `~` is an expression; nothing (null) means absent.
 """
 
@@ -33,8 +33,8 @@ def require(ask: Mapping[str, Any], answers: list[Answer]) -> None:
     if "backends" in ask:
         _require_counts(ask["backends"], Counter(it.saw.get("backend", "") for it in answers))
     if "same" in ask:
-        found = {it.saw.get("backend") for it in answers}
-        _require((len(found) == 1) == ask["same"], f"the same backend, but {found}")
+        found = {it.saw.get(ask["same"]) for it in answers}
+        _require(len(found) == 1, f"the same {ask['same']}, but {found}")
     for answer in answers:
         _require_each(ask, answer)
 

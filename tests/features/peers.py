@@ -20,7 +20,7 @@ from grpc import aio
 from tests.contour.envoy.served import encrypted
 from tests.features import asked, certificates, keys
 
-PLAIN = ("one", "two", "three", "spare")
+PLAIN = ("one", "two", "three", "open")
 SECURE = "backend.example.com"
 
 
@@ -146,6 +146,7 @@ async def _seen(request: web.Request, name: str) -> dict[str, Any]:
         "path": request.raw_path,
         "headers": {key.lower(): value for key, value in request.headers.items()},
         "size": len(await request.read()),
+        "connection": request.transport.get_extra_info("peername")[1],
         "nth": _requests[request.transport],
     }
     secured = request.transport.get_extra_info("ssl_object")

@@ -95,7 +95,7 @@ class Variant:
     @cached_property
     def name(self) -> str:
         """A label: of the host, and of the namespace."""
-        words = re.sub(r"[^a-z0-9]+", "-", self.row.row.lower())[:44].strip("-")
+        words = re.sub(r"[^a-z0-9]+", "-", self.row.row.lower())[:56].strip("-")
         if self.without is None:
             return words
         return f"{words}-no-{self.row.proven.index(self.without)}"

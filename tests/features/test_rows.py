@@ -1,22 +1,30 @@
 """Every row, as it stands and without each of its fields: the first is so, the others are not."""
 
 import asyncio
+from collections import Counter
 
 import pytest
 
 from tests.features import edits, expectations, rows
 from tests.features.stage import Stage
 
-pytestmark = [pytest.mark.envoy, pytest.mark.asyncio(loop_scope="session")]
-
 _ROWS = [*rows.rows("httpproxy"), *rows.rows("ingress")]
 
 
+def test_every_row_has_a_name_of_its_own() -> None:
+    names = Counter(it.variants[0].name for it in _ROWS)
+    assert not [name for name, count in names.items() if count > 1]
+
+
+@pytest.mark.envoy
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("row", _ROWS, ids=str)
 async def test_it_is_so(hosts: Stage, row: rows.Row) -> None:
     await require_so(hosts, row)
 
 
+@pytest.mark.envoy
+@pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize("row", _ROWS, ids=str)
 async def test_it_is_not_so_without_one_of_the_fields(hosts: Stage, row: rows.Row) -> None:
     await require_not_so(hosts, row)
