@@ -6,19 +6,20 @@ whole never replaces the last good one is decided where history is kept. Field n
 Contour's configuration reference; ours are marked in the model.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, cast
 
 from crds.authorization import AuthorizationServer
 from crds.contourconfiguration import (
     ContourConfigurationSpec,
+    CustomTag,
     RateLimitServiceSettings,
     TracingSettings,
 )
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import durations, edges, headerdefaults, nodes, readings, upstreamsettings
+from dag import durations, edges, headerdefaults, headers, nodes, readings, upstreamsettings
 from dag.statuses import SubCondition
 
 DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
@@ -127,7 +128,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
 
 
 def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> TracingSettings | None:
-    """As it was written; its numbers are text."""
+    """As it was written, without the tags that make no sense; its numbers are text."""
     written = spec.tracing
     if written is None:
         return None
@@ -138,11 +139,20 @@ def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> Tracing
     ):
         if text and not _is_percentage(text):
             readings.tell(errors, f"spec.tracing.{field_}", f"{text[:60]!r} is no percentage")
+    tags = []
     for index, tag in enumerate(written.custom_tags):
-        if bool(tag.literal) == bool(tag.request_header_name):
-            text = "needs exactly one of literal and requestHeaderName"
-            readings.tell(errors, f"spec.tracing.customTags[{index}]", text)
-    return written
+        if why := _tag_refusal(tag):
+            readings.tell(errors, f"spec.tracing.customTags[{index}]", why)
+        else:
+            tags.append(tag)
+    return replace(written, custom_tags=tuple(tags))
+
+
+def _tag_refusal(tag: CustomTag) -> str | None:
+    if not tag.tag_name or bool(tag.literal) == bool(tag.request_header_name):
+        return "needs a tagName, and exactly one of literal and requestHeaderName"
+    name = tag.request_header_name
+    return f"header {name[:60]!r} {why}" if name and (why := headers.name_refusal(name)) else None
 
 
 def _is_percentage(text: str) -> bool:

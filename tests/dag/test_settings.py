@@ -141,6 +141,11 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
         ("policy: {requestHeaders: {set: {Host: x}}}", "spec.policy.requestHeaders.set[Host]"),
         ("policy: {responseHeaders: {remove: ['a b']}}", "spec.policy.responseHeaders.remove[0]"),
         (
+            "tracing: {extensionService: {namespace: default, name: s}, "
+            "customTags: [{tagName: a}]}",
+            "spec.tracing.customTags[0]",
+        ),
+        (
             "tracing: {extensionService: {namespace: default, name: s}, overallSampling: most}",
             "spec.tracing.overallSampling",
         ),
@@ -251,6 +256,15 @@ def test_where_traces_go() -> None:
     assert found is not None
     assert (found.overall, found.client, found.max_path_length) == (0.0, 100.0, 0)
     assert (found.tags, found.pod_details) == ((nodes.CustomTag("a", "b"),), False)
+
+
+def test_a_tag_that_makes_no_sense_is_left_out() -> None:
+    tags = "customTags: [{tagName: a}, {tagName: b, requestHeaderName: 'x y'}]"
+    spec = f"tracing: {{extensionService: {{namespace: default, name: spans}}, {tags}}}"
+    found = configured(spec, extension("spans")).answer(defaults.edge, ())
+    assert found is not None
+    assert found.tracing is not None
+    assert found.tracing.tags == ()
 
 
 def test_a_certificate_that_cannot_serve_is_told() -> None:

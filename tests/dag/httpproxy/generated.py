@@ -61,6 +61,14 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "accessLogFormatString": ("%DURATION%\n", "%X%\n", "a"),
     "accessLogJSONFields": ("duration", "a=%REQ(:METHOD)%", "x"),
     "overallSampling": ("100", "0", "x"),
+    "clientSampling": ("50.5", "x"),
+    "randomSampling": ("0.1", "x"),
+    "accessLogFormat": ("envoy", "json", "x"),
+    "accessLogLevel": ("info", "error", "critical", "disabled", "x"),
+    "dnsLookupFamily": ("auto", "v4", "v6", "all", "x"),
+    "connectionBalancer": ("exact", "x"),
+    "serverHeaderTransformation": ("overwrite", "append_if_absent", "pass_through", "x"),
+    "defaultHTTPVersions": ("HTTP/1.1", "HTTP/2", "x"),
 }
 NAMES: dict[str, tuple[str, ...]] = {
     "services": ("s1", "s2", "gone", "external"),
@@ -274,6 +282,8 @@ def _text(found: Document, path: tuple[str, ...], chance: Random) -> str:
         return "a.com"
     if field in TEXTS:
         return _picked(chance, TEXTS[field])
+    if "timeouts" in path:
+        return _picked(chance, DURATIONS)
     if "ms|us" in (pattern := found.get("pattern", "")):
         return chance.choice(DURATIONS if "infinity" in pattern else DURATIONS[:3])
     return chance.choice(("a", "x-a", "X-B", "a.com", "/a", "5s"))
