@@ -1,0 +1,94 @@
+"""What an instance consists of, by its configuration."""
+
+from typing import Any
+
+import pytest
+
+from contour_operator import desired, issuing
+from contour_operator.desired import Release
+from crds import decode
+from provisioning import applying, ownership
+from provisioning.ownership import Owner
+
+Raw = dict[str, Any]
+
+
+def children(spec: Raw, name: str = "contour") -> dict[str, Raw]:
+    """By kind and name."""
+    raw = {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": name, "namespace": "ingress"},
+        "spec": spec,
+    }
+    found = decode.decode(raw)
+    assert isinstance(found, decode.Decoded)
+    assert found.object is not None, found.errors
+    made = desired.children(found.object, Release("registry.example.com:5000/contour:1.2"))
+    return {applying.described(it): it for it in made}
+
+
+def test_every_child_carries_the_mark_and_so_do_the_certificates() -> None:
+    owner = Owner("ingress", "contour")
+    every = [*children({"contour": {}}).values(), *issuing.documents(owner)]
+    assert len(every) == 11
+    assert all(desired.mark(owner).is_on(it) for it in every)
+
+
+def test_the_deployment_is_what_the_configuration_says() -> None:
+    contour = {
+        "replicas": 5,
+        "logLevel": "debug",
+        "resources": {"requests": {"cpu": "2"}},
+        "podAnnotations": {"example.com/a": "b"},
+        "placement": {"nodeSelector": {"a": "b"}},
+    }
+    deployment = children({"contour": contour}, "mine")["Deployment ingress/contour"]
+    template = deployment["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    assert deployment["spec"]["replicas"] == 5
+    assert container["image"] == "registry.example.com:5000/contour:1.2"
+    assert "--contour-config-name=mine" in container["args"]
+    assert "--log-level=debug" in container["args"]
+    assert container["resources"] == {"requests": {"cpu": "2"}}
+    assert template["metadata"]["annotations"]["example.com/a"] == "b"
+    assert template["spec"]["nodeSelector"] == {"a": "b"}
+
+
+def test_rights_are_bound_and_never_made_but_for_the_lease() -> None:
+    for watched in ([], ["a", "ingress"]):
+        found = children({"contour": {"watchNamespaces": watched}})
+        roles = [it for it in found.values() if it["kind"] == "Role"]
+        assert [it["metadata"]["namespace"] for it in roles] == ["ingress"]
+        groups = {group for it in roles for rule in it["rules"] for group in rule["apiGroups"]}
+        assert groups == {"coordination.k8s.io"}
+        bindings = {
+            it["metadata"].get("namespace", "everywhere")
+            for it in found.values()
+            if it["kind"].endswith("Binding") and it["roleRef"]["kind"] == "ClusterRole"
+        }
+        assert bindings == ({"ingress", "a"} if watched else {"everywhere"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_managed"),
+    [
+        ({}, False),
+        ({"envoy": {}}, False),
+        ({"envoy": {"networkPublishing": {"type": "ClusterIPService"}}}, True),
+        ({"envoy": {"networkPublishing": {}, "managed": True}}, True),
+        ({"envoy": {"networkPublishing": {}, "managed": False}}, False),
+        ({"envoy": "nonsense"}, False),
+    ],
+)
+def test_a_fleet_is_managed_where_it_is_published_and_not_let_go(
+    spec: Raw, is_managed: bool
+) -> None:
+    assert desired.is_managed({"spec": spec}) is is_managed
+
+
+def test_names_that_no_label_can_hold_are_told_apart_all_the_same() -> None:
+    one, two = (Owner("ingress", "x" * 100 + it).labels for it in "ab")
+    assert one != two
+    assert all(len(it) <= 63 for it in (*one.values(), *two.values()))
+    assert Owner("ingress", "short").labels[ownership.NAME] == "short"

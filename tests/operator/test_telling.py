@@ -1,0 +1,131 @@
+"""What a status says, by how things are."""
+
+from typing import Any
+
+import pytest
+
+from contour_operator import telling
+from contour_operator.telling import Observed, Problem
+
+Raw = dict[str, Any]
+
+
+def deployment(**status: Any) -> Raw:
+    """A Deployment of two replicas, complete unless said otherwise."""
+    complete: Raw = {
+        "observedGeneration": 3,
+        "replicas": 2,
+        "updatedReplicas": 2,
+        "availableReplicas": 2,
+        "conditions": [{"type": "Available", "status": "True"}],
+    }
+    return {"metadata": {"generation": 3}, "status": complete | status, "replicas": 2}
+
+
+def told(found: Observed, type_: str) -> tuple[str, str]:
+    """The status and reason of a condition."""
+    (it,) = [it for it in telling.status(found)["conditions"] if it["type"] == type_]
+    return it["status"], it["reason"]
+
+
+_UNAVAILABLE = [{"type": "Available", "status": "False"}]
+_FAILED = [
+    {"type": "Available", "status": "True"},
+    {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"},
+]
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (Observed(generation=1), ("False", "ContourUnavailable")),
+        (Observed(generation=1, deployment=deployment()), ("True", "ContourAvailable")),
+        (
+            Observed(generation=1, deployment=deployment(conditions=_UNAVAILABLE)),
+            ("False", "ContourUnavailable"),
+        ),
+        (
+            Observed(generation=1, deployment=deployment(availableReplicas=0)),
+            ("False", "ContourUnavailable"),
+        ),
+        (
+            Observed(generation=1, deployment=deployment(conditions=[])),
+            ("Unknown", "ContourUnknown"),
+        ),
+        (
+            Observed(generation=1, deployment=deployment(), fleets=[]),
+            ("False", "EnvoyUnavailable"),
+        ),
+        (
+            Observed(
+                generation=1, deployment=deployment(), fleets=[{"status": {"numberAvailable": 0}}]
+            ),
+            ("False", "EnvoyUnavailable"),
+        ),
+        (
+            Observed(
+                generation=1, deployment=deployment(), fleets=[{"status": {"numberAvailable": 3}}]
+            ),
+            ("True", "ContourAvailable"),
+        ),
+    ],
+)
+def test_available_means_that_the_instance_serves(
+    found: Observed, expected: tuple[str, str]
+) -> None:
+    assert told(found, "Available") == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({}, ("False", "RolloutComplete")),
+        ({"observedGeneration": 2}, ("True", "RollingOut")),
+        ({"updatedReplicas": 1}, ("True", "RollingOut")),
+        ({"replicas": 3}, ("True", "RollingOut")),
+        ({"availableReplicas": 1}, ("True", "RollingOut")),
+        ({"updatedReplicas": 1, "conditions": _FAILED}, ("False", "RolloutFailed")),
+    ],
+)
+def test_a_rollout_is_over_when_every_replica_is_new_and_available(
+    status: Raw, expected: tuple[str, str]
+) -> None:
+    found = Observed(generation=1, deployment=deployment(**status))
+    assert told(found, "Progressing") == expected
+
+
+def test_a_failed_rollout_says_that_the_envoys_stay() -> None:
+    found = telling.status(Observed(generation=1, deployment=deployment(conditions=_FAILED)))
+    (it,) = [it for it in found["conditions"] if it["type"] == "Progressing"]
+    assert "the Envoys stay as they are" in it["message"]
+
+
+def test_every_problem_is_named_once_and_the_first_gives_the_reason() -> None:
+    problems = [Problem("Forbidden", "one"), Problem("Failed", "two"), Problem("Failed", "two")]
+    found = telling.status(Observed(generation=1, problems=problems))["conditions"][0]
+    assert (found["reason"], found["message"]) == ("Forbidden", "one; two")
+
+
+def test_envoys_are_counted_of_fleets_that_are_managed_only() -> None:
+    fleets = [{"status": {"numberAvailable": 2}}, {"status": {"availableReplicas": 3}}]
+    managed = telling.status(Observed(generation=1, deployment=deployment(), fleets=fleets))
+    assert (managed["availableContours"], managed["availableEnvoys"]) == (2, 5)
+    assert "availableEnvoys" not in telling.status(Observed(generation=1))
+
+
+def test_a_condition_keeps_its_time_as_long_as_it_is_as_true() -> None:
+    old, new = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"
+    first = telling.stamped(telling.status(Observed(generation=1)), {}, old)
+    assert telling.is_stored(first, first)
+    rolled = telling.status(Observed(generation=2, deployment=deployment()))
+    second = telling.stamped(rolled, first, new)
+    times = {it["type"]: it["lastTransitionTime"] for it in second["conditions"]}
+    assert times == {"Provisioned": old, "Progressing": old, "Available": new}
+    assert not telling.is_stored(second, first)
+    assert [it["type"] for it in telling.news(rolled, first)] == ["Progressing", "Available"]
+
+
+def test_conditions_of_others_do_not_count() -> None:
+    stored = telling.stamped(telling.status(Observed(generation=1)), {}, "then")
+    beside = stored | {"conditions": [{"type": "Valid", "status": "True"}, *stored["conditions"]]}
+    assert telling.is_stored(stored, beside)
