@@ -1,0 +1,111 @@
+"""The end of an instance: in order, with its fleet or without, and what waits is waited for."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from tests.cluster.cluster import MEDIA, Cluster
+from tests.operator.operators import Rig, cluster_wide
+from tests.operator.proxy import Proxy
+
+pytestmark = pytest.mark.cluster
+
+Raw = dict[str, Any]
+
+MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
+
+
+def fleet(rig: Rig) -> Iterable[Raw]:
+    """A Service and a DaemonSet that an instance has made for its configuration."""
+    labels = {
+        "projectcontour.io/owning-configuration-name": "contour",
+        "projectcontour.io/owning-configuration-namespace": rig.namespace,
+        "app.kubernetes.io/managed-by": "contour",
+    }
+    metadata = {"name": "envoy", "namespace": rig.namespace, "labels": labels}
+    pod = {
+        "metadata": {"labels": {"app": "envoy"}},
+        "spec": {"containers": [{"name": "envoy", "image": "none"}]},
+    }
+    spec = {"selector": {"matchLabels": {"app": "envoy"}}, "template": pod}
+    yield {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec}
+    service = {"ports": [{"port": 80}], "selector": {"app": "envoy"}}
+    yield {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}
+
+
+def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(rig: Rig) -> None:
+    proxy = Proxy(rig.cluster)
+    with proxy.running():
+        rig.start(proxy=proxy)
+        rig.configure(envoy=MANAGED)
+        rig.until_provisioned()
+        daemons, service = map(rig.cluster.create, fleet(rig))
+        held = {"metadata": {"finalizers": ["example.com/balancer"]}}
+        rig.cluster.ask("PATCH", rig.cluster.path(service), held, MEDIA["merge"])
+        rig.cluster.delete(rig.configuration())
+        rig.until(lambda: rig.condition("Provisioned").get("reason") == "Deleting")
+        assert f"Service {rig.namespace}/envoy" in rig.condition("Provisioned")["message"]
+        assert not rig.cluster.get(daemons)["metadata"].get("deletionTimestamp")
+        freed = {"metadata": {"finalizers": None}}
+        rig.cluster.ask("PATCH", rig.cluster.path(service), freed, MEDIA["merge"])
+        rig.until(lambda: rig.is_gone(rig.configuration()))
+    assert rig.children() == {}
+    deleted = [tuple(it.path.split("/")[-2:]) for it in proxy.requests if it.method == "DELETE"]
+    kinds = {"services", "daemonsets", "deployments"}
+    order = [it for it in dict.fromkeys(deleted) if it[0] in kinds]
+    assert order == [
+        *(("services", "envoy"), ("services", "contour")),
+        *(("daemonsets", "envoy"), ("deployments", "contour")),
+    ]
+
+
+def test_a_fleet_that_was_handed_over_outlives_its_instance(rig: Rig) -> None:
+    rig.start()
+    rig.configure(envoy=MANAGED | {"managed": False})
+    rig.until_provisioned()
+    made = [rig.cluster.create(it) for it in fleet(rig)]
+    rig.cluster.delete(rig.configuration())
+    rig.until(lambda: rig.is_gone(rig.configuration()))
+    assert {kind for kind, _, _ in rig.children()} == {"DaemonSet", "Service"}
+    assert all(rig.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
+
+
+def test_a_namespace_that_is_deleted_takes_its_instance_along(rig: Rig) -> None:
+    rig.start()
+    rig.configure()
+    rig.until_provisioned()
+    doomed: Raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rig.namespace}}
+    rig.cluster.delete(doomed)
+    rig.until(lambda: rig.is_gone(rig.configuration()))
+    rig.until(lambda: rig.children() == {})
+
+
+def test_a_right_that_is_missing_is_told_and_waited_for(rig: Rig, cluster: Cluster) -> None:
+    rig.start()
+    rig.configure()
+    rig.until_provisioned()
+    binding = cluster.get(cluster_wide("ClusterRoleBinding", f"contour-operator-{rig.home}"))
+    account = {"kind": "ServiceAccount", "name": "contour-operator", "namespace": rig.home}
+    rules = cluster.get(cluster_wide("ClusterRole", "contour-operator"))["rules"]
+    lesser = cluster_wide("ClusterRole", f"lesser-{rig.home}") | {
+        "rules": [it for it in rules if "networking.k8s.io" not in it["apiGroups"]]
+    }
+    cluster.create(lesser)
+    cluster.create(
+        cluster_wide("ClusterRoleBinding", f"lesser-{rig.home}")
+        | {"roleRef": binding["roleRef"] | {"name": f"lesser-{rig.home}"}, "subjects": [account]}
+    )
+    rig.revoke()
+    policy = rig.children()["NetworkPolicy", rig.namespace, "contour"]
+    rig.cluster.delete(policy)
+    rig.configure(contour={"replicas": 3})
+    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Forbidden")
+    assert "NetworkPolicy" in rig.condition("Provisioned")["message"]
+    deployment = rig.children()["Deployment", rig.namespace, "contour"]
+    rig.until(lambda: rig.cluster.get(deployment)["spec"]["replicas"] == 3)
+    rig.grant()
+    rig.until_provisioned()
+    assert not rig.is_gone(policy)
+    for kind in ("ClusterRoleBinding", "ClusterRole"):
+        cluster.delete(cluster_wide(kind, f"lesser-{rig.home}"))
