@@ -18,8 +18,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 AUTHORITY_LIFETIME = timedelta(days=365)
 LONGEST_LEAF_LIFETIME = timedelta(days=90)
 
-_SKEW = timedelta(minutes=5)
-"""How far the clocks of those who check a fresh certificate may be behind."""
+_SKEW = timedelta(hours=2)
+"""How far the clocks of those who check a fresh certificate may be behind: an hour is the common
+mistake."""
 
 Purpose = Literal["server", "client"]
 _PURPOSES = {
