@@ -68,6 +68,7 @@ async def leader_frozen(turn: Turn, site: Site) -> None:
         old.freeze()
         start = time.monotonic()
         documents = _batch(site, turn.number)
+        await _until_frozen(old)
         turn.prove("frozen", old.is_frozen)
         left = [it for it in documents if not stage.is_told(site.stored(it))]
         turn.prove("left undone", len(left))
@@ -82,10 +83,25 @@ async def leader_frozen(turn: Turn, site: Site) -> None:
         turn.figures["complete"] = time.monotonic() - start
         await asyncio.sleep(1)  # whatever it had in mind
         turn.expect(await _leader(site) != number, "the old one leads again")
-        late = [it for it in site.asked(number, "patch") if it.time > thawed]
-        turn.figures["late"] = sum(it.subresource == "status" for it in late)
+        turn.figures |= _late(site, number, thawed)
     turn.count(tally)
     await site.watched()
+
+
+def _late(site: Site, number: int, thawed: float) -> dict[str, float]:
+    """What the old leader sent after it was awake again, and what of that was not refused.
+
+    Whoever is refused for a conflict reads the object again; nothing else makes it read one.
+    """
+    sent = [it for it in site.asked(number, "patch") if it.time > thawed]
+    read = [it for it in site.asked(number, "get", "httpproxies") if it.time > thawed]
+    return {"sent_late": len(sent), "late": len(sent) - len(read)}
+
+
+async def _until_frozen(replica: Replica) -> None:
+    async with asyncio.timeout(5):
+        while not replica.is_frozen:
+            await asyncio.sleep(0.001)
 
 
 @fault(
