@@ -216,6 +216,9 @@ async def _clocked() -> AsyncIterator[tuple[Site, mmap.mmap]]:
         await site.replica.end()
         environment = {"LD_PRELOAD": str(library), "CLOCK_OFFSET": str(offset)}
         await site.replica.start(environment)
+        async with asyncio.timeout(30):  # the Lease still names the one before it
+            while not (await site.replica.metrics())["contour_leader"]:
+                await asyncio.sleep(0.1)
         with offset.open("r+b") as file, mmap.mmap(file.fileno(), 8) as mapped:
             yield site, mapped
 
