@@ -180,8 +180,10 @@ class Replica:
 
     async def _place_pages(self) -> None:
         spec = self._configured or ContourConfigurationSpec()
-        for fault in await self._listeners.update(page_settings.sites(spec, self.options.sites)):
+        faults = await self._listeners.update(page_settings.sites(spec, self.options.sites))
+        for fault in faults:
             log.error("%s", fault)
+        self.controller.complain(faults)
 
     async def _compete(self) -> None:
         self._campaign = asyncio.current_task()

@@ -6,7 +6,10 @@ without; nor does its deletion, if it is the one that the process was told to fo
 version keeps serving, and the user is told. Everything else becomes a row as it is.
 """
 
+from datetime import UTC, datetime
 from typing import Any
+
+from cryptography import x509
 
 from crds.contourconfiguration import ContourConfiguration
 from crds.kinds import Kind
@@ -41,9 +44,19 @@ def _fault(found: Any | None) -> str | None:
     match found:
         case Secret(type="kubernetes.io/tls"):
             pair = secrets.checked(found)
-            return None if isinstance(pair, nodes.Secret) else pair.message
+            return _expiry(pair.chain) if isinstance(pair, nodes.Secret) else pair.message
         case ContourConfiguration():
             _, errors = configuration.resolved(found.spec)
             return "; ".join(it.message for it in errors) or None
         case _:
             return None
+
+
+def _expiry(chain: bytes) -> str | None:
+    """The graph has no clock: a certificate may be over without anything having changed."""
+    end = x509.load_pem_x509_certificate(chain).not_valid_after_utc
+    return f"the certificate is over since {end:%Y-%m-%d %H:%M} UTC" if end < _now() else None
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

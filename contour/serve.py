@@ -76,6 +76,11 @@ class Controller:
         """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
         return Verdicts(fleet, self.engine, settle_soon, is_accepted, standing)
 
+    def complain(self, faults: tuple[str, ...]) -> None:
+        """What the configuration asks of the process and could not be done; its status tells it."""
+        self.engine.write(tables.PROCESS_FAULTS, (), faults or None)
+        self.settle()
+
     def generation(self, subject: ObjectRef) -> int | None:
         """The version of an object that has been judged; None if there is no such object."""
         table = tables.BY_KIND.get(subject.kind)

@@ -25,7 +25,7 @@ class IngressSettings:
 
     class_names: tuple[str, ...] = ()
     """Their classes; if empty, `contour` and those without a class."""
-    status_address: Annotated[str | None, Unserved()] = None
+    status_address: str | None = None
     """The address to be told in their status; that of Envoy's Service if absent."""
 
 
@@ -140,9 +140,9 @@ class ContourConfigurationSpec:
     """Where Envoys get their configuration."""
     ingress: IngressSettings | None = None
     """Which Ingresses and HTTPProxies are served."""
-    debug: Annotated[DebugEndpoint | None, Unserved()] = None
+    debug: DebugEndpoint | None = None
     """Where the debugging pages are."""
-    health: Annotated[Endpoint | None, Unserved()] = None
+    health: Endpoint | None = None
     """Where health is told."""
     envoy: Envoy | None = None
     """How Envoy is set up."""
@@ -159,7 +159,7 @@ class ContourConfigurationSpec:
     """The service that counts requests."""
     policy: PolicySettings | None = None
     """What holds for every route that does not say otherwise."""
-    metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
+    metrics: MetricsEndpoint | None = None
     """Where our metrics are."""
     tracing: TracingSettings | None = None
     """Where traces are sent."""

@@ -227,7 +227,7 @@ class Envoy:
 
     listener: ListenerSettings | None = None
     """What holds for every listener."""
-    service: Annotated[ObjectName | None, Unserved()] = None
+    service: ObjectName | None = None
     """The Service whose address is told in statuses."""
     http: EnvoyListener | None = None
     """Where Envoy listens for plain HTTP."""

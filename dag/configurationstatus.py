@@ -41,6 +41,8 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
     if view.ask(settings.chosen_configuration, ()) == found:
         for it in defaults.faults(view):
             yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
+        for text in view.read(tables.PROCESS_FAULTS, ()) or ():
+            yield SubCondition("SpecError", "NotDone", text)
     for field in unserved(found):
         if field.guards:
             yield SubCondition("SpecError", "UnsupportedField", f"{field.path}: {_CLOSED}")

@@ -86,6 +86,9 @@ FLEETS: Table[str, bool] = Table("fleets")
 CONFIGURATION_NAME: Table[tuple[()], NamespacedName] = Table("configuration name")
 """The ContourConfiguration that an instance in a cluster was told to follow; others are others'."""
 
+PROCESS_FAULTS: Table[tuple[()], tuple[str, ...]] = Table("process faults")
+"""What the configuration asks of the process itself and could not be done; no row if nothing."""
+
 HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 """How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""
 

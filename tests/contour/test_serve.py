@@ -9,7 +9,7 @@ from contour.serve import Controller
 from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.meta import NamespacedName, ObjectRef
-from dag import refusals
+from dag import refusals, tables
 from dag.statuses import ContourStatus, GatewayStatus
 from tests.dag import pairs
 from tests.dag.test_hosts import GATEWAY
@@ -230,3 +230,26 @@ metadata: {{name: contour, namespace: projectcontour}}
 spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
 """
     return events(text, gone)
+
+
+def test_a_certificate_that_is_over_does_not_replace_one_that_is_not() -> None:
+    controller = Controller(Published())
+    controller.take(events(pairs.secret("cert")))
+    subject = ObjectRef("Secret", "default", "cert")
+    good = controller.engine.row(tables.SECRETS, subject.key)
+    over = pairs.with_pair("cert", *pairs.pair(1, days=30))
+    controller.take(events(over))
+    assert controller.engine.row(tables.SECRETS, subject.key) == good
+    (row,) = controller.board.rows()
+    assert (row.subject, row.state) == (subject, "error")
+    assert "over since 2020-01-31" in row.reasons[0]
+
+
+def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
+    controller = Controller(Published())
+    controller.take(configuration("7s"))
+    controller.complain(("cannot listen on http://0.0.0.0:8000: address in use",))
+    (row,) = controller.board.rows()
+    assert (row.state, "address in use" in row.reasons[0]) == ("error", True)
+    controller.complain(())
+    assert [it.state for it in controller.board.rows()] == ["ok"]

@@ -34,15 +34,15 @@ data: {{tls.crt: {b64encode(chain).decode()}, tls.key: {b64encode(key).decode()}
 
 
 @cache
-def pair(number: int = 0) -> tuple[bytes, bytes]:
-    """A self-signed certificate and its key, PEM; another one per number."""
+def pair(number: int = 0, days: int = 36500) -> tuple[bytes, bytes]:
+    """A self-signed certificate and its key, PEM; another one per number; its days begin in 2020."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"test-{number}")])
     start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
     certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(start)
-        .not_valid_after(start + datetime.timedelta(days=36500))
+        .not_valid_after(start + datetime.timedelta(days=days))
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
