@@ -5,6 +5,7 @@ be known, and what they removed is gone.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
@@ -279,9 +280,8 @@ async def forbidden(turn: Turn, site: Site) -> None:
         await site.double.asked("list", kind.plural, site.double.count("list", kind.plural) + 1)
         turn.prove("refused", rule.met)
         turn.figures["others"] = await site.edit(turn.chance.randrange(HOSTS))
-        words = f"{kind.plural} is forbidden"
         async with asyncio.timeout(30):
-            while words not in site.replica.log.read_text():
+            while "is forbidden" not in await _trouble(site, kind.kind):
                 await asyncio.sleep(0.1)
         turn.figures["told"] = time.monotonic() - start
         turn.expect(await site.replica.is_ready(), "not ready any more")
@@ -290,6 +290,12 @@ async def forbidden(turn: Turn, site: Site) -> None:
         await site.double.watching(kind.plural)
         turn.figures["healed"] = time.monotonic() - start
     turn.count(tally)
+
+
+async def _trouble(site: Site, kind: str) -> str:
+    """What the replica complains of."""
+    _, found = await site.replica.page("/debug/cluster")
+    return next(str(it["trouble"]) for it in json.loads(found) if it["kind"] == kind)
 
 
 def others() -> Sequence[int]:

@@ -123,7 +123,7 @@ async def namespace_recreated(turn: Turn, site: Site) -> None:
     await site.remove(route, _grant(), *shared)
 
 
-@fault("f54", without_gateways, served=Limit("s", 10), gone=Limit("s", 10), edit=Limit("s", 1))
+@fault("f54", without_gateways, served=Limit("s", 13), gone=Limit("s", 10), edit=Limit("s", 1))
 async def crds_come_and_go(turn: Turn, site: Site) -> None:
     """CRDs come while the replica runs, and go: no restart, and nobody else notices."""
     pid, kinds = site.replica.pid, list(GATEWAY_KINDS)
