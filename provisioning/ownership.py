@@ -28,6 +28,9 @@ class Owner(NamedTuple):
         """Of everything that was made for it, whoever made it."""
         return {NAMESPACE: self.namespace, NAME: _value(self.name)}
 
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
 
 class Mark(NamedTuple):
     """What an object carries that somebody has made for a configuration."""

@@ -30,7 +30,7 @@ def main() -> None:
 @click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
 @click.option("--kubeconfig", default="", help="Use this kubeconfig.")
 @click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
-@click.option("--watch-namespaces", default="", metavar="A,B", help="Make instances only there.")
+@click.option("--watch-namespaces", default="*", help="Where to make instances: a,team-*")
 @click.option("--contour-image", default=installation.IMAGE, envvar="CONTOUR_IMAGE")
 @click.option("--health-address", default="0.0.0.0")
 @click.option("--health-port", type=click.IntRange(0, 65535), default=8000, help="0: none.")
@@ -65,7 +65,7 @@ async def _run(flags: dict[str, Any]) -> None:
             release=Release(flags["contour_image"]),
             timing=_timing(flags),
             page=site if site.port else None,
-            namespaces=frozenset(filter(None, flags["watch_namespaces"].split(","))),
+            namespaces=tuple(filter(None, flags["watch_namespaces"].split(","))),
         )
     )
 

@@ -19,6 +19,7 @@ from contour_operator.children import Child, Children
 from contour_operator.configurations import Configuration
 from contour_operator.desired import Release
 from contour_operator.telling import Observed, Problem
+from contour_operator.turns import Unfinished
 from crds.contourconfiguration import ContourConfiguration
 from kube import errors
 from kube.client import Client
@@ -27,10 +28,6 @@ from provisioning.ownership import Owner
 from provisioning.templating import Document
 
 PATIENCE = 30.0  # seconds; then what we may not remove is left behind
-
-
-class Unfinished(errors.RequestError):
-    """Not all is as it should be: the configuration wants another turn."""
 
 
 @dataclass(slots=True)

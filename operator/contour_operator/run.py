@@ -11,6 +11,7 @@ import logging
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from contour_operator import children, configurations, desired, following, guarded, pages
 from contour_operator.configurations import Configuration, Kind
@@ -36,8 +37,12 @@ class Options:
     release: desired.Release
     timing: Timing = KUBERNETES
     page: pages.Site | None = None
-    namespaces: frozenset[str] = frozenset()
-    """The only ones whose configurations are looked at; all of them if empty."""
+    namespaces: tuple[str, ...] = ("*",)
+    """Whose configurations are looked at; patterns as of a shell."""
+
+    def covers(self, namespace: str) -> bool:
+        """Whether instances are made there."""
+        return any(fnmatchcase(namespace, it) for it in self.namespaces)
 
 
 async def run(options: Options) -> None:
@@ -113,7 +118,7 @@ class _Term:
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:
         """A configuration; with it those that wait for its place."""
-        if self._options.namespaces and owner.namespace not in self._options.namespaces:
+        if not self._options.covers(owner.namespace):
             return
         if is_gone:
             self._known.pop(children.labels(owner), None)

@@ -22,6 +22,10 @@ AGAIN = 600.0
 LONGEST_PAUSE = 30.0
 
 
+class Unfinished(errors.RequestError):
+    """Another turn is wanted, though nothing has failed: it was told, or is waited for."""
+
+
 class Turns(Generic[Key]):
     """Takes turns, in `run`, for keys that may be woken at any time."""
 
@@ -88,8 +92,9 @@ class Turns(Generic[Key]):
     def _failed(self, key: Key, error: errors.RequestError | None) -> None:
         self.failures += 1
         pause = self._pauses.setdefault(key, pauses.Pauses(0.5, LONGEST_PAUSE)).next()
+        level = logging.INFO if isinstance(error, Unfinished) else logging.WARNING
         if error is not None:
-            log.warning("%s: %s; again in %.1f s", key, error, pause)
+            log.log(level, "%s: %s; again in %.1f s", key, error, pause)
         self.wake(key, pause)
 
 

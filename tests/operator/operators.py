@@ -58,8 +58,10 @@ class Rig:
 
     cluster: Cluster
     home: str
-    namespace: str
+    prefix: str
+    """Of the names of the namespaces that its operators look at."""
     folder: Path
+    namespace: str = ""
     operators: list[Operator] = field(default_factory=list)
 
     def grant(self) -> None:
@@ -77,7 +79,7 @@ class Rig:
         self.cluster.delete(cluster_wide("ClusterRoleBinding", name))
 
     def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
-        """An operator for the namespace."""
+        """An operator, for the namespace unless told otherwise."""
         token = self.cluster.token(self.home, "contour-operator")
         config = self.cluster.kubeconfig(token, self.home)
         if proxy is not None:
@@ -137,6 +139,14 @@ class Rig:
                 found[key] = it | {"apiVersion": api_version, "kind": kind}
         return found
 
+    def reason(self, name: str = "contour") -> str:
+        """Why not all is there; `Provisioned` if all is."""
+        return str(self.condition("Provisioned", name).get("reason", ""))
+
+    def finalizers(self) -> list[str]:
+        """Of the configuration."""
+        return list(self.cluster.get(self.configuration())["metadata"].get("finalizers", ()))
+
     def is_gone(self, obj: Raw) -> bool:
         """There is no such object."""
         try:
@@ -159,6 +169,11 @@ class Rig:
     def until_provisioned(self, name: str = "contour") -> float:
         """Waits until all is there."""
         return self.until(lambda: self.condition("Provisioned", name).get("status") == "True")
+
+
+def namespace(name: str) -> Raw:
+    """The identity of a namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def cluster_wide(kind: str, name: str) -> Raw:

@@ -40,18 +40,17 @@ async def test_certificates_that_grow_old_are_renewed_and_their_authority_is_kep
         after[name, "tls.crt"].verify_directly_issued_by(before[name, "ca.crt"])
 
 
-def test_a_certificate_of_somebody_else_is_left_alone(rig: Rig) -> None:
+def test_a_certificate_of_somebody_else_is_left_alone(operated: Rig) -> None:
     foreign: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"name": "envoycert", "namespace": rig.namespace},
+        "metadata": {"name": "envoycert", "namespace": operated.namespace},
     }
-    before = rig.cluster.create(foreign)
-    rig.start()
-    rig.configure()
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "NotOurs")
-    assert rig.children() == {}
-    assert rig.cluster.get(foreign) == before
+    before = operated.cluster.create(foreign)
+    operated.configure()
+    operated.until(lambda: operated.reason() == "NotOurs")
+    assert operated.children() == {}
+    assert operated.cluster.get(foreign) == before
 
 
 def _certificates(rig: Rig) -> dict[tuple[str, str], x509.Certificate]:

@@ -6,7 +6,6 @@ real process and SIGKILL.
 
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -76,8 +75,7 @@ class Executioner:
                 self.dead.set()
 
 
-@pytest.mark.parametrize("after", [3, 9])
-def test_a_process_that_is_killed_is_made_up_for(rig: Rig, after: int, tmp_path: Path) -> None:
+def test_a_process_that_is_killed_is_made_up_for(rig: Rig, after: int = 6) -> None:
     proxy = Proxy(rig.cluster)
     with proxy.running():
         rig.configure()

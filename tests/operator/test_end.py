@@ -44,7 +44,7 @@ def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(ri
         held = {"metadata": {"finalizers": ["example.com/balancer"]}}
         rig.cluster.ask("PATCH", rig.cluster.path(service), held, MEDIA["merge"])
         rig.cluster.delete(rig.configuration())
-        rig.until(lambda: rig.condition("Provisioned").get("reason") == "Deleting")
+        rig.until(lambda: rig.reason() == "Deleting")
         assert f"Service {rig.namespace}/envoy" in rig.condition("Provisioned")["message"]
         assert not rig.cluster.get(daemons)["metadata"].get("deletionTimestamp")
         freed = {"metadata": {"finalizers": None}}
@@ -60,25 +60,27 @@ def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(ri
     ]
 
 
-def test_a_fleet_that_was_handed_over_outlives_its_instance(rig: Rig) -> None:
-    rig.start()
-    rig.configure(envoy=MANAGED | {"managed": False})
-    rig.until_provisioned()
-    made = [rig.cluster.create(it) for it in fleet(rig)]
-    rig.cluster.delete(rig.configuration())
-    rig.until(lambda: rig.is_gone(rig.configuration()))
-    assert {kind for kind, _, _ in rig.children()} == {"DaemonSet", "Service"}
-    assert all(rig.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
+def test_a_fleet_that_was_handed_over_outlives_its_instance(operated: Rig) -> None:
+    operated.configure(envoy=MANAGED | {"managed": False})
+    operated.until_provisioned()
+    made = [operated.cluster.create(it) for it in fleet(operated)]
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert {kind for kind, _, _ in operated.children()} == {"DaemonSet", "Service"}
+    assert all(operated.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
 
 
-def test_a_namespace_that_is_deleted_takes_its_instance_along(rig: Rig) -> None:
-    rig.start()
-    rig.configure()
-    rig.until_provisioned()
-    doomed: Raw = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": rig.namespace}}
-    rig.cluster.delete(doomed)
-    rig.until(lambda: rig.is_gone(rig.configuration()))
-    rig.until(lambda: rig.children() == {})
+def test_a_namespace_that_is_deleted_takes_its_instance_along(operated: Rig) -> None:
+    operated.configure()
+    operated.until_provisioned()
+    doomed: Raw = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": operated.namespace},
+    }
+    operated.cluster.delete(doomed)
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    operated.until(lambda: operated.children() == {})
 
 
 def test_a_right_that_is_missing_is_told_and_waited_for(rig: Rig, cluster: Cluster) -> None:
@@ -100,7 +102,7 @@ def test_a_right_that_is_missing_is_told_and_waited_for(rig: Rig, cluster: Clust
     policy = rig.children()["NetworkPolicy", rig.namespace, "contour"]
     rig.cluster.delete(policy)
     rig.configure(contour={"replicas": 3})
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Forbidden")
+    rig.until(lambda: rig.reason() == "Forbidden")
     assert "NetworkPolicy" in rig.condition("Provisioned")["message"]
     deployment = rig.children()["Deployment", rig.namespace, "contour"]
     rig.until(lambda: rig.cluster.get(deployment)["spec"]["replicas"] == 3)

@@ -16,12 +16,11 @@ SOON = 5.0  # seconds
 
 
 @pytest.fixture
-def provisioned(rig: Rig) -> Rig:
+def provisioned(operated: Rig) -> Rig:
     """An instance."""
-    rig.start()
-    rig.configure()
-    rig.until_provisioned()
-    return rig
+    operated.configure()
+    operated.until_provisioned()
+    return operated
 
 
 def test_each_child_that_is_removed_comes_back(provisioned: Rig) -> None:
@@ -95,46 +94,46 @@ def test_an_autoscaler_is_not_fought(provisioned: Rig) -> None:
     assert rig.cluster.get(deployment)["spec"]["replicas"] == 5
 
 
-def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(rig: Rig) -> None:
+def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(operated: Rig) -> None:
     foreign = {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": "contour", "namespace": rig.namespace},
+        "metadata": {"name": "contour", "namespace": operated.namespace},
         "spec": {"ports": [{"port": 80}]},
     }
-    before = rig.cluster.create(foreign)
-    rig.start()
-    rig.configure()
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "NotOurs")
-    assert f"Service {rig.namespace}/contour" in rig.condition("Provisioned")["message"]
-    assert rig.children() == {}
-    stored = rig.cluster.get(rig.configuration())
+    before = operated.cluster.create(foreign)
+    operated.configure()
+    operated.until(lambda: operated.reason() == "NotOurs")
+    assert f"Service {operated.namespace}/contour" in operated.condition("Provisioned")["message"]
+    assert operated.children() == {}
+    stored = operated.cluster.get(operated.configuration())
     assert not stored["metadata"].get("finalizers")
-    after = rig.cluster.get(foreign)
+    after = operated.cluster.get(foreign)
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    rig.cluster.delete(foreign)
-    rig.until_provisioned()
+    operated.cluster.delete(foreign)
+    operated.until_provisioned()
 
 
-def test_bindings_follow_the_namespaces_that_are_watched(rig: Rig) -> None:
-    one, two = rig.cluster.namespace("watched"), rig.cluster.namespace("watched")
-    everywhere = cluster_wide("ClusterRoleBinding", f"contour-{rig.namespace}")
-    rig.start()
-    rig.configure()
-    rig.until_provisioned()
-    assert not rig.is_gone(everywhere)
-    rig.configure(contour={"watchNamespaces": [one, two]})
-    rig.until(lambda: _bound(rig) == {rig.namespace, one, two})
-    rig.until(lambda: rig.is_gone(everywhere))
-    rig.configure(contour={"watchNamespaces": [one, "no-such-namespace"]})
-    rig.until(lambda: _bound(rig) == {rig.namespace, one})
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Invalid")
-    assert "spec.contour.watchNamespaces[1]" in rig.condition("Provisioned")["message"]
-    rig.cluster.delete(rig.configuration())
-    rig.until(lambda: rig.is_gone(rig.configuration()))
-    assert rig.children() == {}
+def test_bindings_follow_the_namespaces_that_are_watched(operated: Rig) -> None:
+    one, two = operated.cluster.namespace("watched"), operated.cluster.namespace("watched")
+    everywhere = cluster_wide("ClusterRoleBinding", f"contour-{operated.namespace}")
+    operated.configure()
+    operated.until_provisioned()
+    assert not operated.is_gone(everywhere)
+    operated.configure(contour={"watchNamespaces": [one, two]})
+    operated.until(lambda: _bound(operated) == {operated.namespace, one, two})
+    operated.until(lambda: operated.is_gone(everywhere))
+    operated.configure(contour={"watchNamespaces": [one, "no-such-namespace"]})
+    operated.until(lambda: _bound(operated) == {operated.namespace, one})
+    operated.until(lambda: operated.reason() == "Invalid")
+    assert "spec.contour.watchNamespaces[1]" in operated.condition("Provisioned")["message"]
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert operated.children() == {}
     for name in (one, two):
-        rig.cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        operated.cluster.delete(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        )
 
 
 def _bound(rig: Rig) -> set[str]:

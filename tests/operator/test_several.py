@@ -54,62 +54,60 @@ def test_a_configuration_that_was_deleted_while_no_operator_ran_goes_when_one_ru
 
 
 def test_a_namespace_has_one_instance_and_the_next_configuration_takes_its_place(
-    rig: Rig,
+    operated: Rig,
 ) -> None:
-    rig.start()
-    rig.configure("one")
-    rig.until_provisioned("one")
-    rig.configure("two")
-    rig.until(lambda: rig.condition("Provisioned", "two").get("reason") == "NamespaceTaken")
-    assert "one is the configuration" in rig.condition("Provisioned", "two")["message"]
-    rig.cluster.delete(rig.configuration("one"))
-    rig.until_provisioned("two")
-    assert rig.is_gone(rig.configuration("one"))
+    operated.configure("one")
+    operated.until_provisioned("one")
+    operated.configure("two")
+    operated.until(lambda: operated.reason("two") == "NamespaceTaken")
+    assert "one is the configuration" in operated.condition("Provisioned", "two")["message"]
+    operated.cluster.delete(operated.configuration("one"))
+    operated.until_provisioned("two")
+    assert operated.is_gone(operated.configuration("one"))
 
 
-def test_only_configurations_that_ask_for_an_instance_are_touched(rig: Rig) -> None:
-    rig.start()
-    by_hand = rig.configuration("by-hand") | {"spec": {}}
-    before = rig.cluster.create(by_hand)
-    rig.configure()
-    rig.until_provisioned()
-    after = rig.cluster.get(by_hand)
+def test_only_configurations_that_ask_for_an_instance_are_touched(operated: Rig) -> None:
+    by_hand = operated.configuration("by-hand") | {"spec": {}}
+    before = operated.cluster.create(by_hand)
+    operated.configure()
+    operated.until_provisioned()
+    after = operated.cluster.get(by_hand)
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
 
 
-def test_an_instance_is_handed_over_and_taken_back(rig: Rig) -> None:
-    rig.start()
-    rig.configure()
-    rig.until_provisioned()
-    made = rig.children().keys()
-    path = rig.cluster.path(rig.configuration())
-    rig.cluster.ask("PATCH", path, {"spec": {"contour": None}}, MEDIA["merge"])
-    rig.until(lambda: not rig.cluster.get(rig.configuration())["metadata"].get("finalizers"))
-    assert rig.condition("Provisioned") == {}
-    assert rig.children().keys() == made
-    rig.configure()
-    rig.until_provisioned()
+def test_an_instance_is_handed_over_and_taken_back(operated: Rig) -> None:
+    operated.configure()
+    operated.until_provisioned()
+    made = operated.children().keys()
+    path = operated.cluster.path(operated.configuration())
+    operated.cluster.ask("PATCH", path, {"spec": {"contour": None}}, MEDIA["merge"])
+    operated.until(
+        lambda: not operated.cluster.get(operated.configuration())["metadata"].get("finalizers")
+    )
+    assert operated.condition("Provisioned") == {}
+    assert operated.children().keys() == made
+    operated.configure()
+    operated.until_provisioned()
 
 
 def test_what_is_not_valid_is_told_with_its_path_makes_nothing_and_can_be_deleted(
-    rig: Rig,
+    operated: Rig,
 ) -> None:
-    rig.start()
     wrong = {"resources": {"limits": {"memory": "plenty"}}, "watchNamespaces": ["a", "a"]}
-    rig.configure(contour=wrong)
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Invalid")
-    message = rig.condition("Provisioned")["message"]
+    operated.configure(contour=wrong)
+    operated.until(lambda: operated.reason() == "Invalid")
+    message = operated.condition("Provisioned")["message"]
     assert "spec.contour.resources.limits.memory: must be an amount" in message
     assert "spec.contour.watchNamespaces[1]: a is there more than once" in message
-    assert rig.children() == {}
-    rig.configure()
-    rig.until_provisioned()
-    rig.configure(contour=wrong)
-    rig.until(lambda: rig.condition("Provisioned").get("reason") == "Invalid")
-    assert len(rig.children()) == 11
-    rig.cluster.delete(rig.configuration())
-    rig.until(lambda: rig.is_gone(rig.configuration()))
-    assert rig.children() == {}
+    assert operated.children() == {}
+    operated.configure()
+    operated.until_provisioned()
+    operated.configure(contour=wrong)
+    operated.until(lambda: operated.reason() == "Invalid")
+    assert len(operated.children()) == 11
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert operated.children() == {}
 
 
 def test_the_api_server_refuses_what_the_schema_does(rig: Rig) -> None:
@@ -119,10 +117,9 @@ def test_the_api_server_refuses_what_the_schema_does(rig: Rig) -> None:
 
 
 def test_the_instances_own_condition_stays_and_a_huge_configuration_is_no_obstacle(
-    rig: Rig,
+    operated: Rig,
 ) -> None:
-    rig.start()
-    rig.configure(contour={"podAnnotations": {"example.com/big": "x" * 200_000}})
+    operated.configure(contour={"podAnnotations": {"example.com/big": "x" * 200_000}})
     valid = {
         "type": "Valid",
         "status": "True",
@@ -130,15 +127,15 @@ def test_the_instances_own_condition_stays_and_a_huge_configuration_is_no_obstac
         "message": "Valid ContourConfiguration",
         "lastTransitionTime": "2024-01-31T12:00:00Z",
     }
-    told = rig.configuration() | {"status": {"conditions": [valid]}}
+    told = operated.configuration() | {"status": {"conditions": [valid]}}
     del told["spec"]
-    rig.cluster.apply(told, manager="contour", subresource="status")
-    rig.until_provisioned()
-    assert rig.condition("Valid") == valid
-    assert rig.condition("Progressing")["status"] == "True"
-    assert rig.condition("Available")["status"] in {"False", "Unknown"}
-    stored = rig.cluster.get(rig.configuration())
+    operated.cluster.apply(told, manager="contour", subresource="status")
+    operated.until_provisioned()
+    assert operated.condition("Valid") == valid
+    assert operated.condition("Progressing")["status"] == "True"
+    assert operated.condition("Available")["status"] in {"False", "Unknown"}
+    stored = operated.cluster.get(operated.configuration())
     assert not stored["metadata"].get("annotations")
     assert stored["status"]["availableContours"] == 0
-    rig.cluster.delete(rig.configuration())
-    rig.until(lambda: rig.is_gone(rig.configuration()))
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
