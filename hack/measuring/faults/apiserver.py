@@ -91,7 +91,7 @@ async def _write_elsewhere(site: Site) -> None:
     await site.edit(1)  # everything has been told
 
 
-@fault("f03", hundred, catch_up=Limit("s", PAUSE + 1), ghosts=Limit("", 0))
+@fault("f03", hundred, catch_up=Limit("s", 2 * PAUSE + 1), ghosts=Limit("", 0))
 async def expired(turn: Turn, site: Site) -> None:
     """The history that a watch needs is gone: a new list tells what vanished meanwhile."""
     await site.watched()
@@ -175,7 +175,7 @@ async def _blind(turn: Turn, site: Site) -> float:
         await asyncio.sleep(0.05)
 
 
-@fault("f07", hundred, catch_up=Limit("s", PAUSE + 1), ghosts=Limit("", 0))
+@fault("f07", hundred, catch_up=Limit("s", 2 * PAUSE + 1), ghosts=Limit("", 0))
 async def tampered(turn: Turn, site: Site) -> None:
     """Events come twice, in another order, or not at all: the next list mends it."""
     await site.watched()
