@@ -32,7 +32,7 @@ Answers = dict[tuple[Query[Any, Any], Any], Any]
 
 def seeds(share: float = 1.0) -> range:
     """The seeds that a law is tried on; costly laws take a share of them."""
-    return range(max(1, int(int(os.environ.get("LAW_HISTORIES", "300")) * share)))
+    return range(max(1, int(int(os.environ.get("LAW_HISTORIES", "200")) * share)))
 
 
 class Step(NamedTuple):
