@@ -78,6 +78,18 @@ class Children:
 
     def take(self, path: str, child: Child | None) -> None:
         """It is so now."""
+        before = self._where.get(path)
+        self._put(path, child)
+        for it in {before, self._where.get(path)}:
+            if it is not None:
+                self._notice(it)
+
+    def learn(self, resource: Resource, made: Document) -> None:
+        """What a write has answered, which the API server is about to tell anyway."""
+        child = Child(resource, _excerpt(made))
+        self._put(child.path, child)
+
+    def _put(self, path: str, child: Child | None) -> None:
         before = self._where.pop(path, None)
         if before is not None:
             self._seen[before].pop(path, None)
@@ -88,9 +100,6 @@ class Children:
             now = (found.get(ownership.NAMESPACE, ""), found.get(ownership.NAME, ""))
             self._where[path] = now
             self._seen.setdefault(now, {})[path] = child
-            self._notice(now)
-        if before is not None:
-            self._notice(before)
 
 
 def labels(owner: Owner) -> Labels:

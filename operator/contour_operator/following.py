@@ -9,31 +9,61 @@ rest of the process, and are read again when the API server refuses them.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import aiohttp
 import kopf
 
 from contour_operator import configurations
+from kube import pauses
 from kube.credentials import Access
 from provisioning.ownership import Owner
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 10.0  # seconds
 
 Notice = Callable[[Owner, bool], None]
 """Who has changed, and whether it is gone."""
 
 
-async def follow(access: Access, notice: Notice, signals: Callable[[], None]) -> None:
-    """Until it is cancelled. `signals` puts the process's own signals back in their place."""
+class Signals(Protocol):
+    """Those of the process."""
+
+    def take(self) -> None:
+        """They come to their owner from now on."""
+        ...
+
+    def stop(self) -> None:
+        """One has come that went elsewhere."""
+        ...
+
+
+async def follow(access: Access, notice: Notice, signals: Signals) -> None:
+    """Until it is cancelled, whatever keeps it from following: missing rights, a lost server."""
+    for name in ("kopf", "aiohttp"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     registry = kopf.OperatorRegistry()
+    _register(registry, access, notice)
+    pause = pauses.Pauses(1.0, LONGEST_PAUSE)
+    while True:
+        try:
+            await _followed(registry, signals)
+        except Exception as error:  # kopf's own, and whatever comes through it
+            seconds = pause.next()
+            log.warning("configurations are not followed: %s; again in %.1f s", error, seconds)
+            await asyncio.sleep(seconds)
+        else:
+            signals.stop()  # kopf ends in order only if it was told to, by one that it had taken
+
+
+async def _followed(registry: kopf.OperatorRegistry, signals: Signals) -> None:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.execution.max_workers = 1
-    _register(registry, access, notice)
-    for name in ("kopf", "aiohttp"):
-        logging.getLogger(name).setLevel(logging.WARNING)
     ready = asyncio.Event()
-    async with asyncio.TaskGroup() as group:
-        taking_back = group.create_task(_then(ready, signals))
+    waiting = asyncio.ensure_future(_then(ready, signals.take))
+    try:
         await kopf.operator(
             registry=registry,
             settings=settings,
@@ -41,13 +71,13 @@ async def follow(access: Access, notice: Notice, signals: Callable[[], None]) ->
             clusterwide=True,
             ready_flag=ready,
         )
-        taking_back.cancel()
-    raise RuntimeError("kopf has ended though nobody told it to")
+    finally:
+        waiting.cancel()
 
 
-async def _then(ready: asyncio.Event, signals: Callable[[], None]) -> None:
+async def _then(ready: asyncio.Event, take: Callable[[], None]) -> None:
     await ready.wait()
-    signals()
+    take()
 
 
 def _register(registry: kopf.OperatorRegistry, access: Access, notice: Notice) -> None:

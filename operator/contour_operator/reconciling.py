@@ -55,8 +55,8 @@ class Reconciler:
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
 
-    async def turn(self, owner: Owner) -> None:
-        """Raises request errors if another turn is needed soon."""
+    async def turn(self, owner: Owner) -> bool:
+        """Whether there is anything to look after; raises request errors for another turn soon."""
         found = await configurations.read(self._client, owner)
         if found is None:
             self._memory.forbidden_since.pop(owner, None)
@@ -66,6 +66,8 @@ class Reconciler:
             await self._hand_over(found)
         else:
             await self._provision(found)
+            return True
+        return False
 
     # It is to be there.
 
@@ -147,6 +149,7 @@ class Reconciler:
         except errors.Refused as error:
             return _refusal(applying.described(document), error)
         self._memory.applied[path] = (digest, made["metadata"]["resourceVersion"])
+        self._children.learn(applying.resource(document), made)
         return None
 
     async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:

@@ -52,7 +52,7 @@ async def run(options: Options) -> None:
     signals.take()
     async with Client(options.access, "contour-operator") as client:
         elector = election.Elector(client, options.lease, timing=options.timing)
-        operator = Operator(options, elector, signals.take)
+        operator = Operator(options, elector, signals)
         async with pages.served(options.page, operator.is_settled), asyncio.TaskGroup() as group:
             campaign = group.create_task(elector.run(operator.term))
             await stopped.wait()
@@ -64,11 +64,11 @@ class Operator:
     """What this process does while it leads."""
 
     def __init__(
-        self, options: Options, elector: election.Elector, take_signals: Callable[[], None]
+        self, options: Options, elector: election.Elector, signals: following.Signals
     ) -> None:
         self._options = options
         self._elector = elector
-        self._take_signals = take_signals
+        self._signals = signals
         self._is_settled = False
 
     def is_settled(self) -> bool:
@@ -81,7 +81,7 @@ class Operator:
         client = guarded.Client(access, "contour-operator", self._elector.is_leader)
         try:
             async with client:
-                await _Term(self, client, self._options).run(self._take_signals)
+                await _Term(self, client, self._options).run(self._signals)
         finally:
             self._is_settled = False
 
@@ -107,13 +107,13 @@ class _Term:
         reconciler = Reconciler(client, self._children, options.release, self._tell)
         self._turns = Turns[Owner](reconciler.turn)
 
-    async def run(self, take_signals: Callable[[], None]) -> None:
+    async def run(self, signals: following.Signals) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._children.run())
             group.create_task(self._recorder.run())
             await self._children.settled()
             group.create_task(self._turns.run())
-            group.create_task(following.follow(self._options.access, self._noticed, take_signals))
+            group.create_task(following.follow(self._options.access, self._noticed, signals))
             self._operator.settle()
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:
@@ -122,7 +122,6 @@ class _Term:
             return
         if is_gone:
             self._known.pop(children.labels(owner), None)
-            self._turns.forget(owner)
             for other in self._known.values():
                 if other.namespace == owner.namespace:
                     self._turns.wake(other)
@@ -154,9 +153,10 @@ class _Signals:
         """They come here from now on."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._told)
+            loop.add_signal_handler(number, self.stop)
 
-    def _told(self) -> None:
+    def stop(self) -> None:
+        """As one of them would."""
         if self._is_told and self._main is not None:
             self._main.cancel()
         self._is_told = True

@@ -19,7 +19,7 @@ Key = TypeVar("Key", bound=Hashable)
 PARALLEL = 4
 GATHER = 0.05  # seconds: what happens at once is looked at once
 AGAIN = 600.0
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 15.0
 
 
 class Unfinished(errors.RequestError):
@@ -29,7 +29,8 @@ class Unfinished(errors.RequestError):
 class Turns(Generic[Key]):
     """Takes turns, in `run`, for keys that may be woken at any time."""
 
-    def __init__(self, take: Callable[[Key], Awaitable[None]]) -> None:
+    def __init__(self, take: Callable[[Key], Awaitable[bool]]) -> None:
+        """A turn says whether there is anything that another one would look after."""
         self._take = take
         self._due: dict[Key, float] = {}
         self._running: set[Key] = set()
@@ -43,11 +44,6 @@ class Turns(Generic[Key]):
         if due < self._due.get(key, float("inf")):
             self._due[key] = due
             self._news.set()
-
-    def forget(self, key: Key) -> None:
-        """There is no such thing any more."""
-        self._due.pop(key, None)
-        self._pauses.pop(key, None)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -76,7 +72,7 @@ class Turns(Generic[Key]):
 
     async def _turn(self, key: Key) -> None:
         try:
-            await self._take(key)
+            is_there = await self._take(key)
         except errors.RequestError as error:
             self._failed(key, error)
         except Exception:  # a fault of ours in one is not to stop the others
@@ -84,7 +80,8 @@ class Turns(Generic[Key]):
             self._failed(key, None)
         else:
             self._pauses.pop(key, None)
-            self.wake(key, pauses.jittered(AGAIN))
+            if is_there:
+                self.wake(key, pauses.jittered(AGAIN))
         finally:
             self._running.discard(key)
             self._news.set()

@@ -75,12 +75,12 @@ class Executioner:
                 self.dead.set()
 
 
-def test_a_process_that_is_killed_is_made_up_for(rig: Rig, after: int = 6) -> None:
+def test_a_process_that_is_killed_is_made_up_for(rig: Rig) -> None:
     proxy = Proxy(rig.cluster)
     with proxy.running():
         rig.configure()
         for change in ("made", "removed"):
-            executioner = Executioner(proxy, after)
+            executioner = Executioner(proxy, after=6)
             executioner.operator = rig.start(proxy=proxy)
             rig.until(executioner.dead.is_set)
             proxy.answered = lambda *_: None

@@ -12,13 +12,14 @@ async def test_who_is_woken_often_has_one_turn_and_another_if_woken_during_it() 
     begun, go_on = asyncio.Semaphore(0), asyncio.Semaphore(0)
     running, most, taken = Counter[str](), Counter[str](), Counter[str]()
 
-    async def take(key: str) -> None:
+    async def take(key: str) -> bool:
         running[key] += 1
         most[key] = max(most[key], running[key])
         taken[key] += 1
         begun.release()
         await go_on.acquire()
         running[key] -= 1
+        return True
 
     found = Turns[str](take)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
@@ -43,7 +44,7 @@ async def test_who_is_woken_often_has_one_turn_and_another_if_woken_during_it() 
 async def test_a_turn_that_fails_comes_again_and_harms_no_other() -> None:
     tries, done = Counter[str](), asyncio.Event()
 
-    async def take(key: str) -> None:
+    async def take(key: str) -> bool:
         tries[key] += 1
         if key == "bug" and tries[key] < 2:
             raise KeyError(key)
@@ -51,6 +52,7 @@ async def test_a_turn_that_fails_comes_again_and_harms_no_other() -> None:
             raise errors.Unreachable("away")
         if tries == {"bug": 2, "away": 2, "good": 1}:
             done.set()
+        return False
 
     found = Turns[str](take)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
@@ -65,13 +67,14 @@ async def test_a_turn_that_fails_comes_again_and_harms_no_other() -> None:
 async def test_no_more_turns_are_taken_at_once_than_is_good() -> None:
     running, most, done = 0, 0, asyncio.Semaphore(0)
 
-    async def take(_: int) -> None:
+    async def take(_: int) -> bool:
         nonlocal running, most
         running += 1
         most = max(most, running)
         await asyncio.sleep(0)
         running -= 1
         done.release()
+        return False
 
     found = Turns[int](take)
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:

@@ -1,0 +1,46 @@
+"""An operator that is early, powerless or cut off: it says so, waits, and goes on."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import OURS, Cluster
+from tests.cluster.fixtures import Start
+from tests.operator.operators import Rig, cluster_wide
+
+pytestmark = pytest.mark.cluster
+
+
+def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlives_an_outage(
+    start_control_plane: Start, tmp_path: Path
+) -> None:
+    control_plane = start_control_plane()
+    cluster = Cluster(control_plane.folder)
+    home = cluster.namespace("home")
+    rig = Rig(cluster, home, "instance", tmp_path, cluster.namespace("instance"))
+    rig.grant()
+    rights = cluster.get(cluster_wide("ClusterRole", "contour-operator"))
+    cluster.delete(rights)
+    operator = rig.start()
+    log = operator.log.read_text
+    try:
+        rig.until(lambda: "are not followed" in log())
+        cluster.install_crds(OURS)
+        rig.configure()
+        rig.grant()
+        rig.until_provisioned()
+        deployment = rig.children()["Deployment", rig.namespace, "contour"]
+        control_plane.stop_apiserver()
+        rig.until(lambda: "not leading any more" in log())
+        control_plane.start_apiserver()
+        cluster.delete(deployment)
+        rig.until(lambda: ("Deployment", rig.namespace, "contour") in rig.children())
+        rig.cluster.delete(rig.configuration())
+        rig.until(lambda: rig.is_gone(rig.configuration()))
+        assert rig.children() == {}
+        assert operator.stop() < 5
+        assert operator.process.returncode == 0
+        assert "Traceback" not in log()
+    finally:
+        operator.process.kill()
+        operator.process.wait()
