@@ -142,7 +142,7 @@ async def nonsense(turn: Turn, site: Site) -> None:
     turn.figures["restarts"] = float(site.replica.status is not None or site.replica.pid != pid)
 
 
-@fault("f05", hundred, together=7, patience=140, blind=Limit("s", 75))
+@fault("f05", hundred, together=10, patience=140, blind=Limit("s", 75))
 async def silent(turn: Turn, site: Site) -> None:
     """Watches fall silent, and stay connected: that is noticed."""
     await site.watched()
@@ -153,7 +153,7 @@ async def silent(turn: Turn, site: Site) -> None:
     turn.count(tally)
 
 
-@fault("f06", hundred, together=7, patience=140, blind=Limit("s", 75), swallowed=Limit("bytes"))
+@fault("f06", hundred, together=10, patience=140, blind=Limit("s", 75), swallowed=Limit("bytes"))
 async def half_open(turn: Turn, site: Site) -> None:
     """The network drops the packets of every connection that there is: that is noticed."""
     await site.watched()

@@ -147,7 +147,7 @@ async def crds_come_and_go(turn: Turn, site: Site) -> None:
     turn.figures |= {"served": served, "gone": gone, "edit": edit}
 
 
-@fault("f55", fifty, served=Limit("s", 10), strangers=Limit("s", 2), crashes=Limit("", 0))
+@fault("f55", fifty, served=Limit("s", 25), strangers=Limit("s", 2), crashes=Limit("", 0))
 async def crds_change(turn: Turn, site: Site) -> None:
     """A CRD changes its versions; objects have fields and values that nobody here has heard of."""
     route = world.http_route(turn.number, 0)

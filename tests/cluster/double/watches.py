@@ -61,7 +61,7 @@ class Watch:
             await self._follow(min(end, loop.time() + BOOKMARKS))
             if self._is_over:
                 await self._tell_news()
-            elif loop.time() < end and self.wish.bookmarks:
+            elif loop.time() < end and self.wish.bookmarks and self._flowing.is_set():
                 await self.bookmark()
 
     async def bookmark(self, annotations: Raw | None = None) -> None:
