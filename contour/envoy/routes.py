@@ -13,15 +13,15 @@ from dag import nodes
 
 
 def write_route(
-    target: pb.Route, node: nodes.Route, host: str, names: forwarding.ClusterNames
+    target: pb.Route, node: nodes.Route, host: nodes.VirtualHost, names: forwarding.ClusterNames
 ) -> None:
-    """Fills in a route of the virtual host `host`."""
+    """Fills in a route of a virtual host."""
     target.name = "/".join(node.origin)
     matches.write_match(target.match, node.match)
     headers.write_policies(target, node.request_headers, node.response_headers)
     match node.action:
         case nodes.Redirect() as redirect:
-            redirects.write_redirect(target.redirect, redirect, node.match.path, host)
+            redirects.write_redirect(target.redirect, redirect, node.match.path, host.host)
         case nodes.Respond() as respond:
             _write_response(target.direct_response, respond)
         case nodes.Forward(backends) as forward if any(it.cluster and it.weight for it in backends):
@@ -34,7 +34,7 @@ def write_route(
         case nodes.Forward() as forward:
             target.direct_response.status = forward.missing
     if node.policies is not None:
-        _write_guards(target, node.policies, names)
+        _write_guards(target, policies.needed(node.policies, host.policies), names)
 
 
 def _write_guards(target: pb.Route, node: nodes.Policies, names: forwarding.ClusterNames) -> None:

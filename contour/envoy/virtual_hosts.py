@@ -49,7 +49,7 @@ def encoded(
         if isinstance(host.policies.rate_limits, nodes.RateLimits):
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
-        routes.write_route(target.routes.add(), route, host.host, called)
+        routes.write_route(target.routes.add(), route, host, called)
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target)
     _hide_table(target)

@@ -5,6 +5,8 @@ RouteConfigurations say (`write_defaults`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -33,6 +35,22 @@ def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) ->
     """Fills in what every guard is told. Descriptors of global limits are written elsewhere."""
     for name, content in _configurations(node, names):
         target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
+
+
+@lru_cache(maxsize=4096)
+def needed(node: nodes.Policies, host: nodes.Policies | None) -> nodes.Policies:
+    """What a route has to say: nothing is turned off that its host does not turn on.
+
+    Every route of plain HTTP that redirects to TLS turns off three guards; told all of them, Envoy
+    got 28 of 35 MB for nothing at 10,000 hosts with TLS.
+    """
+    said = [it for it in _KINDS if getattr(node, it) == nodes.OFF]
+    surplus = dict.fromkeys(it for it in said if getattr(host, it, None) in _NOTHING)
+    return replace(node, **surplus) if surplus else node
+
+
+_KINDS = tuple(it.name for it in fields(nodes.Policies))
+_NOTHING = (None, nodes.OFF)
 
 
 def write_defaults(target: route_pb2.RouteConfiguration) -> None:

@@ -1,0 +1,62 @@
+"""What routes are told of guards: enough, and nothing for nothing."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from envoy.config.route.v3 import route_pb2
+
+from contour.envoy import virtual_hosts
+from contour.envoy.guards import addresses, cors, policies, ratelimits, tokens
+from crds.meta import ObjectRef
+from dag import nodes
+
+UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
+FILTER = nodes.IpFilter("DENY", (nodes.IpRange("10.0.0.0/8"),))
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        (None, set()),
+        (UNASKED, set()),
+        (nodes.Policies(cors=nodes.Cors(())), set()),
+        (nodes.Policies(jwt=nodes.Jwt("some")), {tokens.NAME}),
+        (nodes.Policies(rate_limits=nodes.RateLimits(())), {ratelimits.GLOBAL}),
+    ],
+)
+def test_a_route_turns_off_what_its_host_turns_on(
+    host: nodes.Policies | None, told: set[str]
+) -> None:
+    assert _told_by_a_route(UNASKED, host) == told
+
+
+def test_what_a_route_says_of_its_own_is_told_whatever_its_host_says() -> None:
+    own = nodes.Policies(cors=nodes.OFF, ip_filter=FILTER)
+    assert _told_by_a_route(own, None) == {addresses.NAME}
+    assert _told_by_a_route(own, nodes.Policies(cors=nodes.Cors(()))) == {cors.NAME, addresses.NAME}
+
+
+def test_every_guard_that_a_host_turns_on_is_turned_off_by_a_route() -> None:
+    every = nodes.Policies(
+        cors=nodes.Cors(()),
+        ip_filter=FILTER,
+        jwt=nodes.Jwt("some"),
+        local_rate_limit=nodes.LocalRateLimit(1, "second"),
+        body_limit=1,
+        error_pages=(),
+        session=nodes.SessionPersistence("session"),
+    )
+    off: dict[str, Any] = {it.name: nodes.OFF for it in fields(nodes.Policies)}
+    found = policies.needed(nodes.Policies(**off), every)
+    assert (found.authorization, found.rate_limits) == (None, None)
+    assert len(_told_by_a_route(nodes.Policies(**off), every)) == 7
+
+
+def _told_by_a_route(own: nodes.Policies, host: nodes.Policies | None) -> set[str]:
+    origin = ObjectRef("HTTPProxy", "default", "some")
+    route = nodes.Route(nodes.Match(), nodes.Respond(200), origin, policies=own)
+    node = nodes.VirtualHost("example.com", (route,), (origin,), policies=host)
+    body = virtual_hosts.encoded(node, {})
+    found = route_pb2.RouteConfiguration.FromString(body).virtual_hosts[0].routes[0]
+    return set(found.typed_per_filter_config)
