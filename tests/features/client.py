@@ -18,7 +18,7 @@ from grpc import aio
 from tests.features import certificates
 
 METHODS = ("get", "head", "post", "put", "delete", "options", "patch", "purge")
-_REFUSED = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
+_REFUSED = (ConnectionError, TimeoutError, ssl.SSLError, asyncio.IncompleteReadError)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ async def answer(ask: Mapping[str, Any], ports: Mapping[str, int], host: str) ->
     """What comes of it."""
     started = time.monotonic()
     try:
-        async with asyncio.timeout(6):
+        async with asyncio.timeout(5):
             found = await _answer(ask, ports, host)
     except _REFUSED:
         found = Answer()
@@ -68,11 +68,27 @@ async def _answer(ask: Mapping[str, Any], ports: Mapping[str, int], host: str) -
         return await _called(ask, ports, host)
     if "packet" in ask:
         return await _packet(ask["packet"], ports[ask["over"]])
+    if "idle" in ask:
+        return await _closed(ports[ask["idle"]])
     reader, writer = await _connection(ask, ports, host)
     try:
+        if "upgrade" in ask:
+            return _told(writer, Answer())
         if "hello" in ask:
             return _told(writer, Answer(200, {}, await _stream(reader, writer, ask["hello"])))
         return _told(writer, await _http(reader, writer, ask, host))
+    finally:
+        writer.close()
+
+
+async def _closed(port: int) -> Answer:
+    """The status is 200 if a connection without requests is closed within a moment."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        await asyncio.wait_for(reader.read(), 3)
+        return Answer(200)
+    except TimeoutError:
+        return Answer()
     finally:
         writer.close()
 
@@ -130,7 +146,7 @@ async def _http(
     body = ask.get("body", "")
     sent = ("x" * body if isinstance(body, int) else body).encode()
     headers = {"host": ask.get("host", host), "connection": "close", **ask.get("headers", {})}
-    if sent:
+    if sent and "transfer-encoding" not in headers:
         headers["content-length"] = str(len(sent))
     lines = (
         f"{name}: {it}\r\n"

@@ -14,8 +14,8 @@ from typing import Any
 from tests.features.client import METHODS, Answer
 
 _ASKING = {
-    *METHODS, "call", "packet", "hello", "host", "over", "sni", "tls", "headers", "body", "times",
-    "at_once", "until", "before",
+    *METHODS, "call", "packet", "hello", "idle", "upgrade", "host", "over", "sni", "tls",
+    "headers", "body", "times", "at_once", "until", "before",
 }  # fmt: skip
 _TOGETHER = {"statuses", "backends", "same"}
 _EACH = {"status", "backend", "saw", "heard", "told", "says", "shown", "protocol", "took"}
@@ -47,7 +47,7 @@ def _require_each(ask: Mapping[str, Any], answer: Answer) -> None:
     _require_mapping(ask.get("saw", {}), answer.saw, answer)
     _require_mapping(ask.get("heard", {}), answer.saw.get("headers", {}), answer)
     _require_mapping(ask.get("told", {}), answer.headers, answer)
-    _require(_fits(f"~{ask.get('says', '')}", answer.body.decode()), f"{answer}")
+    _require(_fits(f"~{ask.get('says', '')}", answer.body.decode(errors="replace")), f"{answer}")
     for name in ("shown", "protocol"):
         _require(name not in ask or _fits(ask[name], getattr(answer, name)), f"{answer}")
     least, most = ask.get("took", (0, 60))

@@ -6,10 +6,11 @@ Backends say what they saw, and answer as the query tells: `wait` seconds first,
 """
 
 import asyncio
+import socket
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,7 @@ async def serving() -> AsyncIterator[Peers]:
             peers.ports[name] = await stack.enter_async_context(_calls(name, credentials))
         for name in ("stream", "other-stream"):
             peers.ports[name] = await stack.enter_async_context(_streams(name))
+        peers.ports["full"] = stack.enter_context(_full())
         for name in ("packets", "other-packets"):
             peers.ports[name] = await stack.enter_async_context(_packets(name))
         for name, server in asked.servers(_credentials()).items():
@@ -199,6 +201,17 @@ async def _streams(name: str) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
+@contextmanager
+def _full() -> Iterator[int]:
+    """Nobody takes a connection any more: two wait already."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
+        for _ in range(2):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
 @asynccontextmanager
 async def _packets(name: str) -> AsyncIterator[int]:
     """Answers a packet with its name and the packet."""
@@ -216,8 +229,3 @@ async def _packets(name: str) -> AsyncIterator[int]:
         yield transport.get_extra_info("sockname")[1]
     finally:
         transport.close()
-
-
-def names(ports: Mapping[str, int]) -> frozenset[str]:
-    """Those that a Service may stand for."""
-    return frozenset(ports)

@@ -109,13 +109,13 @@ class Variant:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What `$` stands for, beside ports."""
+        """What `$` stands for in this row alone."""
         host = f"{self.name}.{DOMAIN}"
         return {"host": host, "namespace": self.name, "address": incluster.own_address()}
 
-    def documents(self, ports: Mapping[str, int]) -> Iterator[Document]:
+    def documents(self, names: Mapping[str, str]) -> Iterator[Document]:
         """The objects of the user."""
-        names = self.names | {name: str(port) for name, port in ports.items()}
+        names = self.names | dict(names)
         for title, body in self.row.given.items():
             made = _document(title, body)
             if self.without is not None and self.without.kind == made["kind"]:
@@ -125,11 +125,15 @@ class Variant:
                 found["metadata"].setdefault("namespace", self.name)
             yield found
 
-    def asks(
-        self, ports: Mapping[str, int], tokens: Mapping[str, str]
-    ) -> Iterator[Mapping[str, Any]]:
+    def configurations(self) -> Iterator[Document]:
+        """Its ContourConfigurations, nothing filled in."""
+        for title, body in self.row.given.items():
+            if title.startswith("ContourConfiguration"):
+                yield _document(title, body)
+
+    def asks(self, names: Mapping[str, str]) -> Iterator[Mapping[str, Any]]:
         """Requests, and what must become of them."""
-        names = self.names | {name: str(port) for name, port in ports.items()} | dict(tokens)
+        names = self.names | dict(names)
         for ask in self.row.asks:
             yield filled(ask, names)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 import yaml
 
 from tests.e2e import standalone
-from tests.features import client, expectations, keys
+from tests.features import client, expectations, keys, rows
 from tests.features.peers import Peers
 from tests.features.props import props
 from tests.features.rows import Document, Variant
@@ -27,15 +28,18 @@ class Stage:
     instance: standalone.Standalone
     peers: Peers
     ports: Mapping[str, int]
-    tokens: Mapping[str, str]
+    names: Mapping[str, str]
+    """What `$` stands for in every row: ports, tokens, the folder of the instance."""
     statuses: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of all objects, by kind and name; once they are asked for."""
 
     async def play(self, variant: Variant) -> None:
         """Asks everything that the row asks; raises `UnmetError` where it does not come so."""
-        for ask in variant.asks(self.ports, self.tokens):
+        for ask in variant.asks(self.names):
             if "rest" in ask:
                 await asyncio.sleep(ask["rest"])
+            elif "logged" in ask:
+                await _require_logged(**ask)
             elif "copies" in ask:
                 await self._require_copies(**ask)
             else:
@@ -74,21 +78,36 @@ class Stage:
         )
 
 
+async def _require_logged(logged: str, line: str) -> None:
+    """A line is in a file, or will be within a moment."""
+    path, deadline = Path(logged), time.monotonic() + 3
+    while not re.search(line, found := path.read_text() if path.exists() else ""):
+        if time.monotonic() > deadline:
+            raise expectations.UnmetError(f"{line} is not in {found}")
+        await asyncio.sleep(0.02)
+
+
 @contextlib.asynccontextmanager
 async def stage(
-    folder: Path, peers: Peers, variants: Iterable[Variant], more: Iterable[Document] = ()
+    folder: Path, peers: Peers, variants: Iterable[Variant], *, merged: Document | None = None
 ) -> AsyncIterator[Stage]:
-    """Serves these variants while the block runs."""
+    """Serves these variants while the block runs; `merged` in place of their configurations."""
     ports = dict(zip(LISTENERS, free_ports(len(LISTENERS)), strict=True)) | peers.ports
     manifests = folder / "manifests"
     manifests.mkdir(parents=True)
-    _write(manifests / "more.yaml", list(more))
+    names = {name: str(port) for name, port in ports.items()}
+    names |= {"folder": str(folder), "padding": "p" * 30000} | keys.tokens()
+    if merged is not None:
+        _write(manifests / "configuration.yaml", [rows.filled(merged, names)])
     for variant in variants:
-        documents = list(variant.documents(ports))
-        _write(manifests / f"{variant.name}.yaml", [*documents, *props(documents, ports)])
+        documents = list(variant.documents(names))
+        documents += props(documents, ports)
+        if merged is not None:
+            documents = [it for it in documents if it["kind"] != merged["kind"]]
+        _write(manifests / f"{variant.name}.yaml", documents)
     with standalone.contour(folder, ports) as instance:
         await asyncio.to_thread(standalone.wait_until_ready, instance)
-        yield Stage(instance, peers, ports, keys.tokens())
+        yield Stage(instance, peers, ports, names)
 
 
 def _write(path: Path, documents: list[Document]) -> None:

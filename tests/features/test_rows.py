@@ -41,7 +41,7 @@ async def require_so(stage: Stage, row: rows.Row) -> None:
 async def require_not_so(stage: Stage, row: rows.Row) -> None:
     """Without any of its fields they do not; and the user is told if something is wrong."""
     variants = row.variants[1:]
-    given = list(row.variants[0].documents(stage.ports))
+    given = list(row.variants[0].documents(stage.names))
     for variant in variants:
         assert any(_holds(it, variant) for it in given), f"the row has no {variant.without}"
     played = await asyncio.gather(*(_is_so(stage, it) for it in variants))
