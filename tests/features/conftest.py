@@ -46,7 +46,22 @@ async def hosts(
     behind: peers.Peers, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
     """HTTPProxies and Ingresses, all on one instance."""
-    found = (it for folder in ("shared", "httpproxy", "ingress") for it in rows.rows(folder))
-    variants = [variant for row in found for variant in row.variants]
-    async with stage(tmp_path_factory.mktemp("hosts"), behind, variants) as running:
+    found = _variants("shared/hosts", "httpproxy", "ingress")
+    async with stage(tmp_path_factory.mktemp("hosts"), behind, found) as running:
         yield running
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def edge(
+    behind: peers.Peers, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """Routes of the Gateway API, all on one Gateway."""
+    found = _variants("shared/gateway", "gateway")
+    async with stage(tmp_path_factory.mktemp("edge"), behind, found) as running:
+        yield running
+
+
+def _variants(shared: str, *folders: str) -> list[rows.Variant]:
+    found = [it for it in rows.rows("shared") if it.file == shared]
+    found += [it for folder in folders for it in rows.rows(folder)]
+    return [variant for row in found for variant in row.variants]

@@ -1,4 +1,4 @@
-"""The Services and Secrets that a row mentions by name, in the row's own namespace.
+"""The Services, Secrets and ConfigMaps that a row mentions by name, in the row's own namespace.
 
 A Service stands for the peer of its name, `many` for three backends; of `asleep` there is no
 endpoint, and behind `closed` nobody listens. What a row defines itself is not made again.
@@ -41,6 +41,9 @@ def _of_name(name: str, namespace: str, ports: Mapping[str, int]) -> Iterator[Do
     metadata = {"name": name, "namespace": namespace}
     if name in ports or name in {"many", "asleep", "closed"}:
         yield from _service(name, metadata, ports)
+    elif name in _AUTHORITIES:
+        stored = {"ca.crt": certificates.authority(_AUTHORITIES[name]).decode()}
+        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": stored}
     elif name in _SECRETS:
         stored = {key: base64.b64encode(it).decode() for key, it in _SECRETS[name]().items()}
         yield {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": stored} | (
@@ -70,9 +73,12 @@ def _pair(name: str) -> dict[str, bytes]:
     return {"tls.crt": found.pem, "tls.key": found.key_pem}
 
 
+_AUTHORITIES = {"authority": "servers", "other-authority": "others"}
+
 _SECRETS: Mapping[str, Any] = {
     "certificate": lambda: _pair(f"*.{DOMAIN}"),
     "other-certificate": lambda: _pair(f"other.{DOMAIN}"),
+    "keys-certificate": lambda: _pair("keys.example.com"),
     "own-certificate": lambda: _pair("client"),
     "clients": lambda: {"ca.crt": certificates.authority("clients")},
     "servers": lambda: {"ca.crt": certificates.authority("servers")},

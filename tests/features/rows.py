@@ -25,6 +25,7 @@ DOMAIN = "example.com"
 Document = dict[str, Any]
 _KINDS = {it.kind: it for it in KINDS.values()}
 _OF_FOLDER = {
+    "gateway": "HTTPRoute",
     "httpproxy": "HTTPProxy",
     "ingress": "Ingress",
     "configuration": "ContourConfiguration",
@@ -109,9 +110,11 @@ class Variant:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What `$` stands for in this row alone."""
+        """What `$` stands for in this row alone; the number is that of the field it lacks."""
         host = f"{self.name}.{DOMAIN}"
-        return {"host": host, "namespace": self.name, "address": incluster.own_address()}
+        number = "" if self.without is None else str(self.row.proven.index(self.without))
+        own = {"host": host, "namespace": self.name, "number": number}
+        return own | {"address": incluster.own_address()}
 
     def documents(self, names: Mapping[str, str]) -> Iterator[Document]:
         """The objects of the user."""
