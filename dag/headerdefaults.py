@@ -54,10 +54,12 @@ def response(
 
 def _merged(
     own: nodes.HeaderPolicy | None,
-    values: Iterable[tuple[str, str]],
-    removed: Iterable[str],
+    values: tuple[tuple[str, str], ...],
+    removed: tuple[str, ...],
     variables: Mapping[str, str],
 ) -> nodes.HeaderPolicy | None:
+    if not values and not removed:
+        return own
     known = own or nodes.HeaderPolicy()
     named = {*(name for name, _ in (*known.set, *known.add)), *known.remove}
     more = tuple((name, formats.value(it, variables)) for name, it in values if name not in named)

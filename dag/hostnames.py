@@ -6,6 +6,7 @@ more labels, never `x` itself.
 
 import ipaddress
 from collections.abc import Iterator
+from functools import lru_cache
 
 import re2
 
@@ -15,6 +16,7 @@ EVERY = "*"
 """Every host."""
 
 
+@lru_cache(maxsize=65536)  # several rules ask about each host
 def refusal(host: str) -> str | None:
     """Why this cannot be the name of a host, as the end of a sentence; None if it can."""
     name = host.removeprefix("*.")

@@ -262,9 +262,9 @@ class Engine:
 
     def _subscribe(self, memo: _Memo, before: list[tuple[Any, Any, Any]]) -> None:
         was, now = _sources(before), _sources(memo.reads)
-        for source in now - was:
+        for source in now - was if was else now:
             self._join(memo, *source)
-        for source in was - now:
+        for source in was - now if was else ():
             self._leave(memo, *source)
 
     def _join(self, memo: _Memo, source: Any, key: Any, demanded: bool) -> None:
@@ -330,8 +330,8 @@ class Engine:
 
     def _index(self, source: Any, key: Any, old: Any, new: Any) -> None:
         for index in self._indexes_of.get(source, ()):
-            was = set(index.entries(key, old)) if old is not None else set()
-            now = set(index.entries(key, new)) if new is not None else set()
+            was = set(index.entries(key, old)) if old is not None else _NO_ENTRIES
+            now = set(index.entries(key, new)) if new is not None else _NO_ENTRIES
             for bucket, member in was - now:
                 self._count_member(index, bucket, member, -1)
             for bucket, member in now - was:
@@ -344,7 +344,7 @@ class Engine:
             bucket.members[member] = number
         else:
             del bucket.members[member]
-        if (number, step) not in {(1, 1), (0, -1)}:
+        if number != (1 if step > 0 else 0):
             return
         bucket.stamp = next(self._stamp)
         self._wake(bucket.readers)
@@ -354,7 +354,11 @@ class Engine:
         self._drop_idle_bucket(index, key, bucket)
 
     def _bucket(self, index: Index[Any, Any], key: Any) -> _Bucket:
-        return self._buckets[index].setdefault(key, _Bucket())
+        buckets = self._buckets[index]
+        found = buckets.get(key)
+        if found is None:
+            found = buckets[key] = _Bucket()
+        return found
 
     def _drop_idle_bucket(self, index: Index[Any, Any], key: Any, bucket: _Bucket) -> None:
         if not (bucket.members or bucket.readers or bucket.counters):
@@ -366,6 +370,9 @@ class Engine:
             memo.holders += 1 if born else -1
             if not _is_live(memo):
                 self._unread.add(memo)
+
+
+_NO_ENTRIES: frozenset[Any] = frozenset()
 
 
 def _is_live(memo: _Memo) -> bool:

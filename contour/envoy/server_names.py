@@ -66,5 +66,5 @@ def _write_input(target: matcher_pb2.Matcher.MatcherTree) -> None:
 
 
 def _write_chain(target: matcher_pb2.Matcher.OnMatch, chain: str) -> None:
-    target.action.name = chain
+    target.action.name = "chain"  # Envoy goes by the type; each host has a copy
     target.action.typed_config.Pack(wrappers_pb2.StringValue(value=chain))

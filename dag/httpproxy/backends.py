@@ -75,11 +75,12 @@ def backends(view: View, reached: Iterable[Reached], route: crd.Route) -> Iterat
         requests, responses = it.written.request_headers_policy, it.written.response_headers_policy
         own = headerpolicies.of_service(at, requests, route.request_headers_policy, "request")
         answer = headerpolicies.of_service(at, responses, route.response_headers_policy, "response")
+        variables = at.variables()
         yield nodes.Backend(
             it.cluster,
             it.weight,
-            headerdefaults.request(own, everywhere, at.variables()),
-            headerdefaults.response(answer, everywhere, at.variables()),
+            headerdefaults.request(own, everywhere, variables),
+            headerdefaults.response(answer, everywhere, variables),
             headerpolicies.literal_host(it.place, requests),
             cookies.rewrites(it.place, it.written.cookie_rewrite_policies),
         )

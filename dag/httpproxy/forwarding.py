@@ -53,8 +53,9 @@ def forward(
 def _rewrite(place: Place, route: crd.Route, match: nodes.Match) -> nodes.Rewrite | None:
     host, header = headerpolicies.host(place, route.request_headers_policy)
     prefix = rewrites.prefix(place.at("pathRewritePolicy"), route.path_rewrite_policy, match)
-    found = nodes.Rewrite(host=host, host_header=header, prefix=prefix)
-    return None if found == nodes.Rewrite() else found
+    if not host and not header and prefix is None:
+        return None
+    return nodes.Rewrite(host=host, host_header=header, prefix=prefix)
 
 
 def _timeouts(

@@ -61,6 +61,8 @@ class Target(NamedTuple):
 
 def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.HeaderPolicy | None:
     """What holds for one Service of a route: its own headers, and the route's that tell of it."""
+    if own is None and route is None:
+        return None
     variables = at.variables()
     moved = tuple(it for it in route.set if _is_of_service(it)) if route else ()
     reading = _Reading(at.place, side, variables)
