@@ -42,7 +42,9 @@ async def _all(begins: range, end: int, options: registry.Options) -> list[tuple
 
 
 async def _lived(first: int, count: int) -> tuple[int, str]:
+    """The steps that were taken, and what was wrong in the end."""
     try:
         return sum((await histories.histories(count, first)).values()), ""
-    except histories.DivergenceError as error:
-        return 0, str(error)
+    except* histories.DivergenceError as errors:
+        trouble = str(errors.exceptions)
+    return 0, trouble

@@ -62,9 +62,9 @@ async def contended(turn: Turn, site: Site) -> None:
     await site.told(documents)
     turn.prove("conflicts", conflicts := await _conflicts(site) - before)
     lost = sum(
-        caller.status_condition(site.stored(it), FOREIGN).get("message")
-        != foreign.said.get(it["metadata"]["name"])
+        caller.status_condition(site.stored(it), FOREIGN).get("message") != said
         for it in documents
+        if (said := foreign.said.get(it["metadata"]["name"]))
     )
     turn.figures |= {
         "foreign_writes": foreign.count, "conflicts": conflicts, "lost": lost,
