@@ -18,7 +18,7 @@ from tests.features.props import props
 from tests.features.rows import Document, Variant
 from tests.free_ports import free_ports
 
-LISTENERS = ("http", "https", "passed", "tcp", "tcp0", "udp", "udp0")
+LISTENERS = ("http", "https", "passed", "tcp", "tcp0", "tcp1", "udp", "udp0", "udp1")
 
 
 @dataclass
