@@ -3,7 +3,8 @@
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -21,7 +22,7 @@ from tests.operator.proxy import Proxy
 Raw = dict[str, Any]
 
 PROGRAM = Path(sys.executable).with_name("contour-operator")
-FAST = lease.Timing(duration=2.0, renew_deadline=1.2, retry_period=0.2)
+FAST = lease.Timing(duration=4.0, renew_deadline=3.0, retry_period=0.3)
 RBAC = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 OWNED = "projectcontour.io/owning-configuration-namespace"
 KINDS = (
@@ -78,10 +79,38 @@ class Rig:
         name = f"contour-operator-{self.home}"
         self.cluster.delete(cluster_wide("ClusterRoleBinding", name))
 
+    @contextmanager
+    def lesser(self, group: str) -> Iterator[None]:
+        """Without the rights to a group of kinds, while the block runs."""
+        name, version = f"lesser-{self.home}", "rbac.authorization.k8s.io/v1"
+        account = {"kind": "ServiceAccount", "name": "contour-operator", "namespace": self.home}
+        rules = self.cluster.get(cluster_wide("ClusterRole", "contour-operator"))["rules"]
+        lesser = cluster_wide("ClusterRole", name) | {
+            "rules": [it for it in rules if group not in it["apiGroups"]]
+        }
+        reference = {"apiGroup": version.partition("/")[0], "kind": "ClusterRole", "name": name}
+        binding = cluster_wide("ClusterRoleBinding", name) | {
+            "roleRef": reference,
+            "subjects": [account],
+        }
+        for it in (lesser, binding):
+            self.cluster.create(it)
+        self.revoke()
+        try:
+            yield
+        finally:
+            self.grant()
+            for it in (binding, lesser):
+                self.cluster.delete(it)
+
+    def access(self) -> str:
+        """A kubeconfig of an operator."""
+        token = self.cluster.token(self.home, "contour-operator")
+        return str(self.cluster.kubeconfig(token, self.home))
+
     def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
         """An operator, for the namespace unless told otherwise."""
-        token = self.cluster.token(self.home, "contour-operator")
-        config = self.cluster.kubeconfig(token, self.home)
+        config, token = Path(self.access()), self.cluster.token(self.home, "contour-operator")
         if proxy is not None:
             controlplane.write_kubeconfig(
                 config, proxy.url, self.cluster.authority, token, self.home
@@ -155,7 +184,7 @@ class Rig:
             return error.code == 404
         return False
 
-    def until(self, is_so: Callable[[], object], seconds: float = 20.0) -> float:
+    def until(self, is_so: Callable[[], object], seconds: float = 40.0) -> float:
         """Waits for something; the seconds it took."""
         start = monotonic()
         while not is_so():

@@ -20,9 +20,7 @@ async def test_certificates_that_grow_old_are_renewed_and_their_authority_is_kep
     rig: Rig,
 ) -> None:
     owner = Owner(rig.namespace, "contour")
-    token = rig.cluster.token(rig.home, "contour-operator")
-    access = kubeconfig.Kubeconfig(str(rig.cluster.kubeconfig(token, rig.home)))
-    async with Client(access) as client:
+    async with Client(kubeconfig.Kubeconfig(rig.access())) as client:
         past = datetime.now(UTC) - timedelta(days=61)  # of 90, two thirds are over
         made = await issuing.renew(client, owner, past)
         assert sorted(made) == ["contour-authority", "contourcert", "envoycert"]

@@ -41,16 +41,11 @@ async def test_one_that_dies_after_each_write_makes_changes_and_removes_an_insta
 
 async def _lives(rig: Rig) -> int:
     """How many operators it takes until one has nothing left to write."""
-    owner, config = Owner(rig.namespace, "contour"), _access(rig)
+    owner, config = Owner(rig.namespace, "contour"), rig.access()
     for count in range(100):
         if not await inprocess.live(config, owner, after=1):
             return count
     raise AssertionError("it never ends")
-
-
-def _access(rig: Rig) -> str:
-    token = rig.cluster.token(rig.home, "contour-operator")
-    return str(rig.cluster.kubeconfig(token, rig.home))
 
 
 class Executioner:

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.cluster import MEDIA, Cluster
-from tests.operator.operators import Rig, cluster_wide
+from contour_operator import reconciling
+from provisioning.ownership import Owner
+from tests.cluster.cluster import MEDIA
+from tests.operator import inprocess
+from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy
 
 pytestmark = pytest.mark.cluster
@@ -83,31 +86,31 @@ def test_a_namespace_that_is_deleted_takes_its_instance_along(operated: Rig) -> 
     operated.until(lambda: operated.children() == {})
 
 
-def test_a_right_that_is_missing_is_told_and_waited_for(rig: Rig, cluster: Cluster) -> None:
+def test_a_right_that_is_missing_is_told_and_waited_for(rig: Rig) -> None:
     rig.start()
     rig.configure()
     rig.until_provisioned()
-    binding = cluster.get(cluster_wide("ClusterRoleBinding", f"contour-operator-{rig.home}"))
-    account = {"kind": "ServiceAccount", "name": "contour-operator", "namespace": rig.home}
-    rules = cluster.get(cluster_wide("ClusterRole", "contour-operator"))["rules"]
-    lesser = cluster_wide("ClusterRole", f"lesser-{rig.home}") | {
-        "rules": [it for it in rules if "networking.k8s.io" not in it["apiGroups"]]
-    }
-    cluster.create(lesser)
-    cluster.create(
-        cluster_wide("ClusterRoleBinding", f"lesser-{rig.home}")
-        | {"roleRef": binding["roleRef"] | {"name": f"lesser-{rig.home}"}, "subjects": [account]}
-    )
-    rig.revoke()
-    policy = rig.children()["NetworkPolicy", rig.namespace, "contour"]
-    rig.cluster.delete(policy)
-    rig.configure(contour={"replicas": 3})
-    rig.until(lambda: rig.reason() == "Forbidden")
-    assert "NetworkPolicy" in rig.condition("Provisioned")["message"]
-    deployment = rig.children()["Deployment", rig.namespace, "contour"]
-    rig.until(lambda: rig.cluster.get(deployment)["spec"]["replicas"] == 3)
-    rig.grant()
+    with rig.lesser("networking.k8s.io"):
+        policy = rig.children()["NetworkPolicy", rig.namespace, "contour"]
+        rig.cluster.delete(policy)
+        rig.configure(contour={"replicas": 3})
+        rig.until(lambda: rig.reason() == "Forbidden")
+        assert "NetworkPolicy" in rig.condition("Provisioned")["message"]
+        deployment = rig.children()["Deployment", rig.namespace, "contour"]
+        rig.until(lambda: rig.cluster.get(deployment)["spec"]["replicas"] == 3)
     rig.until_provisioned()
     assert not rig.is_gone(policy)
-    for kind in ("ClusterRoleBinding", "ClusterRole"):
-        cluster.delete(cluster_wide(kind, f"lesser-{rig.home}"))
+
+
+async def test_what_it_may_not_remove_does_not_hold_a_configuration_for_ever(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, config = Owner(rig.namespace, "contour"), rig.access()
+    rig.configure()
+    await inprocess.live(config, owner)
+    rig.cluster.delete(rig.configuration())
+    with rig.lesser("networking.k8s.io"):
+        monkeypatch.setattr(reconciling, "PATIENCE", 0.0)
+        await inprocess.live(config, owner)
+    assert rig.is_gone(rig.configuration())
+    assert [kind for kind, _, _ in rig.children()] == ["NetworkPolicy"]

@@ -29,6 +29,46 @@ def test_an_instance_is_made_and_goes_with_its_configuration(operated: Rig) -> N
     stored = operated.cluster.get(operated.configuration())
     assert stored["metadata"]["finalizers"] == ["operator.projectcontour.io/finalizer"]
     assert not stored["metadata"].get("annotations", {}).keys() - {"kubectl.kubernetes.io"}
+    operated.until(lambda: "Provisioned" in _told(operated))
     operated.cluster.delete(operated.configuration())
     operated.until(lambda: operated.is_gone(operated.configuration()))
     assert operated.children() == {}
+
+
+def _told(rig: Rig) -> set[str]:
+    """The reasons of Events about the configuration."""
+    path = f"/apis/events.k8s.io/v1/namespaces/{rig.namespace}/events"
+    found = rig.cluster.ask("GET", path)["items"]
+    return {it["reason"] for it in found if it["regarding"]["kind"] == "ContourConfiguration"}
+
+
+def test_a_newer_operator_rolls_the_control_plane_and_nothing_else(rig: Rig) -> None:
+    older = rig.start()
+    rig.configure()
+    rig.until_provisioned()
+    older.stop()
+    rig.operators.clear()
+    before = rig.children()
+    rig.start("--contour-image=registry.example.com:5000/contour-ingress:2")
+    deployment = before["Deployment", rig.namespace, "contour"]
+
+    def image() -> str:
+        (container,) = rig.cluster.get(deployment)["spec"]["template"]["spec"]["containers"]
+        return str(container["image"])
+
+    rig.until(lambda: image() == "registry.example.com:5000/contour-ingress:2")
+    rig.until(lambda: rig.condition("Progressing").get("reason") == "RollingOut")
+    after = rig.children()
+    changed = {
+        key
+        for key, it in after.items()
+        if it["metadata"]["resourceVersion"] != before[key]["metadata"]["resourceVersion"]
+    }
+    # The disruption controller counts pods in the status of the budget.
+    assert changed - {("PodDisruptionBudget", rig.namespace, "contour")} == {
+        ("Deployment", rig.namespace, "contour")
+    }
+    assert (
+        after["Deployment", rig.namespace, "contour"]["metadata"]["uid"]
+        == (deployment["metadata"]["uid"])
+    )
