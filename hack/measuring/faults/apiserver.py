@@ -216,6 +216,7 @@ def _every_other(told: list[Change]) -> Iterable[Change]:
 async def storm(turn: Turn, site: Site) -> None:
     """Watches end all the time and a third of all requests is refused: no tight loop follows."""
     await site.watched()
+    await site.told(it for host in range(HOSTS) for it in site.of.host(host))
     calm = await _requests(site, 3)
     code = turn.chance.choice((429, 500, 503))
     rule = Rule(
