@@ -1,7 +1,4 @@
-"""What the rows of a file say of the configuration, in one: they share an instance.
-
-The n-th lesser one is the same without the n-th of the fields that each row proves.
-"""
+"""What the rows of a file say of the configuration, in one: they share an instance."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,14 +9,14 @@ from tests.features.rows import Document, Row, filled
 KIND = "ContourConfiguration"
 
 
-def merged(rows: Iterable[Row], without: int | None = None) -> Document:
-    """As the rows say, or without one field of each."""
+def merged(rows: Iterable[Row], *, without_fields: bool = False) -> Document:
+    """As the rows say, or without the field that each of them proves."""
     spec: dict[str, Any] = {}
     for row in rows:
         variant = row.variants[0]
         for found in variant.configurations():
-            if without is not None and without < len(row.proven):
-                edits.replace(found, row.proven[without].path, row.proven[without].instead)
+            for field in row.proven if without_fields else ():
+                edits.replace(found, field.path, field.instead)
             _merge(spec, filled(found["spec"], variant.names))
     head = {"apiVersion": "projectcontour.io/v1alpha1", "kind": KIND}
     return head | {"metadata": {"name": "contour", "namespace": "default"}, "spec": spec}
