@@ -23,6 +23,7 @@ SECTIONS = {
     "secrets": resources.SECRET,
     "scoped_routes": resources.SCOPE,
     "extension_configs": resources.EXTENSION,
+    "runtime": resources.RUNTIME_LAYER,
 }
 """The sections of the output, and the xDS type of each."""
 

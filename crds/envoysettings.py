@@ -122,11 +122,11 @@ class ListenerSettings:
     """TLS with clients."""
     socket_options: SocketOptions | None = None
     """Options of the sockets."""
-    max_requests_per_io_cycle: Annotated[PositiveUint32 | None, Unserved()] = None
+    max_requests_per_io_cycle: PositiveUint32 | None = None
     """How many requests of one connection are taken at a time."""
     http_max_concurrent_streams: PositiveUint32 | None = None
     """How many requests an HTTP/2 client may have open."""
-    max_connections_per_listener: Annotated[PositiveUint32 | None, Unserved()] = None
+    max_connections_per_listener: PositiveUint32 | None = None
     """How many connections a listener may have."""
     max_connections_to_accept_per_socket_event: PositiveUint32 | None = None
     """How many connections are taken at a time."""
@@ -253,7 +253,7 @@ class Envoy:
     """What holds towards every Service."""
     network: NetworkSettings | None = None
     """Envoy's place in the network."""
-    runtime_settings: Annotated[dict[str, str], Unserved()] = Field(default_factory=dict)
+    runtime_settings: dict[str, str] = Field(default_factory=dict)
     """Runtime keys of Envoy and their values."""
     network_publishing: Annotated[NetworkPublishing | None, Unserved()] = None
     """Present: we make and keep a fleet of Envoys and its Service. Beside Contour's fields."""

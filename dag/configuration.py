@@ -19,7 +19,16 @@ from crds.contourconfiguration import (
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import durations, edges, headerdefaults, headers, nodes, readings, upstreamsettings
+from dag import (
+    durations,
+    edges,
+    headerdefaults,
+    headers,
+    nodes,
+    readings,
+    runtime,
+    upstreamsettings,
+)
 from dag.statuses import SubCondition
 
 DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
@@ -92,6 +101,7 @@ class Settings:
     tracing: TracingSettings | None = None
     """As it was written."""
     fallback_certificate: NamespacedName | None = None
+    envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
 
 
 def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
@@ -123,6 +133,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         rate_limiting=spec.rate_limit_service,
         tracing=_tracing(spec, errors),
         fallback_certificate=_fallback_certificate(spec),
+        envoy_runtime=runtime.runtime(envoy, errors),
     )
     return settings, tuple(errors)
 

@@ -13,6 +13,7 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.meta import NamespacedName
 from dag import configuration, headerdefaults, tables
 from dag.configuration import Ports, Settings, Timeouts, TlsVersions
+from dag.runtime import Runtime
 from dag.view import Query, View, query
 
 
@@ -55,6 +56,7 @@ tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
 timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
 headers: Query[tuple[()], headerdefaults.Defaults] = _projection("headers")
 fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fallback_certificate")
+runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
 
 
 @query

@@ -70,6 +70,16 @@ def _aggregated() -> config_source_pb2.ConfigSource:
     )
 
 
+def runtime_source() -> config_source_pb2.ConfigSource:
+    """The runtime, too; but an older control plane that does not know of it keeps nobody waiting.
+
+    It never says so: Envoy goes on without after a while.
+    """
+    result = _aggregated()
+    result.initial_fetch_timeout.CopyFrom(packing.seconds(5))
+    return result
+
+
 def cluster(given: settings.Settings) -> cluster_pb2.Cluster:
     """The control plane as a static cluster."""
     result = cluster_pb2.Cluster(

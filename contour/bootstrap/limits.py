@@ -59,7 +59,13 @@ def _add_heap(result: overload_pb2.OverloadManager, size: int) -> None:
 
 
 def runtime() -> bootstrap_pb2.LayeredRuntime:
-    """One static layer and no administrative one: nobody changes it while Envoy runs."""
+    """What the control plane says, and above it what nobody changes while Envoy runs.
+
+    There is no administrative layer.
+    """
+    told = bootstrap_pb2.RuntimeLayer(name="dynamic")
+    told.rtds_layer.name = "dynamic"
+    told.rtds_layer.rtds_config.CopyFrom(control_plane.runtime_source())
     layer = bootstrap_pb2.RuntimeLayer(name="hardening")
     layer.static_layer.update(
         {
@@ -67,7 +73,7 @@ def runtime() -> bootstrap_pb2.LayeredRuntime:
             "re2.max_program_size.warn_level": REGEX_PROGRAM_SIZE,
         }
     )
-    return bootstrap_pb2.LayeredRuntime(layers=[layer])
+    return bootstrap_pb2.LayeredRuntime(layers=[told, layer])
 
 
 _KEPT_WHOLE = (

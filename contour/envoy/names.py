@@ -13,6 +13,7 @@ from contour.xds.resources import (
     EXTENSION,
     LISTENER,
     ROUTE,
+    RUNTIME_LAYER,
     SCOPE,
     SECRET,
     Name,
@@ -74,6 +75,10 @@ def secret(key: NamespacedName) -> Name:
 
 SYSTEM_TRUST = Name(SECRET, "trust/system")
 """The authorities of Envoy's own machine."""
+
+
+RUNTIME = Name(RUNTIME_LAYER, "dynamic")
+"""The runtime, called as in bootstraps that Contour's users know."""
 
 
 def extension(name: str) -> Name:

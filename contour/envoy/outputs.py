@@ -6,14 +6,20 @@ what the old answer put and the new one does not is taken out. `PLAN` joins the 
 
 from collections.abc import Iterator
 
-from contour.envoy import credentials, extending, listening, routing
+from contour.envoy import credentials, extending, listening, routing, runtime
 from contour.xds import resources
 from dag.view import Change, Plan
 
 PLAN = Plan(
     indexes=routing.INDEXES + extending.INDEXES + listening.INDEXES,
-    kept=extending.KEPT + routing.KEPT + listening.KEPT,
-    published=credentials.PUBLISHED + routing.PUBLISHED + extending.PUBLISHED + listening.PUBLISHED,
+    kept=runtime.KEPT + extending.KEPT + routing.KEPT + listening.KEPT,
+    published=(
+        runtime.PUBLISHED
+        + credentials.PUBLISHED
+        + routing.PUBLISHED
+        + extending.PUBLISHED
+        + listening.PUBLISHED
+    ),
 )
 """What the engine maintains for Envoy, on top of the graph."""
 

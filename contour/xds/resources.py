@@ -24,10 +24,11 @@ SECRET = f"{_PREFIX}.extensions.transport_sockets.tls.v3.Secret"
 EXTENSION = f"{_PREFIX}.config.core.v3.TypedExtensionConfig"
 LISTENER = f"{_PREFIX}.config.listener.v3.Listener"
 ROUTE = f"{_PREFIX}.config.route.v3.RouteConfiguration"
+RUNTIME_LAYER = f"{_PREFIX}.service.runtime.v3.Runtime"
 SCOPE = f"{_PREFIX}.config.route.v3.ScopedRouteConfiguration"
 
 # What a resource refers to goes out before it.
-ORDER = (CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE)
+ORDER = (RUNTIME_LAYER, CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE)
 RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
 # Envoy asks for all of these without naming them; in state of the world, absence is removal.
 WHOLE = frozenset({CLUSTER, LISTENER, SCOPE})

@@ -28,6 +28,7 @@ _SERVICES = {
     "endpoint.v3.EndpointDiscoveryService": ("Endpoints", resources.ENDPOINTS),
     "secret.v3.SecretDiscoveryService": ("Secrets", resources.SECRET),
     "extension.v3.ExtensionConfigDiscoveryService": ("ExtensionConfigs", resources.EXTENSION),
+    "runtime.v3.RuntimeDiscoveryService": ("Runtime", resources.RUNTIME_LAYER),
     "listener.v3.ListenerDiscoveryService": ("Listeners", resources.LISTENER),
     "route.v3.RouteDiscoveryService": ("Routes", resources.ROUTE),
     "route.v3.ScopedRoutesDiscoveryService": ("ScopedRoutes", resources.SCOPE),

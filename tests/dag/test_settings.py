@@ -72,6 +72,21 @@ def test_what_is_said_of_listeners(listener: str, changes: dict[str, object]) ->
     assert edge(f"envoy: {{listener: {{{listener}}}}}") == nodes.Edge(**changes)  # type: ignore[arg-type]
 
 
+def test_what_is_said_of_the_runtime() -> None:
+    limits = "listener: {maxRequestsPerIOCycle: 3, maxConnectionsPerListener: 9}"
+    engine = configured(f"envoy: {{runtimeSettings: {{b: '1', a: text}}, {limits}}}")
+    assert not told(engine)
+    found = engine.answer(settings.settings, ())
+    assert found is not None
+    assert found.envoy_runtime == ((("a", "text"), ("b", "1")), 3, 9)
+
+
+@pytest.mark.parametrize("key", ["re2.max_program_size.warn_level", "''", '"a\\nb"', "a" * 254])
+def test_keys_of_the_runtime_that_nobody_may_set(key: str) -> None:
+    engine = configured(f"envoy: {{runtimeSettings: {{{key}: '1'}}}}")
+    assert "spec.envoy.runtimeSettings" in told(engine)[0]
+
+
 OP = nodes.Operator
 
 

@@ -57,6 +57,7 @@ def test_xds_is_one_object_of_sections_in_the_protobuf_json_mapping(folder: Path
         "secrets",
         "scoped_routes",
         "extension_configs",
+        "runtime",
     ]
     assert {it["name"] for it in shown["listeners"]} == {"ingress_http", "ingress_https"}
     hosts = [host for it in shown["routes"] for host in it.get("virtual_hosts", ())]
