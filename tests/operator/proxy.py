@@ -70,36 +70,47 @@ class Proxy:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
+            def setup(self) -> None:
+                super().setup()
+                self.upstream = proxy.connection()
+
+            def finish(self) -> None:
+                self.upstream.close()
+                super().finish()
+
             def log_message(self, *_: Any) -> None:
                 pass
 
             def do_GET(self) -> None:
-                proxy.forward(self)
+                proxy.forward(self, self.upstream)
 
             do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 -- http.server's names
 
         return Exchange
 
-    def forward(self, exchange: BaseHTTPRequestHandler) -> None:
+    def connection(self) -> http.client.HTTPSConnection:
+        """One to the API server for each of the client's."""
+        return http.client.HTTPSConnection(self._where, timeout=600, context=self._tls)
+
+    def forward(
+        self, exchange: BaseHTTPRequestHandler, upstream: http.client.HTTPSConnection
+    ) -> None:
         """One request, to its answer's end."""
         url = urlsplit(exchange.path)
         request = Request(exchange.command, url.path, parse_qs(url.query))
         body = exchange.rfile.read(int(exchange.headers.get("Content-Length") or 0))
         self.requests.append(request)
-        connection = http.client.HTTPSConnection(self._where, timeout=600, context=self._tls)
+        if self.refuse(request):
+            exchange.send_error(500)
+            return
+        headers = {k: v for k, v in exchange.headers.items() if k.lower() not in _HOP}
         try:
-            if self.refuse(request):
-                exchange.send_error(500)
-                return
-            headers = {k: v for k, v in exchange.headers.items() if k.lower() not in _HOP}
-            connection.request(request.method, exchange.path, body or None, headers)
-            response = connection.getresponse()
+            upstream.request(request.method, exchange.path, body or None, headers)
+            response = upstream.getresponse()
             self.answered(request, response.status)
             _pass_on(response, exchange)
-        except OSError:
+        except (OSError, http.client.HTTPException):
             exchange.close_connection = True
-        finally:
-            connection.close()
 
 
 def _pass_on(response: http.client.HTTPResponse, exchange: BaseHTTPRequestHandler) -> None:
@@ -113,3 +124,4 @@ def _pass_on(response: http.client.HTTPResponse, exchange: BaseHTTPRequestHandle
         exchange.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         exchange.wfile.flush()
     exchange.wfile.write(b"0\r\n\r\n")
+    response.close()  # the connection can be asked again
