@@ -41,6 +41,12 @@ def test_nothing_is_excused_that_has_a_row() -> None:
     assert not _excused() & _proven()
 
 
+def test_the_tests_that_reasons_name_exist() -> None:
+    for reason in _unproven()["because"]:
+        for path in re.findall(r"tests/[\w/]+(?:\.py)?", reason):
+            assert (rows.FOLDER.parents[1] / path).exists(), reason
+
+
 def test_what_is_excused_exists() -> None:
     for path in [*_excused(), *_unproven()["same"], *_unproven()["same"].values()]:
         kind, _, field = path.partition(" ")
