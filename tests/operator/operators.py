@@ -214,5 +214,5 @@ def cluster_wide(kind: str, name: str) -> Raw:
 def shipped(kind: str) -> Raw:
     """An object of `manifests/operator.yaml`."""
     text = Path(__file__).parents[2].joinpath("manifests", "operator.yaml").read_text()
-    found: list[Raw] = [it for it in yaml.safe_load_all(text) if it["kind"] == kind]
+    found: list[Raw] = [it for it in yaml.load_all(text, yaml.CSafeLoader) if it["kind"] == kind]
     return found[-1]

@@ -1,6 +1,7 @@
 """The rights that are shipped are those that are used, no more and no fewer."""
 
 import re
+from functools import cache
 from typing import Any
 
 import pytest
@@ -89,6 +90,7 @@ def _fleet(rig: Rig) -> dict[str, Any]:
     }
 
 
+@cache
 def _granted() -> set[Right]:
     return _flat(shipped("ClusterRole")["rules"]) | _flat(shipped("Role")["rules"])
 
