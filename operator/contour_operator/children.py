@@ -9,7 +9,7 @@ kept.
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kube import ledger
 from kube.client import Client
@@ -84,11 +84,6 @@ class Children:
             if it is not None:
                 self._notice(it)
 
-    def learn(self, resource: Resource, made: Document) -> None:
-        """What a write has answered, which the API server is about to tell anyway."""
-        child = Child(resource, _excerpt(made))
-        self._put(child.path, child)
-
     def _put(self, path: str, child: Child | None) -> None:
         before = self._where.pop(path, None)
         if before is not None:
@@ -116,7 +111,7 @@ class _Intake:
     def take(self, news: Sequence[ledger.Sighting]) -> None:
         for key, found in news:
             path = self._resource.path(*key)
-            child = None if found is None else Child(self._resource, _excerpt(found))
+            child = None if found is None else Child(self._resource, excerpt(found))
             self._children.take(path, child)
 
     def trouble(self, message: str) -> None:
@@ -126,7 +121,8 @@ class _Intake:
             log.info("%s are followed again", self._resource)
 
 
-def _excerpt(found: dict[str, Any]) -> Document:
+def excerpt(found: Document) -> Document:
+    """What of an object is kept."""
     metadata = {key: value for key, value in found["metadata"].items() if key != "managedFields"}
     replicas = (found.get("spec") or {}).get("replicas")
     return {"metadata": metadata, "status": found.get("status") or {}, "replicas": replicas}

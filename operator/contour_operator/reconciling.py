@@ -14,7 +14,15 @@ from datetime import UTC, datetime
 
 import orjson
 
-from contour_operator import configurations, desired, issuing, removal, telling, validation
+from contour_operator import (
+    children,
+    configurations,
+    desired,
+    issuing,
+    removal,
+    telling,
+    validation,
+)
 from contour_operator.children import Child, Children
 from contour_operator.configurations import Configuration
 from contour_operator.desired import Release
@@ -36,6 +44,8 @@ class _Memory:
 
     applied: dict[str, tuple[str, str]] = field(default_factory=dict)
     """By path: the digest of what was applied last, and the version that it made."""
+    made: dict[Owner, Document] = field(default_factory=dict)
+    """Deployments that were written in this turn, and that no watch may have told of yet."""
     forbidden_since: dict[Owner, float] = field(default_factory=dict)
 
 
@@ -45,12 +55,12 @@ class Reconciler:
     def __init__(
         self,
         client: Client,
-        children: Children,
+        followed: Children,
         release: Release,
         tell: configurations.Tell,
     ) -> None:
         self._client = client
-        self._children = children
+        self._children = followed
         self._release = release
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
@@ -84,6 +94,7 @@ class Reconciler:
             found = await self._writer.begin(found)
         problems = [problem async for problem in self._made(found.owner, decoded)]
         await self._tell(found, problems)
+        self._memory.made.pop(found.owner, None)
         if problems:
             raise Unfinished(problems[0].message)
 
@@ -149,7 +160,8 @@ class Reconciler:
         except errors.Refused as error:
             return _refusal(applying.described(document), error)
         self._memory.applied[path] = (digest, made["metadata"]["resourceVersion"])
-        self._children.learn(applying.resource(document), made)
+        if document["kind"] == "Deployment":
+            self._memory.made[owner] = children.excerpt(made)
         return None
 
     async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:
@@ -174,7 +186,7 @@ class Reconciler:
         return Observed(
             generation=found.generation,
             problems=problems,
-            deployment=contours[0] if contours else None,
+            deployment=contours[0] if contours else self._memory.made.get(found.owner),
             fleets=envoys if desired.is_managed(found.raw) else None,
             waits_for=waits_for,
         )
