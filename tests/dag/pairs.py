@@ -35,7 +35,7 @@ data: {{tls.crt: {b64encode(chain).decode()}, tls.key: {b64encode(key).decode()}
 
 @cache
 def pair(number: int = 0, days: int = 36500) -> tuple[bytes, bytes]:
-    """A self-signed certificate and its key, PEM; another one per number; its days begin in 2020."""
+    """A self-signed certificate and its key, PEM; another one per number; days count from 2020."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"test-{number}")])
     start = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
