@@ -7,7 +7,7 @@ the request has time. Everything else, and when to try again, is for the caller 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -81,9 +81,10 @@ class Client:
         kind: Patch = "merge",
         params: Params | None = None,
         timeout: float = TIMEOUT,
+        permit: Callable[[], bool] | None = None,
     ) -> Raw:
-        """Changes parts of an object."""
-        request = Request("PATCH", path, params, orjson.dumps(body), _PATCHES[kind])
+        """Changes parts of an object, if that is still permitted when it is sent."""
+        request = Request("PATCH", path, params, orjson.dumps(body), _PATCHES[kind], permit)
         return await self._answer(request, timeout)
 
     async def apply(

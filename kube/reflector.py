@@ -37,7 +37,7 @@ class Pace(NamedTuple):
 
     first_pause: float = 0.2
     longest_pause: float = 8.0
-    idle: float = 75.0  # an API server sends a bookmark about every minute
+    idle: float = 70.0  # an API server sends a bookmark about every minute
     listing: float = LIST_TIMEOUT  # for one page
     check: float = 10.0  # for asking how far a server is
     shortest_watch: float = 290.0

@@ -4,11 +4,13 @@ For `kube.client`, which knows what requests mean. Whatever goes wrong below HTT
 """
 
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import aiohttp
+from aiohttp import payload
+from aiohttp.abc import AbstractStreamWriter
 
 from kube import errors, texts
 from kube.credentials import Access, AccessError, Credentials
@@ -25,6 +27,9 @@ class Request(NamedTuple):
     params: Mapping[str, str] | None = None
     body: bytes | None = None
     content_type: str = "application/json"
+    permit: Callable[[], bool] | None = None
+    """Asked again in the moment in which the body is sent: until there is a connection, a process
+    may have been stopped for any time."""
 
 
 class Session:
@@ -86,7 +91,7 @@ class Session:
             request.method,
             credentials.url + request.path,
             params=request.params,
-            data=request.body,
+            data=_body(request),
             headers=headers,
             ssl=credentials.tls or True,
             server_hostname=credentials.server_name,
@@ -94,6 +99,27 @@ class Session:
             allow_redirects=False,  # credentials are for this server only
             timeout=timeout,
         )
+
+
+class _Permitted(payload.BytesPayload):
+    """A body that is not sent any more once it may not be: the API server gets half a request."""
+
+    def __init__(self, body: bytes, permit: Callable[[], bool]) -> None:
+        super().__init__(body)
+        self._permit = permit
+
+    async def write_with_length(
+        self, writer: AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        if not self._permit():
+            raise ConnectionAbortedError("what was to be written may not be any more")
+        await super().write_with_length(writer, content_length)
+
+
+def _body(request: Request) -> bytes | _Permitted | None:
+    if request.body is None or request.permit is None:
+        return request.body
+    return _Permitted(request.body, request.permit)
 
 
 @contextmanager

@@ -106,5 +106,6 @@ class Updates:
             patch,
             params={"fieldManager": FIELD_MANAGER},
             timeout=WRITE_TIMEOUT,
+            permit=self._sources.is_leader,
         )
         self._ahead.wrote(subject, stored.seen(found))
