@@ -132,7 +132,7 @@ class ListenerSettings:
     """How many connections are taken at a time."""
     compression: Compression | None = None
     """How answers are compressed."""
-    http3: Annotated[Flag | None, Unserved()] = None
+    http3: Flag | None = None
     """Let clients speak HTTP/3 (QUIC) on the HTTPS listener too. Beside Contour's fields."""
     routing: Literal["Shards", "Single"] = "Shards"
     """Shards: a change of one host costs the same however many there are. Single: one plain route

@@ -24,13 +24,13 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
         manager = connection_manager.default(listener, policy, tls)
     else:
         manager = connection_manager.secure(listener, policy, tls)
-    return _encoded(name, listeners.CONNECTION_MANAGER, manager, _termination(tls, policy))
+    return _encoded(name, listeners.CONNECTION_MANAGER, manager, termination(tls, policy))
 
 
 def stream(name: str, tls: nodes.Tls | None, proxy: Message, policy: Downstream) -> bytes:
     """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
     return _encoded(
-        name, streams.TCP, proxy, None if tls is None else _termination(tls, policy, is_http=False)
+        name, streams.TCP, proxy, None if tls is None else termination(tls, policy, is_http=False)
     )
 
 
@@ -48,9 +48,10 @@ def _encoded(
     return encoding.encoded(result)
 
 
-def _termination(
+def termination(
     tls: nodes.Tls, policy: Downstream, *, is_http: bool = True
 ) -> tls_pb2.DownstreamTlsContext:
+    """The terms of TLS, whatever it runs on."""
     result = tls_pb2.DownstreamTlsContext()
     shared = result.common_tls_context
     tls_parameters.write_parameters(

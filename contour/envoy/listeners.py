@@ -28,7 +28,7 @@ _TRAFFIC_CLASS = (41, 67)
 
 def head(node: nodes.Listener, policy: Downstream, names: ClusterNames) -> bytes:
     """The listener, complete but for HTTPS, where filter chains are to be added."""
-    result = pb.Listener(name=node.name, address=_address(node))
+    result = pb.Listener(name=node.name, address=address(node))
     _write_limits(result, policy.edge)
     if node.protocol == "UDP":
         result.address.socket_address.protocol = address_pb2.SocketAddress.UDP
@@ -97,7 +97,8 @@ def _inspector(edge: nodes.Edge) -> tls_inspector_pb2.TlsInspector:
     return result
 
 
-def _address(node: nodes.Listener) -> address_pb2.Address:
+def address(node: nodes.Listener) -> address_pb2.Address:
+    """Where it listens, over TCP unless somebody says otherwise."""
     result = address_pb2.Address()
     result.socket_address.address = node.address
     result.socket_address.port_value = node.bind_port

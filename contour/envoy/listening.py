@@ -32,7 +32,7 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = view.ask(listeners.listener, key)
     if found is None or not _is_open(view, key, found):
         return None
-    settings, needs = _settings(view, key.fleet)
+    settings, needs = downstream(view, key.fleet)
     used = routing.clusters_of(view, key.fleet, _targets(found))
     body = sockets.head(found, settings, {it: name.name for it, name in used.items()})
     part = resources.part(body, (*needs, *used.values()), found.origins)
@@ -53,7 +53,7 @@ def _targets(found: nodes.Listener) -> Iterable[nodes.AnyCluster]:
     return streams.clusters(found.stream)
 
 
-def _settings(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resources.Name]]:
+def downstream(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resources.Name]]:
     """What holds for every listener, and the clusters that takes."""
     found = view.ask(policy.downstream, ())
     used = routing.clusters_of(view, fleet, found.services())
@@ -67,7 +67,7 @@ def chain(view: View, key: ChainKey) -> Pieces:
 
 
 def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
-    settings, needs = _settings(view, key.fleet)
+    settings, needs = downstream(view, key.fleet)
     stream = key.stream or nodes.Stream(())
     used = routing.clusters_of(view, key.fleet, streams.clusters(stream))
     if key.tls is not None and key.stream is None:
@@ -76,12 +76,12 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
         proxy = streams.tcp(key.listener, stream, {it: found.name for it, found in used.items()})
         proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
         body = chains.stream(name, key.tls, proxy, settings)
-    origins = tuple(_demanded(view, key))
+    origins = tuple(demanded(view, key))
     part = resources.part(body, (*needs, *used.values()), origins)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
 
 
-def _demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
+def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
     """What a chain refers to by SDS; these are told when Envoy refuses it."""
     if key.tls is None:
         return

@@ -7,7 +7,16 @@ content it does not depend on. So whatever no host uses any more is forgotten by
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from contour.envoy import clusters, credentials, names, policy, shards, upstream_tls, virtual_hosts
+from contour.envoy import (
+    clusters,
+    credentials,
+    names,
+    policy,
+    quic,
+    shards,
+    upstream_tls,
+    virtual_hosts,
+)
 from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
@@ -47,7 +56,7 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     secure = view.ask(hosts.secure_host, key) if node.server_names is not None else None
-    body = virtual_hosts.encoded(node, called, secure.tls if secure else None)
+    body = virtual_hosts.encoded(node, called, secure.tls if secure else None, _also(view, key))
     part = resources.part(body, used.values(), node.origins)
     sharded = view.ask(policy.sharded, ())
     tables = shards.tables_of(key.listener, key.host, sharded=sharded)
@@ -56,6 +65,17 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     if is_default and _is_secure(view, key):
         tables = (*tables, shards.default_table(key.listener))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
+
+
+def _also(view: View, key: nodes.HostKey) -> str:
+    """Where else a host may be asked: by HTTP/3, on the port of its listener."""
+    at = nodes.ListenerKey(key.fleet, key.listener)
+    if not policy.serves_http3(view, at):
+        return ""
+    secure, listener = view.ask(hosts.secure_host, key), view.ask(listeners.listener, at)
+    if secure is None or listener is None or key.host == "*" or not quic.can_serve(secure):
+        return ""
+    return quic.advertisement(listener.port)
 
 
 def clusters_of(

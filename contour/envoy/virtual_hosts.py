@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import encoding, forwarding, names, routes, shards
+from contour.envoy import encoding, forwarding, headers, names, routes, shards
 from contour.envoy.guards import policies, ratelimits
 from dag import nodes
 
@@ -38,9 +38,15 @@ def is_open(host: nodes.VirtualHost) -> bool:
 
 
 def encoded(
-    host: nodes.VirtualHost, called: forwarding.ClusterNames, tls: nodes.Tls | None = None
+    host: nodes.VirtualHost,
+    called: forwarding.ClusterNames,
+    tls: nodes.Tls | None = None,
+    also: str = "",
 ) -> bytes:
-    """A RouteConfiguration of which nothing but this host is filled in."""
+    """A RouteConfiguration of which nothing but this host is filled in.
+
+    `also` says where else it may be asked (`alt-svc`).
+    """
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
@@ -53,6 +59,8 @@ def encoded(
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target)
     _hide_table(target)
+    if also:
+        target.response_headers_to_add.append(headers.overwriting("alt-svc", also))
     _write_names(target, host, tls)
     return encoding.encoded(result)
 

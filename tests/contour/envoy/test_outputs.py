@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from contour.envoy import (
+    alternatives,
     credentials,
     extending,
     listening,
@@ -247,7 +248,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
-    modules = (runtime, credentials, routing, extending, listening)
+    modules = (alternatives, runtime, credentials, routing, extending, listening)
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 
 

@@ -1,0 +1,124 @@
+"""The tracked queries behind HTTP/3: a UDP listener beside each HTTPS listener, if wanted.
+
+It has a chain and a name for each host that can be asked so; other names reach nobody there. That
+hosts say so in their answers is in `routing`. Elsewhere: the messages (`quic`).
+"""
+
+from collections.abc import Iterable
+
+from contour.envoy import listening, names, policy, quic, server_names
+from contour.envoy.credentials import Pieces
+from contour.envoy.listening import ChainKey
+from contour.xds import resources
+from dag import hosts, listeners, nodes
+from dag.view import Index, Kept, View, query
+
+
+@query
+def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
+    """The UDP listener."""
+    found = view.ask(listeners.listener, key)
+    if found is None or not policy.serves_http3(view, key):
+        return None
+    part = resources.part(quic.head(found), origins=found.origins)
+    return (resources.Change(_name(key.name), "", part),)
+
+
+def _name(listener: str) -> resources.Name:
+    return names.listener(quic.listener_name(listener))
+
+
+@query
+def chain(view: View, key: ChainKey) -> Pieces | None:
+    """The filter chain that hosts with equal TLS share."""
+    if key.tls is None or not policy.serves_http3(view, nodes.ListenerKey(key.fleet, key.listener)):
+        return None
+    settings, needs = listening.downstream(view, key.fleet)
+    name = names.chain(key.tls)
+    body = quic.chain(name, key.listener, key.tls, settings)
+    part = resources.part(body, needs, tuple(listening.demanded(view, key)))
+    return (resources.Change(_name(key.listener), f"chain/{name}", part),)
+
+
+@query
+def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
+    """How an exact host leads to its chain."""
+    found = view.ask(hosts.secure_host, key)
+    at = nodes.ListenerKey(key.fleet, key.listener)
+    if found is None or key.host.startswith("*") or not policy.serves_http3(view, at):
+        return None
+    body = server_names.exact(key.host, names.chain(found.tls))
+    part = resources.part(body, origins=found.origins)
+    return (resources.Change(_name(key.listener), f"name/{key.host}", part),)
+
+
+@query
+def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
+    """What the map of exact names looks at; kept while there is one."""
+    if not policy.serves_http3(view, key):
+        return None
+    return (resources.Change(_name(key.name), "names", resources.part(server_names.exact_input())),)
+
+
+@query
+def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
+    """How hosts with a wildcard lead to their chains."""
+    if not policy.serves_http3(view, key):
+        return None
+    found = [
+        (host, names.chain(secure.tls))
+        for host in sorted(view.bucket(WILDCARDS, key))
+        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
+    ]
+    part = resources.part(server_names.wildcards(found))
+    return (resources.Change(_name(key.name), "wildcards", part),)
+
+
+def _is_exact(key: nodes.HostKey, found: nodes.SecureHost) -> bool:
+    return quic.can_serve(found) and not key.host.startswith("*")
+
+
+def _is_wildcard(key: nodes.HostKey, found: nodes.SecureHost) -> bool:
+    return quic.can_serve(found) and key.host.startswith("*.")
+
+
+def _listener(key: nodes.HostKey) -> nodes.ListenerKey:
+    return nodes.ListenerKey(key.fleet, key.listener)
+
+
+def _served(key: nodes.HostKey, found: nodes.SecureHost) -> Iterable[tuple[ChainKey, None]]:
+    if _is_exact(key, found) or _is_wildcard(key, found):
+        yield ChainKey(key.fleet, key.listener, found.tls), None
+
+
+CHAINS: Index[ChainKey, None] = Index("chains of HTTP/3", hosts.secure_host, _served)
+LISTENERS: Index[nodes.ListenerKey, None] = Index(
+    "listeners with HTTP/3",
+    hosts.secure_host,
+    lambda key, it: [(_listener(key), None)] if list(_served(key, it)) else [],
+)
+HOSTS: Index[nodes.HostKey, None] = Index(
+    "hosts with HTTP/3",
+    hosts.secure_host,
+    lambda key, it: [(key, None)] if _is_exact(key, it) else [],
+)
+EXACT: Index[nodes.ListenerKey, None] = Index(
+    "exact names with HTTP/3",
+    hosts.secure_host,
+    lambda key, it: [(_listener(key), None)] if _is_exact(key, it) else [],
+)
+WILDCARDS: Index[nodes.ListenerKey, str] = Index(
+    "wildcards with HTTP/3",
+    hosts.secure_host,
+    lambda key, it: [(_listener(key), key.host)] if _is_wildcard(key, it) else [],
+)
+
+INDEXES = (CHAINS, LISTENERS, HOSTS, EXACT, WILDCARDS)
+KEPT = (
+    Kept(listener, LISTENERS),
+    Kept(chain, CHAINS),
+    Kept(exact_names, EXACT),
+    Kept(wildcards, WILDCARDS),
+    Kept(exact_name, HOSTS),
+)
+PUBLISHED = (listener, chain, exact_names, wildcards, exact_name)

@@ -1,0 +1,65 @@
+"""HTTP/3: the listener on the UDP port of an HTTPS listener, and its filter chains.
+
+A chain speaks to the same tables of hosts, through the same filters, on the same terms of TLS.
+Left out is what QUIC cannot do as asked: hosts without TLS 1.3, those that check certificates of
+clients. Early data is off: a request in it could be replayed. Elsewhere: which
+hosts there are (`alternatives`), and whether it is wanted (`policy`).
+"""
+
+from envoy.config.core.v3 import address_pb2
+from envoy.config.listener.v3 import listener_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
+from envoy.extensions.transport_sockets.quic.v3 import quic_transport_pb2
+
+from contour.envoy import chains, connection_manager, encoding, listeners
+from contour.envoy.policy import Downstream
+from dag import nodes
+
+_MAX_AGE = 86_400  # seconds that clients may remember
+_STREAMS = 100
+
+
+def listener_name(listener: str) -> str:
+    """What the UDP listener beside an HTTPS listener is called."""
+    return f"{listener}_quic"
+
+
+def can_serve(found: nodes.SecureHost) -> bool:
+    """Whether a host can be asked by HTTP/3 at all."""
+    tls = found.tls
+    is_plain = tls is not None and tls.clients is None and tls.maximum == "1.3"
+    return is_plain and found.stream is None
+
+
+def advertisement(port: int) -> str:
+    """What answers over TCP say (`alt-svc`), with the port that clients see."""
+    return f'h3=":{port}"; ma={_MAX_AGE}'
+
+
+def head(node: nodes.Listener) -> bytes:
+    """The UDP listener without filter chains."""
+    result = listener_pb2.Listener(name=listener_name(node.name), address=listeners.address(node))
+    result.address.socket_address.protocol = address_pb2.SocketAddress.UDP
+    result.udp_listener_config.quic_options.SetInParent()
+    return encoding.encoded(result)
+
+
+def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
+    """A Listener of which nothing but a chain for hosts with the same TLS is filled in."""
+    result = listener_pb2.Listener()
+    made = result.filter_chains.add(name=name)
+    made.transport_socket.name = "envoy.transport_sockets.quic"
+    transport = quic_transport_pb2.QuicDownstreamTransport()
+    transport.downstream_tls_context.CopyFrom(chains.termination(tls, policy))
+    transport.downstream_tls_context.common_tls_context.alpn_protocols[:] = ["h3"]
+    transport.enable_early_data.value = False
+    made.transport_socket.typed_config.CopyFrom(encoding.packed(transport))
+    manager = connection_manager.secure(listener, policy, tls)
+    manager.codec_type = hcm_pb2.HttpConnectionManager.HTTP3
+    streams = manager.http3_protocol_options.quic_protocol_options.max_concurrent_streams
+    streams.value = policy.edge.max_concurrent_streams or _STREAMS
+    added = made.filters.add(name=listeners.CONNECTION_MANAGER)
+    added.typed_config.CopyFrom(encoding.packed(manager))
+    return encoding.encoded(result)
