@@ -7,7 +7,7 @@ waits until the others have told it what their Envoys say. Told to stop, it free
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -223,9 +223,9 @@ class Replica:
         namespace, _, name = fleet.partition("/")
         return identities.gateway_fleet(name, namespace)
 
-    def _concern(self, subjects: Iterable[ObjectRef]) -> None:
+    def _concern(self, subjects: Collection[ObjectRef]) -> None:
         """Something else is to be told of these, perhaps."""
-        self.writer.notice(subjects)
+        self.writer.changed(subjects)
         self.announcements.notice(subjects)
 
     def _restored(self, subject: ObjectRef) -> None:

@@ -6,7 +6,7 @@ this package is one of these steps, and none of them knows another.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from contour import intake
 from contour.envoy import outputs
@@ -25,13 +25,13 @@ from dag.view import Change
 Publish = Callable[[str, Iterable[resources.Change]], None]
 """Takes the changed parts of a fleet."""
 
-Tell = Callable[[Iterable[ObjectRef]], None]
+Tell = Callable[[Collection[ObjectRef]], None]
 """Takes the objects of which something else may have to be told now."""
 
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
 
 
-def _nobody(_: Iterable[ObjectRef]) -> None:
+def _nobody(_: Collection[ObjectRef]) -> None:
     """There is no cluster to write statuses to."""
 
 

@@ -11,10 +11,11 @@ Elsewhere: whose turn it is (`contour.status.backlog`), the write itself (`updat
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from contour.status import retries
 from contour.status.backlog import Backlog
+from contour.status.bursts import Bursts
 from contour.status.tally import Tally
 from contour.status.update import Outcome, Sources, Updates
 from crds.meta import ObjectRef
@@ -23,7 +24,7 @@ from kube.client import Client
 
 log = logging.getLogger(__name__)
 
-PARALLEL = 8
+PARALLEL = 16
 """Writes that are under way at once."""
 
 Everything = Callable[[], Iterable[ObjectRef]]
@@ -37,6 +38,7 @@ class Writer:
         self._updates = Updates(client, sources)
         self._everything = everything
         self._backlog = Backlog()
+        self._bursts = Bursts()
         self._is_running = False
         self._news = asyncio.Event()
         self._turned = asyncio.Event()
@@ -54,6 +56,11 @@ class Writer:
         if self._is_running:
             self._backlog.add(subjects, _now())
             self._news.set()
+
+    def changed(self, subjects: Collection[ObjectRef]) -> None:
+        """The same, because of what users did: if they do much at once, statuses wait for them."""
+        self._bursts.note(len(subjects), _now())
+        self.notice(subjects)
 
     async def drained(self) -> None:
         """Waits until no object waits."""
@@ -82,12 +89,15 @@ class Writer:
 
     async def _next(self) -> ObjectRef:
         while True:
-            now, until = _now(), self._standstill_until
-            if until <= now:
-                found = self._backlog.next(now)
-                if found is not None:
-                    return found
-                until = self._backlog.next_time() or now + _LONG
+            now = _now()
+            held = max(self._standstill_until, self._bursts.held_until) - now
+            if held > 0:
+                await asyncio.sleep(held)
+                continue
+            found = self._backlog.next(now)
+            if found is not None:
+                return found
+            until = self._backlog.next_time() or now + _LONG
             self._news.clear()
             try:
                 async with asyncio.timeout(until - now):

@@ -46,10 +46,12 @@ class Client(client.Client):
         kind: Patch = "merge",
         params: Params | None = None,
         timeout: float = WRITE_TIMEOUT,
+        permit: Callable[[], bool] | None = None,
     ) -> Raw:
-        """Changes an object, if we lead."""
+        """Changes an object, if we lead, also in the moment in which it is sent."""
         self._require_leadership()
-        return await super().patch(path, body, kind, params, timeout)
+        permit = permit or self._is_leader
+        return await super().patch(path, body, kind, params, timeout, permit)
 
     async def apply(self, *arguments: Any, **named: Any) -> Raw:
         """Server-side apply, if we lead."""

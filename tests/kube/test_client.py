@@ -56,9 +56,7 @@ async def test_an_object_is_made_read_changed_and_removed(client: Client) -> Non
     assert (refused.value.code, refused.value.reason) == (404, "NotFound")
 
 
-async def test_what_may_not_be_written_any_more_is_not_sent(
-    client: Client, double: Double
-) -> None:
+async def test_what_may_not_be_written_any_more_is_not_sent(client: Client, double: Double) -> None:
     await client.create(ALL, service("a"))
     change = {"metadata": {"labels": {"x": "y"}}}
     with pytest.raises(errors.Unreachable):
