@@ -9,6 +9,7 @@ import click
 
 from contour import files, host
 from contour import run as running
+from contour.cli import failures
 from contour.host import ports, state
 
 
@@ -48,7 +49,7 @@ def run(
     """
     level = logging.DEBUG if verbose else logging.INFO
     logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
-    try:
+    with failures.told(host.Error, files.UnreadableInput):
         options = running.Options(
             paths=paths,
             address=bind,
@@ -58,7 +59,3 @@ def run(
         )
         with state.claimed(state_dir or state.default_path()) as directory:
             asyncio.run(running.run(directory, options))
-    except* (host.Error, files.UnreadableInput) as errors:
-        for error in errors.exceptions:
-            click.echo(f"contour: {error}", err=True)
-        sys.exit(2)

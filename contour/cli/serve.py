@@ -3,7 +3,6 @@
 import asyncio
 import ipaddress
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from contour import cluster, logs
+from contour.cli import failures
 from contour.kubernetes.scope import Scope
 from contour.pages.settings import Site
 from contour.xds import credentials
@@ -73,12 +73,8 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     """Serves the objects of a cluster to Envoys, and tells in statuses what became of them."""
     logs.configure(log_format, log_level)
-    try:
+    with failures.told(AccessError, errors.RequestError, OSError):
         asyncio.run(_serve(flags))
-    except* (AccessError, errors.RequestError, OSError) as failures:
-        for failure in failures.exceptions:
-            click.echo(f"contour: {failure}", err=True)
-        sys.exit(2)
 
 
 async def _serve(flags: Mapping[str, Any]) -> None:

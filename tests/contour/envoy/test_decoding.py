@@ -53,11 +53,12 @@ def test_the_map_of_server_names_is_whole(made: world.World) -> None:
     entries = matcher["matcher_tree"]["exact_match_map"]["map"]
     chain, wild = names.chain(world.tls()), names.chain(world.tls("wild"))
     assert sorted(entries) == sorted(f"h{number}.test" for number in range(40))
-    assert {it["action"]["name"] for it in entries.values()} == {chain}
+    assert {it["action"]["typed_config"]["value"] for it in entries.values()} == {chain}
     rest = matcher["on_no_match"]["matcher"]
     (wildcard,) = rest["matcher_tree"]["custom_match"]["typed_config"]["domain_matchers"]
-    assert (wildcard["domains"], wildcard["on_match"]["action"]["name"]) == (["*.wild.test"], wild)
-    assert rest["on_no_match"]["action"]["name"] == chains.DEFAULT
+    led_to = wildcard["on_match"]["action"]["typed_config"]["value"]
+    assert (wildcard["domains"], led_to) == (["*.wild.test"], wild)
+    assert rest["on_no_match"]["action"]["typed_config"]["value"] == chains.DEFAULT
     assert sorted(it["name"] for it in found["filter_chains"]) == sorted([chain, wild, "default"])
     shown = json_format.MessageToDict(made.message(name), preserving_proto_field_name=True)
     assert shown == found

@@ -37,6 +37,7 @@ def configuration(directory: state.StateDirectory, backend: int, port: int) -> s
         )
     )
     del document["dynamic_resources"]
+    del document["layered_runtime"]["layers"][0]  # which would come by xDS, too
     document["static_resources"]["clusters"].append(_cluster(backend))
     document["static_resources"]["listeners"] = [_listener(port)]
     return json.dumps(document)
