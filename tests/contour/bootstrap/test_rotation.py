@@ -133,9 +133,16 @@ class Rig:
         await until(admin, _CONNECTED, 0)
 
     async def meet(self, backend: int, admin: aiohttp.ClientSession, seconds: float) -> None:
-        """A replica comes. Raises TimeoutError if Envoy has not found it by then."""
+        """A replica comes. Raises TimeoutError if Envoy has not found it by then.
+
+        Envoy calls itself connected while it only tries; so the other side is asked first.
+        """
         await self._start(backend)
+        assert self.server is not None
+        fleet = self.server.fleet("contour")
         async with asyncio.timeout(seconds):
+            while not fleet.envoys:
+                await asyncio.sleep(0.01)
             await until(admin, _CONNECTED, 1)
 
     async def _start(self, backend: int) -> None:
