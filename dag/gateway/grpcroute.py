@@ -5,20 +5,14 @@ one of its rules. It takes calls only, by their content type: other requests of 
 HTTPRoutes. Elsewhere: which calls a match means (`calls`).
 """
 
-from collections.abc import Iterator
-
 from crds.gateway import grpcroute as crd
 from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
-from crds.gateway.known import UnknownValue, unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from crds.unserved import UnservedField, unserved
-from dag import nodes, tables
+from dag import tables
 from dag.gateway import calls, ruling
 from dag.gateway.rules import Rules
-from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.problems.places import Place
 from dag.view import View, query
 
 
@@ -29,33 +23,11 @@ def rules(view: View, key: NamespacedName) -> Rules:
     if route is None:
         return Rules()
     own = problems.route(ObjectRef("GRPCRoute", *key))
-    marked, strange = unserved(route), unknown_values(route)
-    found = [
-        tuple(_rule(view, rule, own.at("rules", index), marked, strange))
-        for index, rule in enumerate(route.spec.rules)
-    ]
-    asked, more = map(_as_http, route.spec.rules), ruling.unharmful(own, marked, strange)
-    return ruling.together(view, own.subject, asked, found, more)
+    asked = [(_as_http(it), it.matches) for it in route.spec.rules]
+    return ruling.rules(view, own, route, asked, _MATCHING)
 
 
-def _rule(
-    view: View,
-    rule: crd.GRPCRouteRule,
-    at: Place,
-    marked: tuple[UnservedField, ...],
-    strange: tuple[UnknownValue, ...],
-) -> Iterator[nodes.Route | Problem]:
-    wanted = rule.matches or (crd.GRPCRouteMatch(),)
-    unmatched = [
-        problem
-        for index, match in enumerate(wanted)
-        for problem in calls.refusals(match, at.at("matches", index))
-    ]
-    closing = list(ruling.closing(marked, strange, at))
-    yield from (*unmatched, *closing)
-    is_unmatched = unmatched or any(it.path.startswith(f"{at.path}.matches[") for it in strange)
-    taken = [] if is_unmatched else [calls.node(it) for it in wanted]
-    yield from ruling.routes(view, _as_http(rule), taken, at, closed=bool(closing))
+_MATCHING = ruling.Matching(crd.GRPCRouteMatch(), calls.refusals, calls.node)
 
 
 def _as_http(rule: crd.GRPCRouteRule) -> HTTPRouteRule:

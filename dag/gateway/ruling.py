@@ -1,17 +1,19 @@
-"""One rule of an HTTPRoute or GRPCRoute: for each of its matches a route.
+"""The rules of an HTTPRoute or GRPCRoute: for each of their matches a route.
 
 A rule that cannot be served as it is written is dropped alone. Where one of its filters is to
 blame it still takes its requests and answers an error: what it may have been meant to guard must
 not go to a wider rule. Elsewhere: matches (`matches`, `calls`), filters, actions.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from crds.gateway.httproute import HTTPRouteRule
-from crds.gateway.known import UnknownValue
+from crds.gateway.known import UnknownValue, unknown_values
 from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
-from crds.unserved import UnservedField
+from crds.unserved import UnservedField, unserved
 from dag import nodes
 from dag.gateway import actions, backends, filters, guards, persistence
 from dag.gateway.rules import Rules
@@ -23,7 +25,53 @@ from dag.view import View
 Ruled = tuple[nodes.Route | Problem, ...]
 
 
-def routes(
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True)
+class Matching(Generic[M]):
+    """How the matches of a kind of route are read."""
+
+    every: M
+    """The match of a rule that names none."""
+    refusals: Callable[[M, Place], Iterable[Problem]]
+    node: Callable[[M], nodes.Match]
+
+
+def rules(
+    view: View,
+    own: Place,
+    route: object,
+    asked: Sequence[tuple[HTTPRouteRule, Sequence[M]]],
+    matching: Matching[M],
+) -> Rules:
+    """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
+    marked, strange = unserved(route), unknown_values(route)
+    found = []
+    for index, (rule, wanted) in enumerate(asked):
+        at = own.at("rules", index)
+        closing = tuple(_closing(marked, strange, at))
+        taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
+        ruled = _routes(view, rule, taken, at, closed=bool(closing))
+        found.append((*unmatched, *closing, *ruled))
+    more = _unharmful(own, marked, strange)
+    return _together(view, own.subject, [rule for rule, _ in asked], found, more)
+
+
+def _taken(
+    wanted: Sequence[M], at: Place, matching: Matching[M], strange: Iterable[UnknownValue]
+) -> tuple[list[nodes.Match], list[Problem]]:
+    """The requests that a rule takes: none if one of its matches makes no sense; and why not."""
+    unmatched = [
+        problem
+        for index, match in enumerate(wanted)
+        for problem in matching.refusals(match, at.at("matches", index))
+    ]
+    is_unmatched = unmatched or any(it.path.startswith(f"{at.path}.matches[") for it in strange)
+    return ([] if is_unmatched else [matching.node(it) for it in wanted]), unmatched
+
+
+def _routes(
     view: View, rule: HTTPRouteRule, wanted: Sequence[nodes.Match], at: Place, closed: bool
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule that takes these requests, and what is wrong with its other parts."""
@@ -58,7 +106,7 @@ def _route(
     )
 
 
-def closing(
+def _closing(
     marked: Iterable[UnservedField], strange: Iterable[UnknownValue], at: Place
 ) -> Iterator[Problem]:
     """What of a rule guards something and is not served, or is a word of a later version."""
@@ -71,7 +119,7 @@ def closing(
             yield problems.rule_dropped(Place(at.subject, value.path), value.message)
 
 
-def unharmful(
+def _unharmful(
     own: Place, marked: Iterable[UnservedField], strange: Iterable[UnknownValue]
 ) -> Iterator[Problem]:
     """What is left out without harm."""
@@ -83,7 +131,7 @@ def unharmful(
             yield problems.value_without_effect(Place(own.subject, value.path), value.message)
 
 
-def together(
+def _together(
     view: View,
     own: ObjectRef,
     rules: Iterable[HTTPRouteRule],
