@@ -223,5 +223,5 @@ def _definitions(folders: Iterable[Path]) -> Iterator[Raw]:
     for folder in folders:
         for path in sorted(folder.glob("*.yaml")):
             for document in yaml.load_all(path.read_text(), yaml.CSafeLoader):
-                if document and document["kind"] == "CustomResourceDefinition":
+                if document and document.get("kind") == "CustomResourceDefinition":
                     yield document
