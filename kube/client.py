@@ -94,10 +94,12 @@ class Client:
         field_manager: str,
         force: bool = False,
         timeout: float = TIMEOUT,
+        permit: Callable[[], bool] | None = None,
     ) -> Raw:
         """Server-side apply: the object is there afterwards, with the fields of this manager."""
         params = {"fieldManager": field_manager, "force": "true" if force else "false"}
-        request = Request("PATCH", path, params, orjson.dumps(body), "application/apply-patch+yaml")
+        packed, kind = orjson.dumps(body), "application/apply-patch+yaml"
+        request = Request("PATCH", path, params, packed, kind, permit)
         return await self._answer(request, timeout)
 
     async def delete(

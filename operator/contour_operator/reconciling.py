@@ -27,13 +27,13 @@ from contour_operator.children import Child, Children
 from contour_operator.configurations import Configuration
 from contour_operator.desired import Release
 from contour_operator.telling import Observed, Problem
-from contour_operator.turns import Unfinished
 from crds.contourconfiguration import ContourConfiguration
 from kube import errors
 from kube.client import Client
 from provisioning import applying, ownership
 from provisioning.ownership import Owner
 from provisioning.templating import Document
+from provisioning.turns import Unfinished
 
 PATIENCE = 30.0  # seconds; then what we may not remove is left behind
 

@@ -13,15 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from contour_operator import children, configurations, desired, following, guarded, pages
+from contour_operator import children, configurations, desired, following, pages
 from contour_operator.configurations import Configuration, Kind
 from contour_operator.reconciling import Reconciler
-from contour_operator.turns import Turns
 from kube import election, events
 from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
+from provisioning import guarded
 from provisioning.ownership import Owner
+from provisioning.turns import Turns
 
 log = logging.getLogger(__name__)
 

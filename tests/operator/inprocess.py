@@ -7,11 +7,12 @@ taken until nothing is left to do.
 import asyncio
 from typing import Any
 
-from contour_operator import configurations, desired, guarded
+from contour_operator import configurations, desired
 from contour_operator.children import Children
 from contour_operator.reconciling import Reconciler
 from kube import errors, kubeconfig
 from kube.credentials import Access
+from provisioning import guarded
 from provisioning.ownership import Owner
 
 LONGEST = 30.0  # seconds

@@ -3,9 +3,9 @@
 import asyncio
 from collections import Counter
 
-from contour_operator import turns
-from contour_operator.turns import Turns
 from kube import errors
+from provisioning import turns
+from provisioning.turns import Turns
 
 
 async def test_who_is_woken_often_has_one_turn_and_another_if_woken_during_it() -> None:

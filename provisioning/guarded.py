@@ -1,8 +1,8 @@
 """A client that writes only while this process leads.
 
-The question is put to the clock directly before each request: an operator that was paused or cut
-off finds out here, whatever it was about to do. A write ends before anybody else can lead
-(`applying.WRITE_TIMEOUT`).
+For operators, and for instances that keep a fleet. The question is put to the clock directly before
+each request: who was paused or cut off finds out here, whatever it was about to do. A write ends
+before anybody else can lead (`applying.WRITE_TIMEOUT`).
 """
 
 from collections.abc import Callable
@@ -54,9 +54,9 @@ class Client(client.Client):
         return await super().patch(path, body, kind, params, timeout, permit)
 
     async def apply(self, *arguments: Any, **named: Any) -> Raw:
-        """Server-side apply, if we lead."""
+        """Server-side apply, if we lead, also in the moment in which it is sent."""
         self._require_leadership()
-        return await super().apply(*arguments, **named)
+        return await super().apply(*arguments, **{"permit": self._is_leader, **named})
 
     async def delete(self, *arguments: Any, **named: Any) -> Raw:
         """Removes an object, if we lead."""
