@@ -29,6 +29,11 @@ class IngressSettings:
     """The address to be told in their status; that of Envoy's Service if absent."""
 
 
+_OLDEST = Unserved(instead="the oldest Gateway of the class that names `controllerName` is served")
+_FLAGS = "the flags of `contour serve` say where, for Envoys find it there before they know this"
+_NO_FLAGS = "there is no feature that waits for a flag"
+
+
 @model
 class GatewaySettings:
     """Which Gateways are served, and by which Envoys."""
@@ -38,11 +43,11 @@ class GatewaySettings:
     mode: Literal["Single", "PerGateway"] = "Single"
     """Single: the oldest Gateway, on the Envoys of Ingress and HTTPProxy. PerGateway: every
     Gateway, each on Envoys of its own. Beside Contour's fields."""
-    gateway_ref: Annotated[ObjectName | None, Unserved()] = None
-    """The only Gateway to be served. Better use `controllerName`."""
-    name: Annotated[str | None, Unserved()] = None
+    gateway_ref: Annotated[ObjectName | None, _OLDEST] = None
+    """The only Gateway to be served, as Contour's users write it."""
+    name: Annotated[str | None, _OLDEST] = None
     """The old spelling of `gatewayRef.name`."""
-    namespace: Annotated[str | None, Unserved()] = None
+    namespace: Annotated[str | None, _OLDEST] = None
     """The old spelling of `gatewayRef.namespace`."""
 
 
@@ -136,7 +141,7 @@ class TracingSettings:
 class ContourConfigurationSpec:
     """How the instance works."""
 
-    xds_server: Annotated[XDSServer | None, Unserved()] = None
+    xds_server: Annotated[XDSServer | None, Unserved(instead=_FLAGS)] = None
     """Where Envoys get their configuration."""
     ingress: IngressSettings | None = None
     """Which Ingresses and HTTPProxies are served."""
@@ -163,7 +168,7 @@ class ContourConfigurationSpec:
     """Where our metrics are."""
     tracing: TracingSettings | None = None
     """Where traces are sent."""
-    feature_flags: Annotated[tuple[str, ...], Unserved()] = ()
+    feature_flags: Annotated[tuple[str, ...], Unserved(instead=_NO_FLAGS)] = ()
     """New features to be switched on."""
     contour: Contour | None = None
     """Present, even empty: the operator makes this instance. Beside Contour's fields."""

@@ -193,10 +193,8 @@ class NetworkSettings:
 
     num_trusted_hops: Uint32 | None = None
     """How many proxies in front of Envoy are believed about the client's address."""
-    admin_port: Annotated[Annotated[int, Field(ge=0, le=65535, strict=True)] | None, Unserved()] = (
-        None
-    )
-    """The port of the admin pages; 0 for none."""
+    admin_port: Annotated[int, Field(ge=0, le=65535, strict=True)] | None = None
+    """The port of 127.0.0.1 where the admin pages can be read; if absent or 0, nowhere."""
     strip_trailing_host_dot: Flag | None = None
     """Take `example.com.` for `example.com`."""
 
@@ -235,12 +233,12 @@ class Envoy:
     """Where Envoy listens for HTTPS."""
     external_ports: ExternalPorts | None = None
     """The ports that clients see. Beside Contour's fields."""
-    health: Annotated[Endpoint | None, Unserved()] = None
-    """Where Envoy's health is told."""
-    om_enforced_health: Annotated[Endpoint | None, Unserved()] = None
+    health: Endpoint | None = None
+    """Where Envoy's health is told; 0.0.0.0:8002 where no more is said."""
+    om_enforced_health: Endpoint | None = None
     """Where Envoy's health is told only while it is not overloaded."""
-    metrics: Annotated[MetricsEndpoint | None, Unserved()] = None
-    """Where Envoy's metrics are."""
+    metrics: MetricsEndpoint | None = None
+    """Where Envoy's metrics are; 0.0.0.0:8002 where no more is said. Files are those of Envoy."""
     client_certificate: ObjectName | None = None
     """The Secret with the certificate that Services are shown."""
     logging: Logging | None = None

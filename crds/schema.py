@@ -168,6 +168,8 @@ class _Structural(GenerateJsonSchema):
 def _describe(schema: Schema, text: str, mark: Unserved | None) -> None:
     values = ", ".join(map(str, mark.values)) if mark else ""
     unserved = " Not served yet" + (f": {values}." if values else ".") if mark else ""
+    if mark and mark.instead:
+        unserved = f" Not served: {mark.instead}."
     if text or unserved:
         schema["description"] = " ".join((text + unserved).split())
 

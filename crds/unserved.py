@@ -1,4 +1,4 @@
-"""Fields that a user may write but this release does not serve yet.
+"""Fields that a user may write but this release does not serve.
 
 A marked field is in the model, so that it is checked and documented; `unserved` lists the ones that
 an object really sets, for the rules to tell on its status instead of being silently wrong. A field
@@ -15,12 +15,14 @@ from crds import shape
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """In `Annotated[T, Unserved()]`: setting the field has no effect yet."""
+    """In `Annotated[T, Unserved()]`: setting the field has no effect."""
 
     guards: bool = False
     """To ignore the field would open something: what it stands on must not be served at all."""
     values: tuple[object, ...] = ()
     """Only these values are not served; empty for all."""
+    instead: str = ""
+    """It will never have one, for there is something else to the same end; empty: not yet."""
 
     def covers(self, value: object) -> bool:
         """Whether this value is one that is not served."""
@@ -33,6 +35,7 @@ class UnservedField(NamedTuple):
     path: str
     """As users write it: `spec.routes[1].services[0].validation`."""
     guards: bool
+    why: str = "not served yet"
 
 
 def unserved(obj: Any) -> tuple[UnservedField, ...]:
@@ -81,7 +84,8 @@ def _found(obj: Any, prefix: str) -> Iterator[UnservedField]:
             continue
         path = prefix + visit.wire_name
         if visit.marker and value != visit.default and visit.marker.covers(value):
-            yield UnservedField(path, visit.marker.guards)
+            why = visit.marker.instead or "not served yet"
+            yield UnservedField(path, visit.marker.guards, why)
         if visit.descends and isinstance(value, tuple):
             for index, item in enumerate(value):
                 yield from _found(item, f"{path}[{index}].")

@@ -24,6 +24,7 @@ from dag import (
     edges,
     headerdefaults,
     headers,
+    monitoring,
     nodes,
     readings,
     runtime,
@@ -102,6 +103,7 @@ class Settings:
     """As it was written."""
     fallback_certificate: NamespacedName | None = None
     envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
+    monitors: tuple[nodes.Monitor, ...] = ()
 
 
 def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
@@ -134,6 +136,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         tracing=_tracing(spec, errors),
         fallback_certificate=_fallback_certificate(spec),
         envoy_runtime=runtime.runtime(envoy, errors),
+        monitors=monitoring.monitors(envoy, _taken(envoy), errors),
     )
     return settings, tuple(errors)
 
@@ -189,6 +192,11 @@ def _ports(envoy: Envoy) -> Ports:
         https_address=(https and https.address) or usual.https_address,
         https_bind=(https and https.port) or usual.https_bind,
     )
+
+
+def _taken(envoy: Envoy) -> dict[int, str]:
+    ports = _ports(envoy)
+    return {ports.http_bind: "spec.envoy.http", ports.https_bind: "spec.envoy.https"}
 
 
 def _tls_versions(envoy: Envoy, errors: readings.Errors) -> TlsVersions:

@@ -52,7 +52,7 @@ _CLOSED = "is not served yet; until then every host is answered with 503"
 
 
 def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
-    yield from (f"{it.path}: not served yet" for it in unserved(found) if not it.guards)
+    yield from (f"{it.path}: {it.why}" for it in unserved(found) if not it.guards)
     if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
         yield "spec.envoy.listener.routing: holds from the next start on"
 

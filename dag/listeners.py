@@ -23,7 +23,8 @@ def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
     """Every listener of a fleet, in order of their ports."""
     found = tuple(_of_gateways(view, fleet))
     static = _static(view, found) if fleet == DEFAULT_FLEET else ()
-    everything = ports.distinct((*found, *static))
+    monitors = (it.port for it in view.ask(settings.monitors, ()))
+    everything = ports.distinct((*found, *static), monitors)
     if view.read(tables.HOST_PORTS, ()) is not None:
         # Two instances on one machine would share a port in silence, and each get half.
         return tuple(replace(it, is_exclusive=True) for it in everything)

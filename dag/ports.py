@@ -49,12 +49,14 @@ def container_port(port: int) -> int:
     return moved + 1 if moved in RESERVED else moved
 
 
-def distinct(listeners: Iterable[nodes.Listener]) -> tuple[nodes.Listener, ...]:
+def distinct(
+    listeners: Iterable[nodes.Listener], others: Iterable[int] = ()
+) -> tuple[nodes.Listener, ...]:
     """The same listeners, in order of their ports, each moved to the next free port if need be.
 
-    The ports of UDP are others than those of TCP.
+    The ports of UDP are others than those of TCP, of which somebody else may have some (`others`).
     """
-    taken: set[tuple[bool, int]] = set()
+    taken = {(False, it) for it in others}
     placed = []
     for listener in sorted(listeners, key=lambda it: it.port):
         bind_port, is_udp = listener.bind_port, listener.protocol == "UDP"

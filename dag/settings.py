@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from crds.contourconfiguration import ContourConfiguration
 from crds.meta import NamespacedName
-from dag import configuration, headerdefaults, tables
+from dag import configuration, headerdefaults, nodes, tables
 from dag.configuration import Ports, Settings, Timeouts, TlsVersions
 from dag.runtime import Runtime
 from dag.view import Query, View, query
@@ -57,6 +57,7 @@ timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
 headers: Query[tuple[()], headerdefaults.Defaults] = _projection("headers")
 fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fallback_certificate")
 runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
+monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
 
 
 @query

@@ -41,8 +41,9 @@ def _bootstrap(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
 
 
 def _static_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.StaticResources:
-    result = bootstrap_pb2.Bootstrap.StaticResources(clusters=[control_plane.cluster(given)])
+    result = bootstrap_pb2.Bootstrap.StaticResources(
+        clusters=[control_plane.cluster(given), monitoring.cluster(given)]
+    )
     if given.monitoring is not None:
-        result.clusters.append(monitoring.cluster(given))
         result.listeners.append(monitoring.listener(given.monitoring))
     return result

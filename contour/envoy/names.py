@@ -77,6 +77,11 @@ SYSTEM_TRUST = Name(SECRET, "trust/system")
 """The authorities of Envoy's own machine."""
 
 
+METRICS_PAIR = Name(SECRET, "metrics-tls-certificate")
+METRICS_TRUST = Name(SECRET, "metrics-ca-certificate")
+"""Files on Envoy's machine, for the listener of its metrics. Names of others contain slashes."""
+
+
 RUNTIME = Name(RUNTIME_LAYER, "dynamic")
 """The runtime, called as in bootstraps that Contour's users know."""
 

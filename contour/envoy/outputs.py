@@ -6,13 +6,28 @@ what the old answer put and the new one does not is taken out. `PLAN` joins the 
 
 from collections.abc import Iterator
 
-from contour.envoy import alternatives, credentials, extending, listening, routing, runtime
+from contour.envoy import (
+    alternatives,
+    credentials,
+    extending,
+    listening,
+    monitors,
+    routing,
+    runtime,
+)
 from contour.xds import resources
 from dag.view import Change, Plan
 
 PLAN = Plan(
     indexes=routing.INDEXES + extending.INDEXES + listening.INDEXES + alternatives.INDEXES,
-    kept=runtime.KEPT + extending.KEPT + routing.KEPT + listening.KEPT + alternatives.KEPT,
+    kept=(
+        runtime.KEPT
+        + extending.KEPT
+        + routing.KEPT
+        + listening.KEPT
+        + alternatives.KEPT
+        + monitors.KEPT
+    ),
     published=(
         runtime.PUBLISHED
         + credentials.PUBLISHED
@@ -20,6 +35,7 @@ PLAN = Plan(
         + extending.PUBLISHED
         + listening.PUBLISHED
         + alternatives.PUBLISHED
+        + monitors.PUBLISHED
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""

@@ -122,6 +122,32 @@ class SecureHost:
     stream: Stream | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class MonitorTls:
+    """Files on Envoy's machine; it reads them again when they change."""
+
+    certificate: str
+    key: str
+    authority: str = ""
+    """Who signs the certificates of clients; if empty, they show none."""
+
+
+Page = Literal["health", "metrics", "overload", "admin"]
+"""`overload` is health that is not told while Envoy has too much to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """A port where Envoy tells how it is."""
+
+    port: int
+    """What Envoy binds."""
+    address: str
+    """If empty, as usual where it runs."""
+    pages: tuple[Page, ...]
+    tls: MonitorTls | None = None
+
+
 # What holds for every listener: from the settings.
 
 

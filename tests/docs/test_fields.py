@@ -62,6 +62,8 @@ def test_no_field_is_left_out(kind: str) -> None:
 def _expected(mark: Unserved | None, served: str) -> str:
     if mark is None:
         return served if served in {"yes", "no"} else "yes"
+    if mark.instead:
+        return "no"
     if mark.values:
         return "in part"
     return "not yet, closed" if mark.guards else "not yet"

@@ -11,6 +11,7 @@ from contour.envoy import (
     credentials,
     extending,
     listening,
+    monitors,
     names,
     outputs,
     routing,
@@ -248,7 +249,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
-    modules = (alternatives, runtime, credentials, routing, extending, listening)
+    modules = (alternatives, runtime, credentials, routing, extending, listening, monitors)
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 
 

@@ -52,6 +52,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),
+    settings.chosen_configuration: lambda view, key: None,
     settings.settings: lambda view, key: view.read(SETTINGS, key) or Settings(),
     defaults.edge: lambda view, key: view.read(EDGES, key) or nodes.Edge(),
     defaults.rate_limit_service: lambda view, key: view.read(RATE_LIMIT_SERVICES, key),
