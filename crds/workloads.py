@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from crds.fields import Int64, Natural32, Natural64
+from crds.fields import Int64, Natural32, Natural64, Port
 from crds.meta import model
 
 Quantity = str
@@ -93,11 +93,49 @@ class Workload:
 
 
 @model
+class AWSParameters:
+    """With `type: AWS`."""
+
+    type: Literal["Classic", "NLB"] = "Classic"
+    """The kind of load balancer."""
+    allocation_ids: tuple[str, ...] = ()
+    """The elastic addresses of an external NLB."""
+
+
+@model
+class AzureParameters:
+    """With `type: Azure`."""
+
+    address: str | None = Field(default=None, min_length=1, max_length=253)
+    """The IP address of the load balancer."""
+    resource_group: str | None = Field(default=None, min_length=1, max_length=90)
+    """The resource group of the address of an external load balancer."""
+    subnet: str | None = Field(default=None, min_length=1, max_length=80)
+    """The subnet of an internal load balancer."""
+
+
+@model
+class GCPParameters:
+    """With `type: GCP`."""
+
+    address: str | None = Field(default=None, min_length=1, max_length=253)
+    """The IP address of the load balancer."""
+    subnet: str | None = Field(default=None, min_length=1, max_length=63)
+    """The subnet of an internal load balancer."""
+
+
+@model
 class ProviderParameters:
     """What a cloud is told by annotations of the Service."""
 
     type: Literal["AWS", "Azure", "GCP"]
     """The cloud."""
+    aws: AWSParameters | None = None
+    """Only with AWS."""
+    azure: AzureParameters | None = None
+    """Only with Azure."""
+    gcp: GCPParameters | None = None
+    """Only with GCP."""
 
 
 @model
@@ -108,6 +146,16 @@ class LoadBalancer:
     """Whether it is to be reached from outside the network."""
     provider_parameters: ProviderParameters | None = None
     """What the cloud is told."""
+
+
+@model
+class NodePort:
+    """The port of the nodes for a port of the Service."""
+
+    name: Literal["http", "https"]
+    """Whose: that of plain HTTP or of HTTPS."""
+    port_number: Port | None = None
+    """Any that is free, if absent."""
 
 
 @model
@@ -124,3 +172,5 @@ class NetworkPublishing:
     """Its annotations."""
     load_balancer: LoadBalancer | None = None
     """What kind of load balancer, with LoadBalancerService."""
+    node_ports: tuple[NodePort, ...] = Field(default=(), max_length=2)
+    """The ports of the nodes, with NodePortService."""

@@ -29,6 +29,7 @@ def serve(given: ControlPlane) -> list[str]:
 def bootstrap(given: Fleet) -> list[str]:
     """Of what writes the configuration with which Envoy starts."""
     workload = given.workload
+    control_plane = given.control_plane or given.place.named("contour")
     heap = workload.overload_max_heap_size or (0 if workload.resources else HEAP)
     limits = {
         "--overload-max-heap": heap,
@@ -36,7 +37,7 @@ def bootstrap(given: Fleet) -> list[str]:
     }
     return [
         *("bootstrap", "/config/envoy.json", "--admin-address=/admin/admin.sock"),
-        *(f"--xds-address={given.place.named('contour')}", "--xds-port=8001"),
+        *(f"--xds-address={control_plane}", "--xds-port=8001"),
         *("--envoy-cafile=/certs/ca.crt", "--envoy-cert-file=/certs/tls.crt"),
         *("--envoy-key-file=/certs/tls.key", "--resources-dir=/config/resources"),
         *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),

@@ -8,7 +8,7 @@ is the same in every installation is in the templates.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from crds import workloads
 
@@ -28,6 +28,7 @@ class Port(NamedTuple):
     """As clients see it."""
     container: int
     """Where Envoy listens."""
+    protocol: Literal["TCP", "UDP"] = "TCP"
 
 
 PORTS = (Port("http", 80, 8080), Port("https", 443, 8443))
@@ -48,6 +49,8 @@ class Place:
     """Ends the names of all objects, so that a namespace can hold several instances."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Of every object and pod, beside the usual ones."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Of every object and pod."""
     image: str = IMAGE
     """Of the control plane, and of what runs beside Envoy."""
 
@@ -76,10 +79,22 @@ class Fleet:
     place: Place = Place()
     name: str = "contour"
     """What the control plane calls it."""
+    called: str = "envoy"
+    """What its objects are called, before the suffix of the place."""
+    control_plane: str = ""
+    """Where the control plane is reached; empty: by its usual name at the same place."""
+    certificate: str = "envoycert"
+    """The Secret that it shows the control plane, before the suffix of the place."""
     image: str = ENVOY_IMAGE
     workload: workloads.Workload = field(default_factory=workloads.Workload)
     publishing: workloads.NetworkPublishing = field(default_factory=_published)
     ports: tuple[Port, ...] = PORTS
+    declares_ports: bool = True
+    """Whether the pods say which ports they have: whenever these change, all pods are replaced."""
+    speaks_proxy_protocol: bool = False
+    """Whether the load balancer is to tell by the PROXY protocol who its clients are."""
+    address: str = ""
+    """That the Service is to have; any if empty."""
     takes_host_ports: bool = False
     """Whether the ports are also those of the nodes, which restricted namespaces forbid."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from crds import kinds, schema, workloads
-from provisioning import commands, rights, templating
+from provisioning import commands, exposure, rights, templating
 from provisioning.installation import (
     VERSION,
     ControlPlane,
@@ -178,7 +178,7 @@ def operator(given: Operator) -> list[Document]:
 def fleet(given: Fleet) -> list[Document]:
     """The Envoys and the Service in front of them."""
     place, workload = given.place, given.workload
-    name = place.named("envoy")
+    name = place.named(given.called)
     values = {
         "envoy": name,
         "selector": {"app": name},
@@ -188,7 +188,10 @@ def fleet(given: Fleet) -> list[Document]:
         "fleet": given,
         "workload": workload,
         "publishing": given.publishing,
-        "service_type": given.publishing.type.removesuffix("Service"),
+        "service_type": exposure.service_type(given.publishing),
+        "service_annotations": exposure.annotations(given),
+        "address": exposure.address(given),
+        "node_ports": exposure.node_ports(given),
         "placement": _placement(workload.placement),
         "resources": _resources(workload.resources or _ENVOY),
         "beside": _BESIDE,
@@ -216,18 +219,20 @@ def _placed(document: Document, place: Place, labels: Mapping[str, str]) -> Docu
     meta = document["metadata"]
     where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
     rest = {key: it for key, it in meta.items() if key != "namespace"}
+    if annotations := {**place.annotations, **meta.get("annotations", {})}:
+        rest["annotations"] = annotations
     all_labels = meta.get("labels", {}) | dict(labels)
     return document | {"metadata": {"name": meta["name"], **where, **rest, "labels": all_labels}}
 
 
 def _labels(name: str, component: str, place: Place) -> dict[str, str]:
     return {
+        **place.labels,
         "app": name,
         "app.kubernetes.io/name": component,
         "app.kubernetes.io/instance": name,
         "app.kubernetes.io/component": "ingress-controller",
         "app.kubernetes.io/part-of": "contour",
-        **place.labels,
     }
 
 

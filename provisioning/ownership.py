@@ -26,7 +26,7 @@ class Owner(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """Of everything that was made for it, whoever made it."""
-        return {NAMESPACE: self.namespace, NAME: _value(self.name)}
+        return {NAMESPACE: self.namespace, NAME: value(self.name)}
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -59,7 +59,7 @@ def selector(labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def _value(name: str) -> str:
+def value(name: str) -> str:
     """Names may be longer than the value of a label."""
     if len(name) <= _LONGEST_VALUE:
         return name
