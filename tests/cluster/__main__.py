@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import golang
 from tests.cluster import assets, cluster, controlplane, shared
 
 
@@ -27,7 +28,7 @@ def main() -> None:
         assets.build()
         if not options.build:
             _show(options.kubeconfig, options.bare)
-    except assets.MissingError as error:
+    except golang.MissingError as error:
         sys.exit(f"hack/cluster: {error}")
     except KeyboardInterrupt:
         pass

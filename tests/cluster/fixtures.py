@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import golang
 from tests.cluster import assets, controlplane, shared
 from tests.cluster.cluster import Cluster
 
@@ -27,7 +28,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if _is_ci() and not hasattr(session.config, "workerinput"):
         try:
             assets.build()
-        except assets.MissingError as error:
+        except golang.MissingError as error:
             pytest.exit(f"CI needs a real cluster: {error}", returncode=3)
 
 
@@ -71,7 +72,7 @@ def _demand(*needs: Callable[[], object]) -> None:
     try:
         for need in needs:
             need()
-    except assets.MissingError as error:
+    except golang.MissingError as error:
         if _is_ci():
             raise
         pytest.skip(f"real cluster: {error}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests import golang
 from tests.cluster import assets, controlplane, processes
 from tests.cluster.cluster import Cluster, RefusedError
 from tests.cluster.fixtures import Start
@@ -184,5 +185,5 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "etcd").touch()
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(assets.MissingError, match="no kube-apiserver, kube-controller-manager:"):
+    with pytest.raises(golang.MissingError, match="no kube-apiserver, kube-controller-manager:"):
         assets.commands()
