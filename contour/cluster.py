@@ -241,6 +241,7 @@ class Replica:
         configured = spec.ingress.status_address if spec.ingress else None
         known = self.cluster.known(self._service())
         found = addresses.addresses(configured or "", known and known.status)
+        self.controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
         self.writer.notice(self.answers.relocate(found))
 
     def _service(self) -> ObjectRef:

@@ -17,7 +17,8 @@ from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
-from dag import configuration, listeners, nodes, plan, ports, refusals, settings, tables
+from dag import configuration, listeners, nodes, plan, ports, refusals, settings, statuses, tables
+from dag.gateway import addresses
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
 from dag.view import Change
@@ -79,6 +80,11 @@ class Controller:
     def complain(self, faults: tuple[str, ...]) -> None:
         """What the configuration asks of the process and could not be done; its status tells it."""
         self.engine.write(tables.PROCESS_FAULTS, (), faults or None)
+        self.settle()
+
+    def locate(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
+        """Where clients reach a fleet; None: it is gone, or nobody would know."""
+        self.engine.write(addresses.ASSIGNED, fleet, found)
         self.settle()
 
     def generation(self, subject: ObjectRef) -> int | None:

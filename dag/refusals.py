@@ -37,8 +37,8 @@ def told(
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
-        if isinstance(found, statuses.GatewayStatus) and (missing := _missing(view, key)):
-            found = replace(found, conditions=_with(found.conditions, missing))
+        if isinstance(found, statuses.GatewayStatus):
+            found = _with_what_is_missing(view, key, found)
         if found is not None and words:
             found = _refused(found, _problem("EnvoyError", "Envoy refuses it", "; ".join(words)))
         if found is not None and fault:
@@ -47,6 +47,16 @@ def told(
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
+
+
+def _with_what_is_missing(
+    view: View, key: NamespacedName, found: statuses.GatewayStatus
+) -> statuses.GatewayStatus:
+    """What is wrong with the Gateway itself is told rather than that Envoy does not have it."""
+    if any(it.status == "False" for it in found.conditions if it.type == "Programmed"):
+        return found
+    missing = _missing(view, key)
+    return replace(found, conditions=_with(found.conditions, missing)) if missing else found
 
 
 def _missing(view: View, gateway: NamespacedName) -> Condition | None:

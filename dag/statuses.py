@@ -5,7 +5,7 @@ merged in when a status is written (`contour.status`), or equal states would loo
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from crds.gateway.references import ParentReference
 
@@ -73,13 +73,23 @@ class ListenerStatus:
     conditions: tuple[Condition, ...]
 
 
+class Address(NamedTuple):
+    """Where clients reach a Gateway."""
+
+    type: str
+    """`IPAddress` or `Hostname`."""
+    value: str
+
+
 @dataclass(frozen=True, slots=True)
 class GatewayStatus:
-    """The status of a Gateway of ours; its addresses are known elsewhere."""
+    """The status of a Gateway of ours."""
 
     conditions: tuple[Condition, ...]
     listeners: tuple[ListenerStatus, ...] = ()
     attached_listener_sets: int = 0
+    addresses: tuple[Address, ...] | None = None
+    """None: nobody knows of addresses, so nothing is said of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from dag import statuses
+
 Raw = dict[str, Any]
 
 
@@ -17,9 +19,6 @@ class Address(NamedTuple):
 
     ip: str = ""
     hostname: str = ""
-
-
-MOST_OF_A_GATEWAY = 16
 
 
 def addresses(configured: str, service_status: Mapping[str, Any] | None) -> tuple[Address, ...]:
@@ -35,14 +34,12 @@ def load_balancer(found: Iterable[Address]) -> Raw:
     return {"ingress": entries} if entries else {}
 
 
-def gateway_addresses(found: Iterable[Address]) -> list[Raw]:
-    """As a Gateway tells it."""
-    return [
-        {"type": "IPAddress", "value": it.ip}
-        if it.ip
-        else {"type": "Hostname", "value": it.hostname}
+def of_gateway(found: Iterable[Address]) -> tuple[statuses.Address, ...]:
+    """As a Gateway tells it, and its rules read it."""
+    return tuple(
+        statuses.Address("IPAddress", it.ip) if it.ip else statuses.Address("Hostname", it.hostname)
         for it in found
-    ][:MOST_OF_A_GATEWAY]
+    )
 
 
 def _of(text: str) -> Address:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from contour.status import rendering
-from contour.status.addresses import Address, gateway_addresses, load_balancer
+from contour.status.addresses import Address, load_balancer
 from contour.status.board import Board
 from crds.meta import ObjectRef
 from dag import statuses
@@ -66,8 +66,6 @@ class Answers:
                 return {"loadBalancer": load_balancer(self._addresses)}
             case "HTTPProxy":
                 return {**rendered, "loadBalancer": load_balancer(self._addresses)}
-            case "Gateway":
-                return {**rendered, "addresses": gateway_addresses(self._addresses)}
             case _ if isinstance(told, statuses.ContourStatus):
                 # The schemas of the other kinds have conditions alone.
                 return {"conditions": rendered["conditions"]}
@@ -77,4 +75,4 @@ class Answers:
 
 _ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
 _POLICIES = frozenset({"BackendTLSPolicy"})
-_LOCATED = frozenset({"Ingress", "HTTPProxy", "Gateway"})
+_LOCATED = frozenset({"Ingress", "HTTPProxy"})

@@ -25,11 +25,7 @@ def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
                 "supportedFeatures": [{"name": name} for name in found.supported_features],
             }
         case statuses.GatewayStatus():
-            return {
-                "conditions": _conditions(found.conditions, generation),
-                "listeners": [_listener(it, generation) for it in found.listeners],
-                "attachedListenerSets": found.attached_listener_sets,
-            }
+            return _gateway(found, generation)
         case statuses.ListenerSetStatus():
             return {
                 "conditions": _conditions(found.conditions, generation),
@@ -58,6 +54,21 @@ def _description(found: statuses.ContourStatus) -> str:
     """The message of the condition; an orphan is told that it is one."""
     is_orphan = found.current_status == "orphaned" and found.errors
     return found.errors[0].message if is_orphan else found.valid.message
+
+
+def _gateway(found: statuses.GatewayStatus, generation: int) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "conditions": _conditions(found.conditions, generation),
+        "listeners": [_listener(it, generation) for it in found.listeners],
+        "attachedListenerSets": found.attached_listener_sets,
+    }
+    if found.addresses is not None:
+        told["addresses"] = [it._asdict() for it in found.addresses[:MOST_ADDRESSES]]
+    return told
+
+
+MOST_ADDRESSES = 16
+"""Of one Gateway."""
 
 
 def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]:

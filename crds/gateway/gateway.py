@@ -4,12 +4,14 @@ Conflicts between listeners are told on the Gateway by the rules; here are only 
 CRD makes. The types of its TLS validation are in `frontend.py`.
 """
 
+import ipaddress
+import re
 from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import Hostname, Port, Subdomain
+from crds.fields import HOST, Hostname, Port, Subdomain
 from crds.gateway.frontend import GatewayTLSConfig
 from crds.gateway.known import Known
 from crds.gateway.references import (
@@ -23,7 +25,6 @@ from crds.gateway.references import (
 from crds.gateway.selector import LabelSelector
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 Protocol = Annotated[
     str,
@@ -114,22 +115,58 @@ class Listener:
     )
 
 
+def _fits_its_type(address: Any) -> bool:
+    match address.type, address.value:
+        case _, None:
+            return True
+        case "IPAddress", value:
+            return _is_ip_address(value)
+        case "Hostname", value:
+            return not value or re.fullmatch(HOST, value) is not None
+        case _:
+            return True
+
+
+def _is_ip_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
 @model
 class GatewaySpecAddress:
     """An address that the Gateway is asked to be reachable at."""
 
     type: str = Field(default="IPAddress", min_length=1, max_length=253)
-    value: Annotated[str | None, Unserved()] = Field(default=None, max_length=253)
+    value: str | None = Field(default=None, max_length=253)
     """Any that is free, if absent."""
+    _value = rule("value must be an address of its type", _fits_its_type)
+
+
+_KEY = re.compile(
+    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
+)
+
+
+def _keys_are_names(infrastructure: Any) -> bool:
+    keys = (*infrastructure.labels, *infrastructure.annotations)
+    return all(_KEY.fullmatch(it) and len(it.partition("/")[0]) < 253 for it in keys)
 
 
 @model
 class GatewayInfrastructure:
-    """What is put on everything that is made for the Gateway."""
+    """What is put on everything that is made for the Gateway.
+
+    The rules read it in `dag.gateway.infrastructure`, whose answer is for whoever makes the fleet.
+    """
 
     labels: dict[str, _LabelValue] = Field(default_factory=dict, max_length=8)
     annotations: dict[str, _Short] = Field(default_factory=dict, max_length=16)
     parameters_ref: LocalObjectReference | None = None
+    _keys = rule("keys must be names, perhaps with a DNS name and / before them", _keys_are_names)
 
 
 @model
@@ -159,6 +196,11 @@ def _places_are_unique(holder: Any) -> bool:
     return max(places.values()) == 1
 
 
+def _addresses_are_unique(spec: Any) -> bool:
+    values = Counter((it.type, it.value) for it in spec.addresses if it.value is not None)
+    return max(values.values(), default=1) == 1
+
+
 NAMES_ARE_UNIQUE = rule("Listener name must be unique within the Gateway", _names_are_unique)
 LISTENERS_ARE_TOLD_APART = rule(
     "Combination of port, protocol and hostname must be unique for each listener",
@@ -174,13 +216,14 @@ class GatewaySpec:
     gateway_class_name: ObjectName
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
     addresses: tuple[GatewaySpecAddress, ...] = Field(default=(), max_length=16)
-    infrastructure: Annotated[GatewayInfrastructure | None, Unserved()] = None
+    infrastructure: GatewayInfrastructure | None = None
     allowed_listeners: AllowedListeners | None = None
     default_scope: Annotated[str | None, Known("All", "None")] = None
     """Routes that ask for default Gateways in this scope are attached, if they are allowed."""
     tls: GatewayTLSConfig | None = None
     _names = NAMES_ARE_UNIQUE
     _places = LISTENERS_ARE_TOLD_APART
+    _addresses = rule("IPAddress and Hostname values must be unique", _addresses_are_unique)
 
 
 @model

@@ -6,7 +6,6 @@ from pydantic import StringConstraints
 
 from crds.gateway.references import ParametersReference
 from crds.meta import ObjectMeta, model
-from crds.unserved import Unserved
 
 ControllerName = Annotated[
     str,
@@ -25,7 +24,8 @@ class GatewayClassSpec:
     """The controller of the class, and what it is given."""
 
     controller_name: ControllerName
-    parameters_ref: Annotated[ParametersReference | None, Unserved()] = None
+    parameters_ref: ParametersReference | None = None
+    """A ContourConfiguration."""
     description: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 

@@ -57,4 +57,15 @@ _OTHERS = {
     "UDPRoute",
 }
 
-SUPPORTED = tuple(sorted(_GATEWAY | _HTTP | _OTHERS))
+_OF_MANAGED_FLEETS = {
+    "GatewayInfrastructurePropagation",
+    "GatewayStaticAddresses",
+}
+
+SUPPORTED = tuple(sorted(_GATEWAY | _HTTP | _OTHERS | _OF_MANAGED_FLEETS))
+_OF_FOREIGN_FLEETS = tuple(it for it in SUPPORTED if it not in _OF_MANAGED_FLEETS)
+
+
+def claimed(*, is_managed: bool) -> tuple[str, ...]:
+    """What an instance claims that makes Envoys, or does not."""
+    return SUPPORTED if is_managed else _OF_FOREIGN_FLEETS

@@ -11,13 +11,14 @@ from typing import Any
 
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from crds.unserved import unserved
 from dag import tables
 from dag.gateway import (
+    addresses,
     backendcertificate,
     clients,
     conditions,
     features,
+    infrastructure,
     listeners,
     listenersetstatus,
     listenerstatus,
@@ -29,7 +30,7 @@ from dag.gateway.listeners import Verdict
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.statuses import Condition, GatewayClassStatus, GatewayStatus
+from dag.statuses import Address, Condition, GatewayClassStatus, GatewayStatus
 from dag.view import View, query
 
 
@@ -40,7 +41,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
     if found is None or not view.ask(selection.is_of_our_controller, key):
         return None
     own, winner = problems.gateway_class(key), view.ask(selection.accepted_class, ())
-    told = [*_unserved(found, own), *versions.problem(view, own)]
+    told = [*infrastructure.told_of_class(view, key), *versions.problem(view, own)]
     if winner is not None and winner != key:
         told.append(problems.older_class_exists(own, winner))
     return GatewayClassStatus(
@@ -48,7 +49,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
             conditions.condition("Accepted", told, "the class is served"),
             conditions.condition("SupportedVersion", told, "the CRDs are of a version we know"),
         ),
-        features.SUPPORTED,
+        features.claimed(is_managed=view.ask(infrastructure.is_managed, ())),
     )
 
 
@@ -61,19 +62,25 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     own, winner = problems.gateway(key), view.ask(selection.in_charge, ())
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
-        return GatewayStatus(tuple(_conditions(told)))
+        return GatewayStatus(tuple(_conditions(told)), addresses=_none(view))
     verdicts = view.ask(listeners.verdicts, ObjectRef("Gateway", *key))
     whole = (
         *_summary(view, key, verdicts),
         *_references(view, key),
-        *_unserved(found, own),
+        *infrastructure.told(view, key),
         *_unknown(found, own),
     )
     return GatewayStatus(
         conditions=tuple(_conditions(whole)),
         listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
         attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
+        addresses=view.ask(addresses.assigned, key),
     )
+
+
+def _none(view: View) -> tuple[Address, ...] | None:
+    """What a Gateway that waits has of addresses, where there are any."""
+    return () if view.read(addresses.ASSIGNED, selection.SHARED_FLEET) is not None else None
 
 
 def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
@@ -90,8 +97,10 @@ def _summary(view: View, key: NamespacedName, verdicts: Sequence[Verdict]) -> It
     if len(idle) == len(verdicts):
         yield whole or problems.no_listener_valid(own)
         yield problems.not_programmed(own)
-    elif idle:
-        yield problems.some_listeners_not_valid(own, idle)
+    else:
+        yield from addresses.told(view, key)
+        if idle:
+            yield problems.some_listeners_not_valid(own, idle)
     unresolved = [it.door.section.name for it in verdicts if not it.is_resolved]
     if unresolved:
         yield problems.listeners_not_resolved(own, unresolved)
@@ -111,10 +120,3 @@ def _unknown(found: Any, own: Place) -> Iterator[Problem]:
     for value in unknown_values(found):
         if not value.path.startswith(("spec.listeners[", "spec.tls.frontend.")):
             yield problems.value_without_effect(Place(own.subject, value.path), value.message)
-
-
-def _unserved(found: Any, own: Place) -> Iterator[Problem]:
-    """Fields that guard something are told where they close it: on the listeners."""
-    for field in unserved(found):
-        if not field.guards:
-            yield problems.not_served_yet(Place(own.subject, field.path))

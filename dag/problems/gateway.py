@@ -72,8 +72,62 @@ def parameters_not_known(field: Place, kind: str) -> Problem:
     return field.error("Accepted", "InvalidParameters", f"parameters of kind {kind} are not known")
 
 
+def parameters_without_namespace(field: Place) -> Problem:
+    why = "a ContourConfiguration is in a namespace, which has to be named"
+    return field.error("Accepted", "InvalidParameters", why)
+
+
+def parameters_not_found(field: Place, key: NamespacedName) -> Problem:
+    why = f"there is no ContourConfiguration {key}"
+    return field.error("Accepted", "InvalidParameters", why)
+
+
+def parameters_not_valid(field: Place, key: NamespacedName, why: Iterable[str]) -> Problem:
+    text = f"ContourConfiguration {key} cannot be used: {'; '.join(why)}"
+    return field.error("Accepted", "InvalidParameters", text)
+
+
+def parameters_of_class(owner: Place, key: NamespacedName) -> Problem:
+    message = f"the parameters of GatewayClass {key} cannot be used, as its status tells"
+    return Problem(owner.subject, "Accepted", "InvalidParameters", message)
+
+
+def parameters_hold(field: Place, mode: str) -> Problem:
+    """Of a whole configuration, what concerns one fleet and not the process."""
+    why = (
+        "envoy.networkPublishing and envoy.workload of it hold for the Envoys of each Gateway"
+        if mode == "PerGateway"
+        else "has no effect in mode Single, where Gateways share the Envoys of the instance"
+    )
+    return field.warning("Accepted", "Accepted", why)
+
+
+def infrastructure_not_made(field: Place) -> Problem:
+    why = "has no effect: the Envoys are made by somebody else"
+    return field.warning("Accepted", "Accepted", why)
+
+
 def address_not_supported(field: Place, type_: str) -> Problem:
     return field.error("Accepted", "UnsupportedAddress", f"addresses of type {type_} are not known")
+
+
+def addresses_not_usable(owner: Place, missing: Iterable[str], has: Iterable[str]) -> Problem:
+    found = _listed(has)
+    why = f"{_listed(missing)} not assigned; " + (f"assigned: {found}" if found else "none is")
+    return owner.at("addresses").error("Programmed", "AddressNotUsable", why)
+
+
+def address_not_assigned(owner: Place) -> Problem:
+    message = (
+        "Envoy has no address that is known: neither the Service in front of it"
+        " nor ingress.statusAddress of the ContourConfiguration has one"
+    )
+    return Problem(owner.subject, "Programmed", "AddressNotAssigned", message)
+
+
+def addresses_without_effect(owner: Place) -> Problem:
+    why = "has no effect where nothing assigns addresses, as on one machine"
+    return owner.at("addresses").warning("Accepted", "Accepted", why)
 
 
 def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:

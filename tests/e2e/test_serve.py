@@ -19,6 +19,7 @@ spec:
     http: {address: 127.0.0.1, port: $http}
     https: {address: 127.0.0.1, port: $https}
   gateway: {controllerName: $controller}
+  ingress: {statusAddress: 127.0.0.1}
 """
 
 SERVICES = """

@@ -136,6 +136,10 @@ OBJECTS: list[tuple[tuple[str, str, Raw], statuses.Status]] = [
         statuses.GatewayStatus(
             (TRUE, PROGRAMMED),
             (statuses.ListenerStatus("http", (statuses.RouteKind("HTTPRoute"),), 3, (TRUE,)),),
+            addresses=(
+                statuses.Address("IPAddress", "192.0.2.1"),
+                statuses.Address("Hostname", "a.example.com"),
+            ),
         ),
     ),
     (

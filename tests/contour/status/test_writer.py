@@ -10,6 +10,7 @@ from contour.status import retries
 from contour.status.addresses import Address
 from contour.status.writer import PARALLEL
 from crds.meta import ObjectRef
+from dag.statuses import Address as GatewayAddress
 from dag.statuses import Condition, GatewayStatus, IngressStatus
 from tests.cluster.double.faults import Request, Rule
 from tests.contour.status.world import (
@@ -378,11 +379,16 @@ async def test_an_ingress_is_told_where_it_is_reached_and_nothing_else() -> None
 
 async def test_a_gateway_is_told_its_addresses_and_foreign_conditions_stay() -> None:
     foreign = {"type": "example.com/Billed", "status": "True", "reason": "R", "message": ""}
-    told = GatewayStatus((Condition("Accepted", "True", "Accepted", "accepted"),))
+    told = GatewayStatus(
+        (Condition("Accepted", "True", "Accepted", "accepted"),),
+        addresses=(
+            GatewayAddress("IPAddress", "192.0.2.1"),
+            GatewayAddress("Hostname", "a.example"),
+        ),
+    )
     async with world() as there:
         there.add(GATEWAY, status={"conditions": [foreign]})
         async with there.term():
-            there.answers.relocate([Address(ip="192.0.2.1"), Address(hostname="a.example")])
             there.say(GATEWAY, told)
             await there.writer.drained()
     found = there.status(GATEWAY)

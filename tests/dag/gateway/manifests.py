@@ -133,6 +133,19 @@ spec: {{from: [{{{from_}}}], to: [{{{to_}}}]}}
 """
 
 
+def configuration(spec: str, name: str = "projectcontour/contour") -> str:
+    """A ContourConfiguration that serves the Gateway API."""
+    namespace_, _, own = name.rpartition("/")
+    found = spec if "gateway:" in spec else f"gateway: {{}}, {spec}"
+    return f"""
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {{name: {own}, namespace: {namespace_ or "default"}}}
+spec: {{{found}}}
+"""
+
+
 def _manifest(kind: str, name: str, spec: str, created: str, cluster: bool = False) -> str:
     namespace_, _, own = name.rpartition("/")
     metadata = [f"name: {own}"]

@@ -2,7 +2,7 @@
 
 from dag.gateway import features
 from tests.dag.gateway import told
-from tests.dag.gateway.manifests import gateway_class
+from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
 from tests.dag.world import world
 
@@ -10,6 +10,7 @@ FOLDERS = {
     "GatewayAddressEmpty": "GatewayOptionalAddressValue",
     "GatewayBackendClientCertificate": "GatewayTLSBackendClientCertificate",
     "GatewayHTTPSListenerDetectMisdirectedRequests": "HTTPSListenerDetectMisdirectedRequests",
+    "GatewayInfrastructurePropagation": "GatewayInfrastructure",
     "GatewayPort8080": "GatewayWithAttachedRoutesWithPort8080",
     "HTTPRouteBackendRequestHeaderModification": "HTTPRouteRequestHeaderModifierBackendWeights",
     "HTTPRouteBackendTimeout": "HTTPRouteTimeoutBackendRequest",
@@ -38,7 +39,14 @@ def test_every_claim_has_a_folder() -> None:
 
 
 def test_a_class_tells_the_claims_sorted_and_at_most_as_many_as_the_api_takes() -> None:
-    it = world(gateway_class())
+    it = world(
+        gateway_class() + configuration("envoy: {networkPublishing: {type: ClusterIPService}}")
+    )
     assert list(features.SUPPORTED) == sorted(set(features.SUPPORTED))
     assert len(features.SUPPORTED) <= 64
     assert told.features(it, "contour") == features.SUPPORTED
+
+
+def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else() -> None:
+    missing = set(features.SUPPORTED) - set(told.features(world(gateway_class()), "contour"))
+    assert missing == {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}

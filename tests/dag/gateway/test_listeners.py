@@ -17,7 +17,6 @@ from tests.dag.gateway.manifests import (
     namespace,
     route,
     service,
-    with_field,
 )
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, tls, world
 
@@ -271,17 +270,3 @@ def test_where_clients_must_show_certificates_tls_is_not_served_without() -> Non
 def test_values_that_make_no_sense_stop_the_listener(rest: str) -> None:
     it = world(with_listeners(http(rest=rest)) + namespace("default"))
     assert told.listener(it, "http") == ["Accepted=False/UnsupportedValue", "ResolvedRefs", LOST]
-
-
-def test_parameters_that_are_not_known_stop_the_gateway() -> None:
-    rest = "infrastructure: {parametersRef: {group: example.com, kind: Odd, name: x}}"
-    it = world(with_listeners(http(), rest=rest) + route("r") + service("s1"))
-    assert told.gateway(it)[:2] == ["Accepted=False/InvalidParameters", "Programmed=False/Invalid"]
-    assert routes(it, "*") == []
-
-
-def test_a_class_with_parameters_is_told_that_they_have_no_effect() -> None:
-    parameters = "parametersRef: {group: example.com, kind: Odd, name: x}"
-    it = world(with_field(gateway_class(), parameters) + gateway("gw"))
-    assert told.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
-    assert "spec.parametersRef: is not served yet" in told.class_messages(it, "contour")[0]
