@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from contour.envoy import outputs
 from contour.events import Batch
 from contour.inspection import Page
 from contour.serve import Controller, Tell
@@ -68,6 +69,7 @@ class Instance:
         found = self.server.fleets.get(name)
         if found is None:
             found = self.server.fleet(name)
+            found.stand_in = outputs.stand_in
             found.witness = self._witness(found)
         return found
 

@@ -14,6 +14,7 @@ from contour.envoy import (
     monitors,
     routing,
     runtime,
+    virtual_hosts,
 )
 from contour.xds import resources
 from dag.view import Change, Plan
@@ -39,6 +40,14 @@ PLAN = Plan(
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""
+
+
+def stand_in(name: resources.Name, part: str) -> resources.Part | None:
+    """What is served in the place of a part that Envoy refuses and never had."""
+    if name.type_url != resources.ROUTE or not part:
+        return None
+    return resources.part(virtual_hosts.closed(part))
+
 
 _OURS = frozenset(PLAN.published)
 

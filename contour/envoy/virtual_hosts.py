@@ -65,6 +65,19 @@ def encoded(
     return encoding.encoded(result)
 
 
+def closed(host: str) -> bytes:
+    """A RouteConfiguration of which nothing but this host is filled in, and it answers 503.
+
+    In the place of one that Envoy refuses: or the host of a wildcard would take its requests.
+    """
+    result = route_pb2.RouteConfiguration()
+    target = result.virtual_hosts.add(name=host, domains=[host])
+    route = target.routes.add()
+    route.match.prefix = "/"
+    route.direct_response.status = 503
+    return encoding.encoded(result)
+
+
 def _name_routes(target: pb.VirtualHost) -> None:
     """Envoy remembers by name which routes redirects were followed to; without, all are one."""
     for route in target.routes:

@@ -156,6 +156,8 @@ class Envoy:
             if override is None or not override.is_suspect:
                 continue
             override.refusal = words
+            if override.value is None and not override.is_whole:
+                override.value = self.fleet.stand_in(Name(by.type_url, name), part)
             self.fleet.refuse(by, name, part, words)
             by.settle(name)
             if whole is None and by.served(name) is not None:

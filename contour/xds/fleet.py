@@ -24,6 +24,13 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 
+StandIn = Callable[[Name, str], Part | None]
+"""What is served of a part that is refused, where none was ever accepted; perhaps nothing."""
+
+
+def _nothing(_: Name, __: str) -> Part | None:
+    return None
+
 
 class Fleet:
     """All that one fleet is served, and the Envoys connected to it."""
@@ -37,6 +44,7 @@ class Fleet:
         self.store = Store()
         self.quarantine = Quarantine()
         self.witness: Witness = Nobody()
+        self.stand_in: StandIn = _nothing
         self.acceptance = Acceptance(self, self.quarantine)
         self._retirement = Retirement(self)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
@@ -96,7 +104,8 @@ class Fleet:
         log.warning("%s of %s refuses %s %r: %s", by.envoy.id, self.name, key, part, words)
         is_whole = by.is_held_whole(name)
         is_partial = is_whole or part not in self.store.unproven.get(key, ())
-        self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole))
+        stand_in = None if is_whole else self.stand_in(key, part)
+        self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole, stand_in))
         self.counts["quarantined", by.type_url] += 1
         self.witness.refused(key, part, self.store.origins(key, part), words)
         self.witness.changed(key)

@@ -86,8 +86,8 @@ class Gates:
             awaits = frozenset[Name]().union(*blocked.values())
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
             return
-        for part in [it for it in before.parts if it not in resource.parts]:
-            if to.keep_instead(name, part, before.parts[part]):
+        for part in list(before.parts):
+            if to.keep_instead(name, part, before.parts[part], resource.parts.get(part)):
                 del before.parts[part]
         for part, awaits in blocked.items():
             if before.tells(part):
@@ -113,7 +113,7 @@ class Gates:
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if newest is None and to.keep_instead(name, part, value):
+        if to.keep_instead(name, part, value, newest):
             to.unmark(name, part)
         elif awaits and to.is_unknown(name):
             self.offer(to, resource, subscription.unknown(), now)

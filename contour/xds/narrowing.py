@@ -148,7 +148,7 @@ def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspec
             override.value = accepted
             if is_same(accepted, resource.parts.get(part)):
                 by.serve_newest(name, part)
-        elif part not in resource.parts and by.keep_instead(name, part, accepted):
+        elif by.keep_instead(name, part, accepted, resource.parts.get(part)):
             continue
         elif not is_same(accepted, resource.parts.get(part)):
             by.override(name, part, Override(accepted))

@@ -1,8 +1,9 @@
 """Parts that Envoy refuses: kept out of what is served until they change.
 
-The part that was accepted last stays, also for Envoys that connect later. What some Envoys accept
-is served on to them; those that refuse it (an older build, say) keep what they have. The search
-for the part to blame is in `narrowing`.
+The part that was accepted last stays, also for Envoys that connect later. Where none ever was, a
+stand-in (if there is one) keeps others from taking its place. What some Envoys accept is served on
+to them; those that refuse it (an older build, say) keep what they have. The search for the part to
+blame is in `narrowing`.
 """
 
 from collections import defaultdict
@@ -21,6 +22,11 @@ class Refusal:
     words: str
     is_partial: bool = False  # others have accepted it and go on with it
     is_whole: bool = False  # it stands for its resource, of which nothing more is known
+    stand_in: Part | None = None  # what is served where nothing was accepted before it
+
+    def is_met_by(self, served: Part | None) -> bool:
+        """Whether nothing of the part is served, or no more than what stands in for it."""
+        return served is None or (self.stand_in is not None and is_same(served, self.stand_in))
 
 
 class Quarantine:
@@ -47,7 +53,8 @@ class Quarantine:
         """The words about a refused part of which nothing is served; empty if there is none."""
         refused = self._refused.get(name, {})
         parts = resource.parts if resource else {}
-        return next((it.words for part, it in refused.items() if part and part not in parts), "")
+        found = ((it, parts.get(part)) for part, it in refused.items() if part)
+        return next((it.words for it, served in found if it.is_met_by(served)), "")
 
     def admitted(self, changes: Iterable[Change]) -> Iterator[Change]:
         """The changes without those that would serve again what was refused."""

@@ -190,11 +190,15 @@ class Subscription:
         if not override.refusal:
             self.envoy.fleet.acceptance.expect(self, name)
 
-    def keep_instead(self, name: str, part: str, value: Part | None) -> bool:
+    def keep_instead(
+        self, name: str, part: str, value: Part | None, newest: Part | None = None
+    ) -> bool:
         """Keeps what the other side has of a part of which, for its successor is refused, nothing
         is served: nobody wanted it gone. Returns whether that is so."""
         refusal = self.envoy.fleet.quarantine.refusal(Name(self.type_url, name), part)
-        if refusal is None or value is None or is_same(value, refusal.part):
+        if refusal is None or not refusal.is_met_by(newest):
+            return False
+        if value is None or is_same(value, refusal.part) or is_same(value, newest):
             return False
         self.override(name, part, Override(value, refusal=refusal.words))
         return True

@@ -99,6 +99,8 @@ class ModelEnvoy:
         for body in bodies.values():
             hosts = _hosts(body)
             for fqdn, (cluster, domain) in hosts.items():
+                if not cluster:
+                    continue  # it is closed, and needs nobody
                 assert cluster in self.has[CLUSTER], f"{fqdn} before its cluster {cluster}"
                 assert cluster in self.has[ENDPOINTS], f"{fqdn} before endpoints of {cluster}"
                 is_good &= domain != BAD
@@ -106,6 +108,8 @@ class ModelEnvoy:
                 was_removed = self.removals[fqdn] != self.world.removals[fqdn]
                 is_excused = was_removed and self.world.is_bad(fqdn)
                 assert fqdn in hosts or is_excused, f"{fqdn} is served, but not in {sorted(hosts)}"
+                is_less = is_closed(hosts.get(fqdn)) and not is_closed(self.hosts[fqdn])
+                assert not is_less or is_excused, f"{fqdn} is served, and now it is closed"
         return is_good
 
     def _apply(self, type_url: str, bodies: dict[str, bytes], removed: set[str]) -> None:
@@ -155,6 +159,11 @@ class ModelEnvoy:
             return {it.name: it.resource.value for it in found}
         type_url = pb.DiscoveryResponse.FromString(response).type_url
         return dict(self.client.has[type_url]) if type_url in WHOLE else _listed(response)
+
+
+def is_closed(host: tuple[str, str] | None) -> bool:
+    """Whether it stands in for a host that is refused and was never accepted."""
+    return host is not None and not host[0]
 
 
 def _listed(response: bytes) -> dict[str, bytes]:

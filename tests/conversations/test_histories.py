@@ -8,11 +8,12 @@ from random import Random
 
 import pytest
 
+from contour.envoy import outputs
 from contour.xds.envoy import Patience
-from contour.xds.fleet import Fleet
+from contour.xds.fleet import Fleet, StandIn
 from contour.xds.resources import CLUSTER, ENDPOINTS, ROUTE, Change, Name
 from tests.contour.xds import world as messages
-from tests.conversations.model import BAD, ModelEnvoy, World
+from tests.conversations.model import BAD, ModelEnvoy, World, is_closed
 from tests.conversations.playbook import DeltaClient, SotwClient
 
 FQDNS = [f"h{it}.test" for it in range(6)]
@@ -22,7 +23,8 @@ CLUSTERS = [f"c{it}" for it in range(5)]
 class History:
     """A fleet, its Envoys, and what happens to them."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, stand_in: StandIn | None) -> None:
+        self.stand_in = stand_in
         self.random = Random(seed)
         self.now = 0.0
         self.world = World()
@@ -122,6 +124,7 @@ class History:
 
     def _fleet(self) -> Fleet:
         made = Fleet("web", Patience(warming=1e9, absence=50, grace=1), clock=lambda: self.now)
+        made.stand_in = self.stand_in or made.stand_in
         fixed = [messages.route_head("web"), messages.listener("http", 80, "web")]
         names = [*fixed, *(it for name in self.world.clusters for it in _cluster(name))]
         hosts = [Change(Name(ROUTE, "web"), fqdn, None) for fqdn in self.world.hosts]
@@ -150,8 +153,8 @@ def _newest(name: Name, part: str, world: World) -> Change:
     return Change(name, part, None)
 
 
-def check(seed: int, steps: int) -> None:
-    history = History(seed)
+def check(seed: int, steps: int, stand_in: StandIn | None = None) -> None:
+    history = History(seed, stand_in)
     for _ in range(3):
         history.run(steps)
         history.settle()
@@ -176,11 +179,14 @@ def check_settled(history: History, envoy: ModelEnvoy) -> None:
     others = {fqdn: it for fqdn, it in envoy.hosts.items() if fqdn not in good}
     for fqdn, host in others.items():
         assert fqdn in world.hosts
-        assert host in world.once.get(fqdn, ())
+        assert is_closed(host) or host in world.once.get(fqdn, ())
+    if history.stand_in is not None:
+        assert others.keys() == world.hosts.keys() - good.keys(), "nobody else takes its requests"
     clusters = envoy.has[CLUSTER].keys()
     assert world.clusters.keys() <= store.types[CLUSTER].keys() <= clusters
     # What was published together leaves together: not as long as some of it is needed.
-    assert others or clusters == world.clusters.keys()
+    kept = [it for it in others.values() if not is_closed(it)]
+    assert kept or clusters == world.clusters.keys()
     for type_url in (CLUSTER, ENDPOINTS):
         for name in world.clusters:
             newest = _newest(Name(type_url, name), "", world).value
@@ -192,3 +198,8 @@ def check_settled(history: History, envoy: ModelEnvoy) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_every_promise_holds_in_a_random_history(seed: int) -> None:
     check(seed, steps=150)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_host_that_is_refused_from_the_start_is_closed_in_a_random_history(seed: int) -> None:
+    check(seed, steps=150, stand_in=outputs.stand_in)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from contour.envoy import outputs
 from contour.xds.acceptance import State
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
 from tests.contour.xds import world
@@ -125,6 +126,32 @@ def test_a_host_that_is_repaired_leaves_quarantine_by_itself() -> None:
     talk << push(ROUTE, "web", routes="a.test>a b.test>a") >> ack(ROUTE)
     assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.ACCEPTED
     assert talk.witness.heard[-1] == ("recovered", "b.test", "")
+
+
+@pytest.mark.parametrize("talk", both([*A, *WEB]))
+def test_what_stands_in_for_a_bad_host_is_served_until_it_is_repaired(talk: Conversation) -> None:
+    talk.fleet.stand_in = outputs.stand_in
+    talk >> publish(BAD[0])
+    said = refusing(talk, brings("b.test>a"))
+    assert said[-1].routes == {"a.test>a", "b.test>"}
+    assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.REFUSED
+    talk >> publish(world.host("web", "b.test", "a"))
+    assert refusing(talk, lambda _: False)[-1].routes == {"a.test>a", "b.test>a"}
+    assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.ACCEPTED
+    talk >> publish(BAD[0])
+    assert refusing(talk, brings("b.test>a", "b.test>*bad*"))[-1].routes == {"a.test>a", "b.test>a"}
+
+
+def test_what_stands_in_for_a_bad_host_is_for_newcomers_too_and_goes_with_it() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk.fleet.stand_in = outputs.stand_in
+    talk >> publish(BAD[0])
+    refusing(talk, brings("b.test>a"))
+    newcomer = opened(Conversation(fleet=talk.fleet))
+    assert newcomer.client.has[ROUTE]["web"] == talk.client.has[ROUTE]["web"]
+    newcomer.client.stream.close(0.0)
+    talk >> publish(world.gone(BAD[0])) << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE)
+    assert not list(talk.fleet.quarantine)
 
 
 def test_a_new_envoy_gets_what_was_accepted() -> None:

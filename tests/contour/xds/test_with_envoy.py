@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contour.envoy import outputs
 from contour.xds.acceptance import State
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
@@ -95,6 +96,20 @@ async def test_a_bad_host_is_found_and_its_neighbours_answer(tmp_path: Path, api
         await _newcomer_gets_what_is_good(it, tmp_path)
         it.fleet.publish([world.host("web", "bad.test", "one")])
         await it.browser.until("bad.test", "one", {"404"})
+
+
+async def test_a_host_that_is_refused_from_the_start_is_not_served_by_a_wildcard(
+    tmp_path: Path,
+) -> None:
+    async with site(tmp_path) as it:
+        it.fleet.stand_in = outputs.stand_in
+        it.fleet.publish([world.host("web", "*.test", "one")])
+        await it.browser.until("g.test", "one", {"404"})
+        it.fleet.publish([world.host("web", "bad.test", "one", ["A.test"])])
+        await it.browser.until("bad.test", "503", {"one"})
+        assert await it.browser.get("g.test") == "one"
+        it.fleet.publish([world.host("web", "bad.test", "one")])
+        await it.browser.until("bad.test", "one", {"503"})
 
 
 async def _newcomer_gets_what_is_good(it: Site, folder: Path) -> None:
