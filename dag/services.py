@@ -76,13 +76,13 @@ def _internal(found: service.Service, port: service.ServicePort) -> Upstream | U
         reference,
         protocol=_protocol(found, port),
         limits=limits.annotated(found.metadata),
-        app_protocol=port.app_protocol,
+        app_protocol=_app_protocol(port),
     )
 
 
 def _protocol(found: service.Service, port: service.ServicePort) -> nodes.UpstreamProtocol:
     """An appProtocol replaces the annotations."""
-    match port.app_protocol:
+    match _app_protocol(port):
         case "kubernetes.io/h2c":
             return "h2c"
         case "https":
@@ -91,6 +91,12 @@ def _protocol(found: service.Service, port: service.ServicePort) -> nodes.Upstre
             return _annotated_protocol(found, port)
         case _:
             return "http/1.1"
+
+
+def _app_protocol(port: service.ServicePort) -> str:
+    """Names of the IANA registry have no case (RFC 6335); those with a domain are Kubernetes'."""
+    name = port.app_protocol
+    return name if "/" in name else name.lower()
 
 
 _ANNOTATED: tuple[nodes.UpstreamProtocol, ...] = ("h2", "tls", "h2c")

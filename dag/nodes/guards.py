@@ -22,7 +22,8 @@ OFF: Final = "off"
 class Cors:
     """What browsers are told about requests of other origins; preflights are answered here.
 
-    An origin that is not allowed gets no `access-control-allow-origin`, its request is forwarded.
+    An origin that is not allowed gets no `access-control-allow-origin`; its preflights are answered
+    too, its other requests are forwarded.
     Envoy tells nothing on redirects and direct answers (browsers then refuse): rules warn there.
     """
 

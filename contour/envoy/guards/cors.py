@@ -34,6 +34,8 @@ def policy(node: nodes.Cors) -> pb.CorsPolicy:
             matches.write_value(target, origin)
     result.allow_credentials.value = node.credentials
     result.allow_private_network_access.value = node.private_network
+    # A backend that answers OPTIONS for every path would let in whom we do not.
+    result.forward_not_matching_preflights.value = False
     return result
 
 

@@ -148,6 +148,7 @@ def test_a_service_that_comes_and_goes_is_followed() -> None:
         ("kubernetes.io/h2c", "h2c", False),
         ("kubernetes.io/ws", "http/1.1", True),
         ("http", "http/1.1", False),
+        ("HTTP", "http/1.1", False),
     ],
 )
 def test_the_protocol_of_a_backend_is_that_of_its_service_port(
