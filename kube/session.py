@@ -14,6 +14,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from kube import errors, texts
 from kube.credentials import Access, AccessError, Credentials
+from kube.sockets import Sockets
 
 CONNECT_TIMEOUT = 10.0  # seconds
 READ_AHEAD = 1 << 20  # bytes of an answer that wait in memory
@@ -40,13 +41,16 @@ class Session:
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         # What is not packed needs no unpacking, and this network is rarely a slow one.
         headers["Accept-Encoding"] = "identity"
+        self._sockets = Sockets()
+        connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0), headers=headers, read_bufsize=READ_AHEAD
+            connector=connector, headers=headers, read_bufsize=READ_AHEAD
         )
 
     async def close(self) -> None:
         """Cuts whatever is under way."""
         await self._session.close()
+        await self._sockets.close()
 
     async def answer(self, request: Request, timeout: float) -> dict[str, Any]:
         """The JSON object of a whole answer; Refused if it says no."""
