@@ -83,8 +83,12 @@ class Cluster:
         """The versions and the status of an object, as last seen."""
         return self._objects.statuses.known(ref)
 
+    def subjects(self, kinds: frozenset[str]) -> list[ObjectRef]:
+        """Every object of these kinds, also those that cannot be read."""
+        return self._objects.statuses.of(kinds)
+
     def hear(self, hear: Hear) -> None:
-        """Who is to be told of objects whose status has become another."""
+        """Who is to be told of objects whose status or finalizers have become others."""
         self._objects.statuses.hear = hear
 
     def resource(self, kind: str) -> Resource | None:

@@ -1,8 +1,8 @@
-"""What the API server says of objects beside what users wrote: versions, and statuses as last seen.
+"""What the API server says of objects beside what users wrote: versions, statuses and finalizers.
 
-For the status writer, which compares before it writes and must not overwrite what is newer. Kept
-apart from the models, or our own writes would look like changes. A status is kept as bytes: parsed,
-it would take five times the memory, and it is looked at about once.
+As last seen. For the status writer, which compares before it writes and must not overwrite what is
+newer. Kept apart from the models, or our own writes would look like changes. A status is kept as
+bytes: parsed, it would take five times the memory, and it is looked at about once.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from crds.kinds import Kind
 from crds.meta import ObjectRef
 
 Hear = Callable[[ObjectRef], None]
-"""Takes an object whose status is another than before."""
+"""Takes an object whose status, or finalizers, are others than before."""
 
 
 class Known(NamedTuple):
@@ -25,6 +25,9 @@ class Known(NamedTuple):
     generation: int
     uid: str
     status: Raw
+    finalizers: tuple[str, ...] = ()
+    is_deleted: bool = False
+    """It is there for its finalizers only."""
 
 
 class _Stored(NamedTuple):
@@ -32,6 +35,8 @@ class _Stored(NamedTuple):
     generation: int
     uid: str
     status: bytes
+    finalizers: tuple[str, ...]
+    is_deleted: bool
 
 
 class Statuses:
@@ -47,7 +52,13 @@ class Statuses:
     def known(self, ref: ObjectRef) -> Known | None:
         """None if the object is not there."""
         found = self._stored.get(ref)
-        return None if found is None else Known(*found[:3], orjson.loads(found.status))
+        if found is None:
+            return None
+        return Known(*found[:3], orjson.loads(found.status), found.finalizers, found.is_deleted)
+
+    def of(self, kinds: frozenset[str]) -> list[ObjectRef]:
+        """Every object of these kinds that is there."""
+        return [it for it in self._stored if it.kind in kinds]
 
     def note(self, kind: Kind, ref: ObjectRef, raw: Raw) -> None:
         """The object is there in this version."""
@@ -56,7 +67,7 @@ class Statuses:
             return
         before, after = self._stored.get(ref), _stored(raw)
         self._stored[ref] = after
-        if before is None or before.status != after.status:
+        if before is None or before[3:] != after[3:]:
             self.hear(ref)
 
     def forget(self, ref: ObjectRef) -> None:
@@ -82,6 +93,8 @@ def _stored(raw: Raw) -> _Stored:
         generation if isinstance(generation, int) else 0,
         _text(metadata.get("uid")),
         _packed(raw.get("status")),
+        tuple(it for it in metadata.get("finalizers") or () if isinstance(it, str)),
+        bool(metadata.get("deletionTimestamp")),
     )
 
 

@@ -2,8 +2,8 @@
 
 Pure. Whatever arrives before a batch is taken is one batch, in which the newest version of each
 object counts. An object that does not decode any more keeps serving in its last good version, while
-it is the same object (its uid), and a complaint tells; the API server's own validation makes that
-rare. What the rules refuse of a good object is not decided here.
+it is the same object (its uid) and is not deleted, and a complaint tells; the API server's own
+validation makes that rare. What the rules refuse of a good object is not decided here.
 """
 
 from collections.abc import Sequence
@@ -72,17 +72,19 @@ class Objects:
             return
         uid = str(found["metadata"].get("uid", ""))
         new, told = _decoded(ref, found)
-        is_served = self._serve(kind, ref, new, uid, before)
+        is_leaving = "deletionTimestamp" in found["metadata"]
+        keeps = before is not None and before.uid == uid and not is_leaving
+        is_served = self._serve(kind, ref, new, before, keeps)
         self._seen[ref] = _Seen(digest, uid, is_served)
         self._complain(ref, told)
 
     def _serve(
-        self, kind: Kind, ref: ObjectRef, new: Any | None, uid: str, before: _Seen | None
+        self, kind: Kind, ref: ObjectRef, new: Any | None, before: _Seen | None, keeps: bool
     ) -> bool:
         was_served = before is not None and before.is_served
         if new is not None:
             self._events[ref] = Event(kind, ref.key, new)
-        elif was_served and before is not None and before.uid != uid:
+        elif was_served and not keeps:
             self._events[ref] = Event(kind, ref.key, None)
             was_served = False
         return new is not None or was_served

@@ -3,8 +3,8 @@
 In mode `Single` its oldest Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
 which one is older, and the next one is promoted when it goes. In mode `PerGateway` every Gateway
 of the class is a fleet of its own. A Gateway of any other class is not for us to speak of. A
-Gateway that is being deleted has left already. Elsewhere: the finalizer of the class, for who
-writes.
+Gateway that is being deleted has left already; a class stays while there are Gateways of it.
+Elsewhere: the finalizers that see to that, for who writes (`contour.finalizers`).
 """
 
 from collections.abc import Iterator
@@ -34,6 +34,13 @@ def is_of_our_controller(view: View, gateway_class: NamespacedName) -> bool:
     return found is not None and found.spec.controller_name == view.ask(
         settings.controller_name, ()
     )
+
+
+@query
+def is_in_use(view: View, gateway_class: NamespacedName) -> bool:
+    """Whether a class has to stay: it is served, and there are Gateways of it, leaving or not."""
+    is_served = view.ask(accepted_class, ()) == gateway_class
+    return is_served and view.count(EVERY_GATEWAY, gateway_class.name) > 0
 
 
 @query
@@ -75,13 +82,24 @@ def _class(_: NamespacedName, found: Gateway) -> Iterator[tuple[str, Senior]]:
         yield found.spec.gateway_class_name, senior(found.metadata)
 
 
+def _every(key: NamespacedName, found: Gateway) -> Iterator[tuple[str, NamespacedName]]:
+    yield found.spec.gateway_class_name, key
+
+
 def _fleet(gateway: NamespacedName, name: str) -> Iterator[tuple[str, NamespacedName]]:
     yield name, gateway
 
 
 CLASSES: Index[str, Senior] = Index("classes of a controller", tables.GATEWAY_CLASSES, _controller)
 GATEWAYS: Index[str, Senior] = Index("Gateways of a class", tables.GATEWAYS, _class)
+EVERY_GATEWAY: Index[str, NamespacedName] = Index(
+    "Gateways of a class, also those that leave", tables.GATEWAYS, _every
+)
 FLEETS: Index[str, NamespacedName] = Index("Gateways of a fleet", fleet, _fleet)
 
-INDEXES = (CLASSES, GATEWAYS, FLEETS)
-KEPT = (Kept(fleet, tables.GATEWAYS),)
+INDEXES = (CLASSES, GATEWAYS, EVERY_GATEWAY, FLEETS)
+KEPT = (
+    Kept(fleet, tables.GATEWAYS),
+    Kept(is_of_our_controller, tables.GATEWAY_CLASSES),
+    Kept(is_in_use, tables.GATEWAY_CLASSES),
+)

@@ -44,6 +44,8 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
     told = [*infrastructure.told_of_class(view, key), *versions.problem(view, own)]
     if winner is not None and winner != key:
         told.append(problems.older_class_exists(own, winner))
+    if found.metadata.deletion_timestamp is not None and view.ask(selection.is_in_use, key):
+        told.append(problems.class_stays(own))
     return GatewayClassStatus(
         (
             conditions.condition("Accepted", told, "the class is served"),

@@ -63,6 +63,11 @@ def older_class_exists(class_: Place, winner: NamespacedName) -> Problem:
     return Problem(class_.subject, "Accepted", "OlderGatewayClassExists", message)
 
 
+def class_stays(class_: Place) -> Problem:
+    message = "it is deleted, and stays while there are Gateways of it"
+    return Problem(class_.subject, "Accepted", "Accepted", message, "warning")
+
+
 def older_gateway_exists(owner: Place, winner: NamespacedName) -> Problem:
     message = f"the older Gateway {winner} of the same class is served instead"
     return Problem(owner.subject, "Accepted", "OlderGatewayExists", message)

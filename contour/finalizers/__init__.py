@@ -1,0 +1,1 @@
+"""What keeps Gateways and GatewayClasses from going before those who need them have left."""

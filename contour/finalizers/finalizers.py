@@ -1,0 +1,121 @@
+"""Puts finalizers on the Gateways and classes that are served, and takes them off: the leader does.
+
+What is deleted is not served any more from that moment on; its finalizer goes when that has been
+told to all who stood on it, or could not be told for a while. A write is a merge patch with the
+resourceVersion of what it was made from, so that no finalizer of others is lost. Nothing depends on
+a finalizer being there: who dies between two steps leaves what the next leader puts right.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from crds.meta import ObjectRef
+from kube import errors
+from kube.client import Client
+from kube.resources import Resource
+from provisioning.turns import Turns, Unfinished
+
+FIELD_MANAGER = "contour"
+WRITE_TIMEOUT = 4.0  # seconds: as for statuses, a write ends before anybody else can lead
+LONGEST_FAREWELL = 5.0  # seconds that statuses may take; they are told to others, and not to it
+
+
+class Known(Protocol):
+    """An object as it was seen last."""
+
+    @property
+    def resource_version(self) -> str: ...
+    @property
+    def finalizers(self) -> Sequence[str]: ...
+    @property
+    def is_deleted(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What is asked when the turn of an object comes."""
+
+    finalizer: Callable[[str], str]
+    """Ours, by kind."""
+    is_wanted: Callable[[ObjectRef], bool | None]
+    """None: it is not for us to say, or not yet."""
+    known: Callable[[ObjectRef], Known | None]
+    everything: Callable[[], Iterable[ObjectRef]]
+    concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
+    resource: Callable[[str], Resource | None]
+    is_leader: Callable[[], bool]
+    told: Callable[[], Awaitable[None]]
+    """Waits until statuses say what is served now."""
+
+
+class Finalizers:
+    """Of all objects that may have one of ours."""
+
+    def __init__(self, client: Client, sources: Sources) -> None:
+        self._client = client
+        self._sources = sources
+        self._turns: Turns[ObjectRef] | None = None
+
+    def notice(self, subjects: Iterable[ObjectRef]) -> None:
+        """These have changed, or what is said of them."""
+        if self._turns is not None:
+            for subject in subjects:
+                for it in self._sources.concerned(subject):
+                    self._turns.wake(it)
+
+    async def run(self) -> None:
+        """For one term, until it is cancelled."""
+        self._turns = turns = Turns(self._turn)
+        try:
+            for it in self._sources.everything():
+                turns.wake(it)
+            await turns.run()
+        finally:
+            self._turns = None
+
+    async def _turn(self, subject: ObjectRef) -> bool:
+        known, resource = self._sources.known(subject), self._sources.resource(subject.kind)
+        is_wanted = self._sources.is_wanted(subject)
+        if known is None or resource is None or is_wanted is None:
+            return False
+        own = self._sources.finalizer(subject.kind)
+        others = [it for it in known.finalizers if it != own]
+        has_it = len(others) < len(known.finalizers)
+        if is_wanted == has_it or (is_wanted and known.is_deleted):
+            return is_wanted
+        if not is_wanted and known.is_deleted:
+            await self._farewell()
+        path = resource.path(subject.namespace, subject.name)
+        await self._write(path, known, [*others, own] if is_wanted else others)
+        return is_wanted
+
+    async def _farewell(self) -> None:
+        try:
+            async with asyncio.timeout(LONGEST_FAREWELL):
+                await self._sources.told()
+        except TimeoutError:
+            return
+
+    async def _write(self, path: str, known: Known, finalizers: list[str]) -> None:
+        metadata: dict[str, Any] = {
+            "finalizers": finalizers,
+            "resourceVersion": known.resource_version,
+        }
+        try:
+            await self._client.patch(
+                path,
+                {"metadata": metadata},
+                params={"fieldManager": FIELD_MANAGER},
+                timeout=WRITE_TIMEOUT,
+                permit=self._sources.is_leader,
+            )
+        except errors.Refused as error:
+            if error.code == 409:
+                raise Unfinished("it has changed meanwhile") from error
+            if error.code not in _GONE:
+                raise
+
+
+_GONE = frozenset({404, 410, 422})  # the last: what is deleted takes no new finalizer

@@ -1,0 +1,107 @@
+"""Gateways and classes that are deleted while they are served, in a real cluster."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.cluster import Cluster
+from tests.e2e import incluster
+from tests.e2e.incluster import Instance
+from tests.e2e.test_serve import CONFIGURATION, GATEWAY, SERVICES
+
+pytestmark = [pytest.mark.envoy, pytest.mark.cluster]
+
+GATEWAY_EXISTS = "gateway-exists-finalizer.gateway.networking.k8s.io"
+FOREIGN = "example.com/accounting"
+CLASS, FIRST, ROUTE = GATEWAY.split("---")
+SECOND = FIRST.replace("name: gateway", "name: second").replace("name: http,", "name: other,")
+LOST = ROUTE.replace("name: route", "name: lost").replace("route.example.com", "lost.example.com")
+OF_SECOND = LOST.replace("name: gateway", "name: second")
+
+
+@pytest.fixture
+def instance(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[Instance]:
+    with incluster.instance(cluster, namespace, tmp_path) as found:
+        yield found
+
+
+def own(instance: Instance) -> str:
+    return f"gateway.projectcontour.io/{instance.namespace}.contour"
+
+
+def finalizers(instance: Instance, kind: str, name: str) -> list[str]:
+    found: list[str] = instance.get(kind, name)["metadata"].get("finalizers", [])
+    return found
+
+
+def is_gone(instance: Instance, kind: str, name: str) -> bool:
+    namespace = [] if kind == "GatewayClass" else ["-n", instance.namespace]
+    found = instance.cluster.kubectl("get", kind, name, *namespace, "--ignore-not-found")
+    return found.returncode == 0 and not found.stdout.strip()
+
+
+def test_a_gateway_goes_when_it_is_served_no_more_and_the_next_one_takes_its_place(
+    instance: Instance,
+) -> None:
+    parts = (CONFIGURATION, SERVICES, CLASS, FIRST, ROUTE, OF_SECOND)
+    instance.apply("---".join(parts))
+    instance.start_envoy(instance.start_replica())
+    instance.until_ready()
+    mine = own(instance)
+    instance.until(lambda: finalizers(instance, "Gateway", "gateway") == [mine], "its finalizer")
+    instance.until(
+        lambda: finalizers(instance, "GatewayClass", instance.namespace) == [GATEWAY_EXISTS],
+        "the finalizer of the class",
+    )
+    instance.apply(SECOND.replace("name: second", f"name: second, finalizers: [{FOREIGN}]"))
+    instance.until_condition("Gateway", "second", "Accepted", reason="OlderGatewayExists")
+    assert finalizers(instance, "Gateway", "second") == [FOREIGN]
+    assert instance.ask("route.example.com").backend == "two"
+
+    instance.delete(FIRST)
+    instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone")
+    assert instance.get("HTTPRoute", "route").get("status", {}).get("parents", []) == []
+    instance.until(lambda: instance.ask("route.example.com").status == 404, "its route to be gone")
+    instance.until_answered("lost.example.com", "two")
+    instance.until(
+        lambda: finalizers(instance, "Gateway", "second") == [FOREIGN, mine],
+        "the finalizer of the next one, beside another's",
+    )
+
+
+def test_a_class_stays_until_its_last_gateway_has_left(instance: Instance) -> None:
+    instance.apply("---".join((CONFIGURATION, SERVICES, CLASS, FIRST)))
+    instance.start_replica()
+    instance.until_ready()
+    name = instance.namespace
+    instance.until(
+        lambda: finalizers(instance, "GatewayClass", name) == [GATEWAY_EXISTS], "the finalizer"
+    )
+    instance.cluster.kubectl("delete", "gatewayclass", name, "--wait=false")
+    found = instance.until_condition("GatewayClass", name, "Accepted", status="True")
+    instance.until(
+        lambda: "it is deleted" in instance.condition("GatewayClass", name, "Accepted")["message"],
+        "the class to be told that it stays",
+        got=found,
+    )
+    assert not is_gone(instance, "GatewayClass", name)
+    instance.delete(FIRST)
+    instance.until(lambda: is_gone(instance, "GatewayClass", name), "the class to be gone")
+
+
+def test_a_leader_that_dies_leaves_what_the_next_one_puts_right(instance: Instance) -> None:
+    instance.apply("---".join((CONFIGURATION, SERVICES, CLASS, FIRST)))
+    first = instance.start_replica()
+    instance.until_ready()
+    mine = own(instance)
+    instance.until(lambda: finalizers(instance, "Gateway", "gateway") == [mine], "its finalizer")
+    first.process.kill()
+    first.process.wait()
+    instance.processes.remove(first)
+    instance.cluster.kubectl(
+        "delete", "gateway", "gateway", "-n", instance.namespace, "--wait=false"
+    )
+    assert not is_gone(instance, "Gateway", "gateway")
+    instance.start_replica()
+    instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone", 20)
