@@ -74,12 +74,40 @@ def test_a_status_may_change_and_is_known() -> None:
     objects.statuses.hear = heard.append
     see(objects, proxy(resourceVersion="7"))
     assert see(objects, proxy(resourceVersion="8") | {"status": {"x": 1}}).is_empty
-    assert objects.statuses.known(A) == ("8", 1, "uid of a", {"x": 1})
+    known = objects.statuses.known(A)
+    assert known is not None
+    assert known[:4] == ("8", 1, "uid of a", {"x": 1})
     see(objects, proxy(resourceVersion="9", generation=2) | {"status": {"x": 1}})
     assert heard == [A, A]
     lose(objects)
     assert objects.statuses.known(A) is None
     assert len(objects.statuses) == 0
+
+
+def test_finalizers_and_a_deletion_are_known_and_no_news_for_the_rules() -> None:
+    objects, heard = Objects(), list[ObjectRef]()
+    objects.statuses.hear = heard.append
+    see(objects, proxy())
+    assert see(objects, proxy(finalizers=["a.example/b", 7])).is_empty
+    known = objects.statuses.known(A)
+    assert known is not None
+    assert (known.finalizers, known.is_deleted) == (("a.example/b",), False)
+    leaving = proxy(finalizers=["a.example/b"], deletionTimestamp="2026-01-01T00:00:00Z")
+    assert told(see(objects, leaving)) == [("a", "uid of a")]
+    known = objects.statuses.known(A)
+    assert known is not None
+    assert known.is_deleted
+    assert heard == [A, A, A]
+    assert objects.statuses.of(frozenset({"HTTPProxy"})) == [A]
+    assert objects.statuses.of(frozenset({"Gateway"})) == []
+
+
+def test_what_is_deleted_and_cannot_be_read_serves_no_longer() -> None:
+    objects = Objects()
+    see(objects, proxy())
+    assert told(see(objects, broken())) == []
+    assert told(see(objects, broken(deletionTimestamp="2026-01-01T00:00:00Z"))) == [("a", None)]
+    assert lose(objects).events == ()
 
 
 def test_only_services_with_an_address_are_known() -> None:
