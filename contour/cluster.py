@@ -16,6 +16,8 @@ from typing import Any
 
 from contour import observation, process
 from contour.events import Batch
+from contour.infrastructure.desired import Release
+from contour.infrastructure.term import Infrastructure
 from contour.instance import Instance
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
@@ -23,10 +25,12 @@ from contour.metrics import graph
 from contour.pages import health, listeners
 from contour.pages import settings as page_settings
 from contour.status import addresses
+from contour.status.addresses import Address
 from contour.status.announcements import Announcements
 from contour.status.answers import Answers
 from contour.status.update import Sources
 from contour.status.writer import Writer
+from contour.upkeep import Upkeep
 from contour.verdicts import Verdicts, reporting
 from contour.verdicts.reception import Reception
 from contour.verdicts.reporting import Reporter
@@ -40,7 +44,7 @@ from kube.client import Client
 from kube.credentials import Access
 from kube.events import Recorder
 from kube.lease import KUBERNETES, Timing
-from provisioning import identities
+from provisioning import guarded, identities
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +73,8 @@ class Options:
     tls: credentials.Files | None
     fleet_service: NamespacedName
     """The Service in front of Envoy, whose name is in the certificates of Envoys."""
+    release: Release
+    """What the fleets are of that we keep."""
     scope: Scope = field(default_factory=Scope)
     election: Election | None = None
     """None: there is one replica, which always leads."""
@@ -101,9 +107,11 @@ class Replica:
         service = self.reception.service()
         self.server = Server((options.address,), tls=options.tls, services=(service,))
         self.verdicts: list[Verdicts] = []
-        self.instance = Instance(self.server, self._concern, self._heard)
+        self.instance = Instance(self.server, self._concern, self._heard, self._refit)
         self.controller = self.instance.controller
         self.controller.follow(options.configuration)
+        self.upkeep = Upkeep(self.controller, self.cluster, options.scope, self._located)
+        self.infrastructure: Infrastructure | None = None
         self.answers = Answers(self.controller.board, self.controller.generation)
         self.writer = Writer(client, self._sources(), self.controller.subjects)
         self.recorder = Recorder(client, events.Reporter(_NAME, self.leadership.identity))
@@ -202,10 +210,30 @@ class Replica:
             if self.options.election is not None:
                 await self.reception.assembled()
             async with asyncio.TaskGroup() as tasks:
-                for work in (self.writer.run(), self.announcements.run(), self.recorder.run()):
+                for work in (
+                    self.writer.run(),
+                    self.announcements.run(),
+                    self.recorder.run(),
+                    self._keep_fleets(),
+                ):
                     tasks.create_task(work)
         finally:
             self.reception.resign()
+
+    async def _keep_fleets(self) -> None:
+        access, is_leader = self.options.access, self.leadership.is_leader
+        try:
+            async with guarded.Client(access, "contour", is_leader) as client:
+                found = Infrastructure(client, self.options.release, self.upkeep)
+                self.infrastructure = found
+                await found.run()
+        finally:
+            self.infrastructure = None
+
+    def _refit(self) -> None:
+        """There are to be other fleets than before."""
+        if self.infrastructure is not None:
+            self.infrastructure.notice()
 
     def _heard(self, verdicts: Verdicts) -> None:
         """A fleet is there."""
@@ -241,8 +269,16 @@ class Replica:
         configured = spec.ingress.status_address if spec.ingress else None
         known = self.cluster.known(self._service())
         found = addresses.addresses(configured or "", known and known.status)
+        found = found or self.upkeep.addresses(DEFAULT_FLEET)
         self.controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
         self.writer.notice(self.answers.relocate(found))
+
+    def _located(self, fleet: str, found: tuple[Address, ...]) -> None:
+        """Where clients reach a fleet that we keep."""
+        if fleet == DEFAULT_FLEET:
+            self._locate()
+        else:
+            self.controller.locate(fleet, addresses.of_gateway(found))
 
     def _service(self) -> ObjectRef:
         envoy = self._configured.envoy if self._configured else None

@@ -13,7 +13,7 @@ from typing import Any
 from contour.envoy import outputs
 from contour.events import Batch
 from contour.inspection import Page
-from contour.serve import Controller, Tell
+from contour.serve import Controller, Refit, Tell
 from contour.verdicts import Verdicts
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
@@ -38,11 +38,13 @@ class Instance:
     """Is told the objects whose status may have to say something else now."""
     heard: Callable[[Verdicts], None] = _nobody
     """Is told of each fleet as it comes, and what is said of it."""
+    refit: Refit | None = None
+    """Is called when there are to be other fleets than before."""
     controller: Controller = field(init=False)
     _settling: asyncio.Handle | None = None
 
     def __post_init__(self) -> None:
-        self.controller = Controller(self._publish, self.tell)
+        self.controller = Controller(self._publish, self.tell, self.refit)
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:

@@ -17,7 +17,19 @@ from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
-from dag import configuration, listeners, nodes, plan, ports, refusals, settings, statuses, tables
+from dag import (
+    configuration,
+    fleets,
+    listeners,
+    nodes,
+    plan,
+    ports,
+    refusals,
+    settings,
+    statuses,
+    tables,
+)
+from dag.fleets import Fleet, Trouble
 from dag.gateway import addresses
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
@@ -29,6 +41,9 @@ Publish = Callable[[str, Iterable[resources.Change]], None]
 Tell = Callable[[Collection[ObjectRef]], None]
 """Takes the objects of which something else may have to be told now."""
 
+Refit = Callable[[], None]
+"""Is called when there are to be other fleets than before."""
+
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
 
 
@@ -36,14 +51,23 @@ def _nobody(_: Collection[ObjectRef]) -> None:
     """There is no cluster to write statuses to."""
 
 
+def _not_at_all() -> None:
+    """Nobody makes fleets here."""
+
+
 class Controller:
     """The core between a provider and the fleets."""
 
-    def __init__(self, publish: Publish, tell: Tell | None = None) -> None:
+    def __init__(
+        self, publish: Publish, tell: Tell | None = None, refit: Refit | None = None
+    ) -> None:
         self.engine = Engine(plan.PLAN + outputs.PLAN)
         self.board = Board()
         self._publish = publish
         self._tell = tell or _nobody
+        self._refit = refit or _not_at_all
+        self.fleets: dict[str, Fleet] = {}
+        """The fleets that there are to be, by name."""
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
 
@@ -80,6 +104,11 @@ class Controller:
     def complain(self, faults: tuple[str, ...]) -> None:
         """What the configuration asks of the process and could not be done; its status tells it."""
         self.engine.write(tables.PROCESS_FAULTS, (), faults or None)
+        self.settle()
+
+    def trouble(self, fleet: str, found: tuple[Trouble, ...]) -> None:
+        """What is not as it should be with a fleet; statuses tell it."""
+        self.engine.write(fleets.TROUBLES, fleet, found or None)
         self.settle()
 
     def locate(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
@@ -160,14 +189,18 @@ class Controller:
     def settle(self) -> None:
         """Brings every answer up to date and tells those concerned what changed."""
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
+        refits = False
         for change in self.engine.settle():
             self._note(change)
+            refits = refits or change.query is fleets.fleet
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
         for fleet, changed in parts.items():
             self._publish(fleet, changed)
         if parts:
             self._fix_routing()
+        if refits:
+            self._refit()
         concerned, self._concerned = self._concerned, set()
         if concerned:
             self._tell(concerned)
@@ -177,6 +210,10 @@ class Controller:
         self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
 
     def _note(self, change: Change) -> None:
+        if change.query is fleets.fleet:
+            self.fleets.pop(change.key, None)
+            if change.new is not None:
+                self.fleets[change.key] = change.new
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             subject = ObjectRef(kind, *change.key)

@@ -10,7 +10,6 @@ from pydantic import Field
 from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName
 from crds.fields import Byte, Flag, NonEmpty, Port, PositiveUint32, Uint32
 from crds.meta import model
-from crds.unserved import Unserved
 from crds.workloads import NetworkPublishing, Workload
 
 
@@ -253,9 +252,9 @@ class Envoy:
     """Envoy's place in the network."""
     runtime_settings: dict[str, str] = Field(default_factory=dict)
     """Runtime keys of Envoy and their values."""
-    network_publishing: Annotated[NetworkPublishing | None, Unserved()] = None
+    network_publishing: NetworkPublishing | None = None
     """Present: we make and keep a fleet of Envoys and its Service. Beside Contour's fields."""
-    managed: Annotated[Flag | None, Unserved()] = None
+    managed: Flag | None = None
     """`false`: leave the fleet that we made as it is from now on. Beside Contour's fields."""
-    workload: Annotated[Workload | None, Unserved()] = None
+    workload: Workload | None = None
     """How the Envoys of a fleet that we make run. Beside Contour's fields."""

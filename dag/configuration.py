@@ -26,6 +26,7 @@ from dag import (
     headers,
     monitoring,
     nodes,
+    publishing,
     readings,
     runtime,
     upstreamsettings,
@@ -111,6 +112,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
     errors: readings.Errors = []
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
+    publishing.check(envoy, errors)
     settings = Settings(
         class_names=spec.ingress.class_names if spec.ingress else (),
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from crds.contourconfiguration import ContourConfiguration
+from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import configuration, defaults, settings, tables
+from dag import configuration, defaults, fleets, publishing, settings, tables
+from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, ContourStatus, SubCondition
 from dag.view import Query, View, query
 
@@ -22,7 +24,7 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     if found is None or name not in {None, key}:
         return None
     errors = tuple(_errors(view, found, is_named=name is not None))
-    warnings = tuple(SubCondition("SpecError", "IgnoredField", it) for it in _ignored(view, found))
+    warnings = tuple(_warnings(view, found))
     valid = (
         Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
         if errors
@@ -30,6 +32,14 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     )
     state: Literal["valid", "invalid"] = "invalid" if errors else "valid"
     return ContourStatus(valid, state, errors, warnings)
+
+
+def _warnings(view: View, found: ContourConfiguration) -> Iterator[SubCondition]:
+    for text in (*_ignored(view, found), *publishing.without_effect(found.spec.envoy or Envoy())):
+        yield SubCondition("SpecError", "IgnoredField", text)
+    if view.ask(settings.chosen_configuration, ()) == found:
+        for it in _troubles(view, is_error=False):
+            yield SubCondition("FleetError", "Waiting", f"{_FLEET}: {it.message}")
 
 
 def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[SubCondition]:
@@ -43,12 +53,22 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
             yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
         for text in view.read(tables.PROCESS_FAULTS, ()) or ():
             yield SubCondition("SpecError", "NotDone", text)
+        for trouble in _troubles(view, is_error=True):
+            yield SubCondition("FleetError", "NotProvisioned", f"{_FLEET}: {trouble.message}")
     for field in unserved(found):
         if field.guards:
             yield SubCondition("SpecError", "UnsupportedField", f"{field.path}: {_CLOSED}")
 
 
 _CLOSED = "is not served yet; until then every host is answered with 503"
+
+
+_FLEET = "spec.envoy.networkPublishing"
+
+
+def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.Trouble]:
+    found = view.read(fleets.TROUBLES, DEFAULT_FLEET) or ()
+    return (it for it in found if it.is_error is is_error)
 
 
 def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:

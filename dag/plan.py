@@ -8,7 +8,7 @@ the other APIs ask for them.
 from collections.abc import Mapping
 
 from crds.meta import NamespacedName
-from dag import configurationstatus, extensions, hosts, listeners, refusals, tables
+from dag import configurationstatus, extensions, fleets, hosts, listeners, refusals, tables
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
@@ -37,12 +37,14 @@ PLAN = Plan(
         *httpproxy.KEPT,
         *listeners.KEPT,
         *hosts.KEPT,
+        *fleets.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
     ),
     published=(
         listeners.listener,
         hosts.virtual_host,
         hosts.secure_host,
+        fleets.fleet,
         *STATUSES.values(),
     ),
 )

@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import statuses
+from dag import fleets, statuses
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
@@ -62,6 +62,9 @@ def _with_what_is_missing(
 def _missing(view: View, gateway: NamespacedName) -> Condition | None:
     """What there must be before a Gateway is programmed."""
     fleet = view.ask(selection.fleet, gateway) or DEFAULT_FLEET
+    if troubles := view.read(fleets.TROUBLES, fleet):
+        message = "; ".join(it.message for it in troubles)
+        return Condition("Programmed", "False", "NoResources", message)
     if view.read(ENVOYS, fleet) == 0:
         return Condition("Programmed", "False", "NoResources", "no Envoy is connected")
     pending = view.read(PENDING, fleet)

@@ -80,7 +80,7 @@ def leaf(by: Authority, subject: Subject, lifetime: timedelta, now: datetime) ->
     until = now - _SKEW + min(lifetime, LONGEST_LEAF_LIFETIME)
     builder = (
         x509.CertificateBuilder()
-        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject.names[0])]))
+        .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject.names[0][:64])]))
         .issuer_name(by.certificate.subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())

@@ -1,9 +1,9 @@
 """What each process may ask the API server for: the least that does its work.
 
 The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
-control plane reads them and writes statuses and Events, nothing else; Envoy may nothing at all, and
-has no token. The operator makes what instances consist of, and can pass on no more than it holds
-itself: the Role of an instance, and the one ClusterRole that it may bind.
+control plane reads them, writes statuses and Events, and keeps a fleet at home; Envoy may nothing,
+and has no token. The operator makes what instances consist of, and can pass on no more than it
+holds itself: the Role of an instance, and the one ClusterRole that it may bind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,11 +35,21 @@ def in_a_watched_namespace() -> list[Rule]:
 
 def at_home(lease: str, watches_everything: bool) -> list[Rule]:
     """Of the control plane, in its own namespace."""
-    found = _leases(lease)
+    found = [*_leases(lease), *_fleets()]
     if not watches_everything:
         own = (it for it in kinds.KINDS.values() if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]
     return found
+
+
+def _fleets() -> list[Rule]:
+    """Of who keeps a fleet of Envoys, where that is."""
+    return [
+        _rule([""], ["serviceaccounts", "services"], _MAKE),
+        _rule(["apps"], ["daemonsets", "deployments"], _MAKE),
+        _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
+        _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
+    ]
 
 
 def certificates(secrets: Sequence[str]) -> list[Rule]:
@@ -59,16 +69,12 @@ def operator(cluster_role: str, lease: str, secrets: Sequence[str]) -> list[Rule
         _rule([group], ["contourconfigurations/status"], _WRITE_STATUS),
         # kopf looks whether the kind is there.
         _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
-        _rule([""], ["serviceaccounts", "services"], _MAKE),
-        _rule(["apps"], ["daemonsets"], ("get", *_READ, "delete")),
-        _rule(["apps"], ["deployments"], _MAKE),
-        _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
-        _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
         _rule([rbac], ["clusterrolebindings", "rolebindings", "roles"], _MAKE),
         _rule([rbac], ["clusterroles"], ["bind"], [cluster_role]),
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
         _events(),
+        # What the Role of an instance grants; most of it is made for instances, too.
         *at_home(lease, watches_everything=True),
     ]
 

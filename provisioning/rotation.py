@@ -62,6 +62,25 @@ def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:
     return Holdings(tuple(_needed(trusted, leaves.values(), now)), leaves)
 
 
+def joined(
+    authorities: Iterable[Authority], held: Leaf | None, subject: Subject, now: datetime
+) -> Leaf | None:
+    """The leaf of somebody who joins an instance; None if no authority could sign one.
+
+    The same as before if nothing is due. Authorities are renewed elsewhere, and in time.
+    """
+    valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
+    trusted = tuple(sorted(valid, key=lambda it: it.certificate.not_valid_before_utc))
+    if not any(it.key is not None for it in trusted):
+        return None
+    return _leaf(held, subject, trusted, now) or certificates.leaf(
+        _signer(trusted, now) or _newest_with_key(trusted),
+        subject,
+        certificates.LONGEST_LEAF_LIFETIME,
+        now,
+    )
+
+
 def due(held: Holdings) -> datetime:
     """When `renewed` has something to do again."""
     leaves = [it.certificate for it in held.leaves.values()]

@@ -72,6 +72,29 @@ def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
     )
 
 
+def joining(secret: Secret) -> tuple[Authority, ...]:
+    """The authorities that a Secret of theirs holds, with their keys."""
+    content = _content(secret)
+    return pem.authorities(content.get("ca.crt", b""), keys=content.get("ca.key", b""))
+
+
+def leaf(secret: Secret) -> tuple[Leaf | None, bytes]:
+    """What a Secret for pods holds: the leaf, if it makes sense, and the bundle of authorities."""
+    content = _content(secret)
+    found = pem.leaf(content.get("tls.crt", b""), content.get("tls.key", b""))
+    return found, content.get("ca.crt", b"")
+
+
+def of_leaf(found: Leaf, authorities: Iterable[Authority]) -> dict[str, str]:
+    """The contents of a Secret for pods."""
+    content = {
+        "ca.crt": pem.bundle(authorities),
+        "tls.crt": pem.certificate(found.certificate),
+        "tls.key": pem.key(found.key),
+    }
+    return {key: base64.b64encode(it).decode() for key, it in content.items()}
+
+
 def holdings(found: Mapping[str, Secret], leaves: Iterable[str], names: Names) -> Holdings:
     """What Secrets, by name, hold of an instance with these leaves."""
     content = {name: _content(secret) for name, secret in found.items()}

@@ -11,6 +11,7 @@ import click
 
 from contour import cluster, logs
 from contour.cli import failures
+from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
 from contour.pages.settings import Site
 from contour.xds import credentials
@@ -20,6 +21,8 @@ from kube import access, errors, pod
 from kube.credentials import Access, AccessError
 from kube.election import Place
 from kube.lease import Timing
+from provisioning import installation
+from provisioning.ownership import Owner
 
 
 class Seconds(click.ParamType[float]):
@@ -55,6 +58,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--contour-key-file", type=_FILE, help="Our private key.")
 @click.option("--insecure", is_flag=True, help="Serve xDS without TLS, on a loopback address.")
 @click.option("--envoy-service-name", default="envoy")
+@click.option("--contour-image", default=installation.IMAGE, help="Ours, for what is beside Envoy.")
+@click.option("--envoy-image", default=installation.ENVOY_IMAGE, help="Of Envoys that we make.")
+@click.option("--name-suffix", default="", help="What the names of this instance's objects end in.")
 @click.option("--envoy-service-namespace", help="Default: our own.")
 @click.option("--health-address", default="0.0.0.0")
 @click.option("--health-port", type=_PORT, default=8000)
@@ -89,13 +95,21 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> cluster
     service = NamespacedName(
         flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
     )
+    configuration = NamespacedName(namespace, flags["contour_config_name"])
     return cluster.Options(
         access=found,
-        configuration=NamespacedName(namespace, flags["contour_config_name"]),
+        configuration=configuration,
         address=_joined(address, port),
         advertised=_joined(flags["advertise_address"] or address, port),
         tls=_files(flags),
         fleet_service=service,
+        release=Release(
+            Owner(*configuration),
+            suffix=flags["name_suffix"],
+            image=flags["contour_image"],
+            envoy_image=flags["envoy_image"],
+            service=service.name,
+        ),
         scope=Scope(watched, namespace),
         election=None if flags["disable_leader_election"] else _election(flags, namespace),
         sites={

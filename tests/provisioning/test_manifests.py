@@ -131,10 +131,20 @@ def test_rights_are_to_read_the_kinds_and_to_write_their_statuses() -> None:
 
 
 def test_no_right_is_granted_by_a_wildcard(documents: list[Document]) -> None:
+    (deployment,) = [
+        it["metadata"]
+        for it in documents
+        if it["kind"] == "Deployment" and it["metadata"]["labels"]["app"].startswith("contour")
+    ]
+    home, contour = deployment["namespace"], deployment["name"]
     for it in documents:
         for rule in it.get("rules", ()) if it["kind"].endswith("Role") else ():
             assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
-            assert not {"escalate", "bind", "impersonate", "delete"} & set(rule["verbs"])
+            assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+            if "delete" in rule["verbs"]:
+                assert (it["kind"], it["metadata"]["name"]) == ("Role", contour)
+                assert it["metadata"]["namespace"] == home
+                assert not {"secrets", "roles", "rolebindings"} & set(rule["resources"])
 
 
 def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
@@ -153,6 +163,8 @@ def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
     home = {resource for _, resource, _ in roles["projectcontour"]}
     assert home == {
         *("leases", "events", "services", "endpointslices", "secrets"),
+        *("serviceaccounts", "daemonsets", "deployments"),
+        *("poddisruptionbudgets", "networkpolicies"),
         *("contourconfigurations", "contourconfigurations/status"),
         *("extensionservices", "extensionservices/status"),
     }

@@ -1,0 +1,1 @@
+"""What has to be there for an instance's Envoys: made, kept and removed by the one that leads."""

@@ -1,0 +1,145 @@
+"""What a fleet consists of, given what it is to be: pure, documents out.
+
+The shared fleet is beside the control plane and is called as in an installation by hand; that of a
+Gateway is in the Gateway's namespace, called `GATEWAY-CLASS` and labelled with the Gateway's name
+(GEP-1762). Everything carries the instance's mark and no ownerReferences, so that garbage
+collection never removes a fleet that was handed over. Elsewhere: rendering (`provisioning`), the
+certificate of a Gateway's fleet (`certifying`).
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crds.meta import NamespacedName
+from dag import fleets
+from provisioning import installation, manifests, ownership
+from provisioning.installation import Place
+from provisioning.ownership import Mark, Owner
+from provisioning.templating import Document
+
+MAKER = "contour"
+"""Whose the objects are, in their labels and in their managed fields."""
+
+GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
+"""The label that the Gateway API asks for on what is made for a Gateway."""
+
+SHARED = ""
+"""The value of that label where there is none: on the shared fleet."""
+
+_LONGEST_NAME = 63  # of a Service
+
+
+class Key(NamedTuple):
+    """By what the objects of a fleet are known: where they are, and their label."""
+
+    namespace: str
+    gateway: str = SHARED
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The instance, and what its fleets run."""
+
+    owner: Owner
+    """Its ContourConfiguration; the shared fleet and the control plane are beside it."""
+    suffix: str = ""
+    """Ends the names of its objects."""
+    image: str = installation.IMAGE
+    """Of the control plane, for what runs beside Envoy."""
+    envoy_image: str = installation.ENVOY_IMAGE
+    service: str = "envoy"
+    """The name of the shared fleet's Service."""
+
+    @property
+    def mark(self) -> Mark:
+        """What everything carries."""
+        return Mark(self.owner, MAKER)
+
+    def named(self, name: str) -> str:
+        """What an object of the instance is called."""
+        return f"{name}{self.suffix}"
+
+
+def key(release: Release, gateway: NamespacedName | None) -> Key:
+    """By what the objects of a fleet are known."""
+    if gateway is None:
+        return Key(release.owner.namespace)
+    return Key(gateway.namespace, ownership.value(gateway.name))
+
+
+def key_of(document: Document) -> Key:
+    """The fleet that an object with our mark is of."""
+    metadata = document["metadata"]
+    return Key(metadata["namespace"], (metadata.get("labels") or {}).get(GATEWAY_NAME, SHARED))
+
+
+def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:
+    """Where the objects of a fleet are, and what they are called."""
+    if fleet.gateway is None:
+        return NamespacedName(release.owner.namespace, release.service)
+    name = f"{fleet.gateway.name}-{fleet.gateway_class}"
+    return NamespacedName(fleet.gateway.namespace, _label(name))
+
+
+def certificate(release: Release, fleet: fleets.Fleet) -> str:
+    """The Secret that a fleet shows the control plane."""
+    if fleet.gateway is None:
+        return release.named("envoycert")
+    return called(release, fleet).name
+
+
+def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Document, ...]:
+    """All that there is to be, but for the certificate, in the order in which it is applied."""
+    if fleet.publishing is None:
+        return ()
+    where = called(release, fleet)
+    control_plane = release.named("contour")
+    own = {} if fleet.gateway is None else {GATEWAY_NAME: ownership.value(fleet.gateway.name)}
+    place = Place(
+        namespace=where.namespace,
+        labels={**_of_users(fleet.labels), **release.mark.labels, **own},
+        annotations=fleet.annotations,
+        image=release.image,
+    )
+    given = installation.Fleet(
+        place=place,
+        name=name,
+        called=where.name,
+        control_plane=(
+            control_plane
+            if where.namespace == release.owner.namespace
+            else f"{control_plane}.{release.owner.namespace}"
+        ),
+        certificate=certificate(release, fleet),
+        image=release.envoy_image,
+        workload=fleet.workload,
+        publishing=fleet.publishing,
+        ports=tuple(
+            installation.Port(it.name, it.number, it.bound, it.protocol) for it in fleet.ports
+        ),
+        declares_ports=False,
+        speaks_proxy_protocol=fleet.speaks_proxy_protocol,
+        address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
+    )
+    return tuple(manifests.fleet(given))
+
+
+def _of_users(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Without the label by which fleets are told apart."""
+    return {key: it for key, it in labels.items() if key != GATEWAY_NAME}
+
+
+def _label(name: str) -> str:
+    """The name itself if a Service can be called so, else one that no other name becomes."""
+    if _SERVICE_NAME.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    kept = re.sub(r"[^-a-z0-9]", "-", name)[: _LONGEST_NAME - len(digest) - 3]
+    return f"g-{kept}-{digest}".replace("--", "-")
+
+
+_SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+"""RFC 1035, as Kubernetes asks of Services."""

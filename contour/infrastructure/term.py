@@ -1,0 +1,160 @@
+"""All fleets of an instance, while it leads: whose turn it is, and what is told of them.
+
+A fleet has its turn when it is to be otherwise, when something of it has changed in the cluster,
+and again when something is left to be done. Whether fleets are kept at all, and in which namespaces
+they may be, is read from what they are to be: with another answer, everything is looked at anew.
+What nobody asks for any more is removed only while all Gateways are known for certain.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from contour.infrastructure import desired
+from contour.infrastructure.children import Children, Reach
+from contour.infrastructure.desired import SHARED, Key, Release
+from contour.infrastructure.keeping import Keeper, Wanted
+from dag.fleets import Fleet, Trouble
+from kube.client import Client
+from provisioning.templating import Document
+from provisioning.turns import Turns, Unfinished
+
+log = logging.getLogger(__name__)
+
+
+class Instance(Protocol):
+    """What is asked of whoever knows the graph."""
+
+    def fleets(self) -> Mapping[str, Fleet]:
+        """What there is to be, by name; empty while there is no configuration."""
+
+    def reach(self) -> Reach | None:
+        """Where objects of fleets may be; None: nothing is kept."""
+
+    def knows_gateways(self) -> bool:
+        """Whether a Gateway that is not among them is gone."""
+
+    def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
+        """What is not as it should be with a fleet."""
+
+    def locate(self, fleet: str, service: Document | None) -> None:
+        """The Service in front of a fleet, as it is now; None if there is none."""
+
+
+class Infrastructure:
+    """What the leader does for fleets."""
+
+    def __init__(self, client: Client, release: Release, instance: Instance) -> None:
+        self._client = client
+        self._release = release
+        self._instance = instance
+        self._news = asyncio.Event()
+        self._term: _Term | None = None
+
+    def notice(self) -> None:
+        """Fleets are to be otherwise, or are not to be any more."""
+        self._news.set()
+        if self._term is not None:
+            self._term.refresh()
+
+    async def run(self) -> None:
+        """For one term, until it is cancelled."""
+        while True:
+            self._news.clear()
+            reach = self._instance.reach()
+            if reach is None:
+                await self._news.wait()
+                continue
+            self._term = term = _Term(self._client, self._release, self._instance, reach)
+            try:
+                async with asyncio.TaskGroup() as group:
+                    work = group.create_task(term.run(self._news.set))
+                    await self._changed(term, reach)
+                    work.cancel()
+            finally:
+                self._term = None
+
+    async def _changed(self, term: "_Term", reach: Reach) -> None:
+        """Returns when fleets may be elsewhere, or are not kept any more."""
+        while (now := self._instance.reach()) == reach or (now and term.has_strays):
+            self._news.clear()
+            await self._news.wait()
+
+
+class _Term:
+    """As long as fleets may be in the same namespaces."""
+
+    def __init__(self, client: Client, release: Release, instance: Instance, reach: Reach) -> None:
+        self._release = release
+        self._instance = instance
+        self._children = Children(client, release.mark, reach, self._touched)
+        self._keeper = Keeper(client, release, self._children)
+        self._turns = Turns[Key](self._turn)
+        self._wanted: dict[Key, Wanted] = {}
+        self._known: frozenset[Key] = frozenset()
+        self._removed: Callable[[], None] = lambda: None
+
+    @property
+    def has_strays(self) -> bool:
+        """There is something of fleets that are not to be any more."""
+        return any(it not in self._known for it in self._children if it.gateway != SHARED)
+
+    async def run(self, removed: Callable[[], None]) -> None:
+        """Never ends. Tells whenever nothing is left of a fleet."""
+        self._removed = removed
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._children.run())
+            await self._children.settled()
+            self.refresh()
+            for key in self._children:
+                self._turns.wake(key, 0.0)
+            group.create_task(self._turns.run())
+
+    def refresh(self) -> None:
+        """Fleets are to be otherwise."""
+        before, every = (
+            self._wanted,
+            {
+                desired.key(self._release, it.gateway): Wanted(name, it)
+                for name, it in self._instance.fleets().items()
+            },
+        )
+        self._known = frozenset(every)
+        self._wanted = {key: it for key, it in every.items() if it.fleet.is_managed}
+        for key in before.keys() | self._wanted.keys():
+            if before.get(key) != self._wanted.get(key):
+                self._turns.wake(key, 0.0)
+
+    def _touched(self, key: Key) -> None:
+        self._turns.wake(key)
+
+    async def _turn(self, key: Key) -> bool:
+        wanted = self._wanted.get(key)
+        if wanted is None:
+            return await self._end(key)
+        troubles = await self._keeper.keep(key, wanted)
+        self._instance.tell(wanted.name, troubles)
+        self._instance.locate(wanted.name, self._service(key, wanted))
+        if troubles:
+            raise Unfinished("; ".join(it.message for it in troubles))
+        return True
+
+    async def _end(self, key: Key) -> bool:
+        """What is not to be is removed; what is not for us to keep any more stays as it is."""
+        if key.gateway == SHARED or key in self._known or not self._children.of(key):
+            self._removed()
+            return False
+        if not self._instance.knows_gateways():
+            raise Unfinished("not all Gateways are known")
+        troubles = await self._keeper.remove(key)
+        if troubles:
+            raise Unfinished("; ".join(it.message for it in troubles))
+        return bool(self._children.of(key))
+
+    def _service(self, key: Key, wanted: Wanted) -> Document | None:
+        name = desired.called(self._release, wanted.fleet).name
+        for it in self._children.of(key).values():
+            if it["kind"] == "Service" and it["metadata"]["name"] == name:
+                return it
+        return None

@@ -1,0 +1,47 @@
+"""When the Envoys of a fleet may be replaced by those of another release: Contour comes first.
+
+Whoever leads while the control plane is being rolled out may be of the old or of the new release;
+Envoys wait until its Deployment is complete and is what this process is of. If that fails, they
+stay as they are. Changes of the same release wait for nothing. Where there is no Deployment of that
+name, there is nothing to wait for.
+"""
+
+from contour.infrastructure.desired import Release
+from dag.fleets import Trouble
+from kube import errors
+from kube.client import Client
+from provisioning import applying, rollouts
+from provisioning.templating import Document
+
+
+class Upgrades:
+    """Looks at the control plane's own Deployment, only when there is something to decide."""
+
+    def __init__(self, client: Client, release: Release) -> None:
+        self._client = client
+        self._release = release
+
+    async def obstacle(self, workload: Document, live: Document | None) -> Trouble | None:
+        """Why a workload must not be changed to this now."""
+        if live is None or rollouts.images(workload) == rollouts.images(live):
+            return None
+        deployment = await self._deployment()
+        if deployment is None:
+            return None
+        if failed := rollouts.failure(deployment):
+            return Trouble(f"the control plane could not be rolled out, Envoys stay: {failed}")
+        if left := rollouts.left(deployment):
+            return Trouble(f"Envoys wait for the control plane: {left}", is_error=False)
+        if self._release.image not in rollouts.images(deployment):
+            return Trouble("Envoys wait for a control plane of the newest release", is_error=False)
+        return None
+
+    async def _deployment(self) -> Document | None:
+        resource = applying.RESOURCES["Deployment"]
+        namespace, name = self._release.owner.namespace, self._release.named("contour")
+        try:
+            return await self._client.get(resource.path(namespace, name))
+        except errors.Refused as error:
+            if error.code == 404:
+                return None
+            raise

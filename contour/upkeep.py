@@ -1,0 +1,84 @@
+"""What a replica answers to whoever keeps its fleets, and what it makes of what that one tells.
+
+Between the graph (`contour.serve`), which knows what there should be, and `contour.infrastructure`,
+which knows what there is. Statuses learn from here where clients reach a fleet that we keep, and
+what is wrong with it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from contour.infrastructure.children import Reach
+from contour.kubernetes.cluster import Cluster
+from contour.kubernetes.scope import Scope
+from contour.serve import Controller
+from contour.status import addresses
+from contour.status.addresses import Address
+from dag.fleets import Fleet, Trouble
+from provisioning.templating import Document
+
+Located = Callable[[str, tuple[Address, ...]], None]
+"""Takes a fleet, and where clients reach it."""
+
+
+class Upkeep:
+    """`contour.infrastructure.term.Instance`."""
+
+    def __init__(
+        self, controller: Controller, cluster: Cluster, scope: Scope, located: Located
+    ) -> None:
+        self._controller = controller
+        self._cluster = cluster
+        self._scope = scope
+        self._located = located
+        self._addresses: dict[str, tuple[Address, ...]] = {}
+
+    def fleets(self) -> Mapping[str, Fleet]:
+        """What there is to be, by name; empty while there is no configuration."""
+        return self._controller.fleets if self._controller.is_configured else {}
+
+    def reach(self) -> Reach | None:
+        """Where objects of fleets may be; None: nothing is kept."""
+        found = self.fleets().values()
+        if not any(it.is_managed for it in found):
+            return None
+        home = self._scope.own
+        if all(it.gateway is None for it in found):
+            return Reach((home,))
+        watched = self._scope.namespaces
+        everywhere = tuple(dict.fromkeys((*watched, home))) if watched else ("",)
+        return Reach(everywhere, with_secrets=True)
+
+    def knows_gateways(self) -> bool:
+        """Whether a Gateway that is not among them is gone."""
+        kinds = {"Gateway", "GatewayClass", "ContourConfiguration"}
+        found = [it.state for it in self._cluster.state() if it.kind in kinds]
+        return all(it.is_listed and it.phase == "current" for it in found)
+
+    def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
+        """What is not as it should be with a fleet."""
+        self._controller.trouble(fleet, tuple(troubles))
+
+    def locate(self, fleet: str, service: Document | None) -> None:
+        """The Service in front of a fleet, as it is now; None if there is none."""
+        found = located(service)
+        if self._addresses.get(fleet) != found:
+            self._addresses[fleet] = found
+            self._located(fleet, found)
+
+    def addresses(self, fleet: str) -> tuple[Address, ...]:
+        """Where clients reach a fleet that we keep."""
+        return self._addresses.get(fleet, ())
+
+
+def located(service: Document | None) -> tuple[Address, ...]:
+    """Where clients reach what is behind a Service; nowhere, as long as it has no address.
+
+    One that is for clients within the cluster alone has its addresses there; what the nodes'
+    addresses are, nobody here may know.
+    """
+    if service is None:
+        return ()
+    spec = service.get("spec") or {}
+    if spec.get("type") == "ClusterIP":
+        return tuple(Address(ip=it) for it in spec.get("clusterIPs") or () if it != "None")
+    return addresses.addresses("", service.get("status"))

@@ -1,0 +1,156 @@
+"""Which fleets of Envoys there are to be, and what clients find at each of them.
+
+For whoever makes them (`contour.infrastructure`). The ports of the shared fleet are those of the
+Gateway in charge if Gateways are served, and until there is one nobody knows them; else those of
+the settings. In mode `PerGateway` it is the fleet of Ingress and HTTPProxy alone, and every Gateway
+has its own. Elsewhere: what a Gateway asks for (`gateway.infrastructure`), where Envoy listens
+(`listeners`), how all of it is written for Kubernetes (`provisioning`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from crds.meta import NamespacedName
+from crds.workloads import NetworkPublishing, Workload
+from dag import defaults, listeners, nodes, settings, tables
+from dag.gateway import infrastructure, owners, selection
+from dag.gateway.infrastructure import Infrastructure
+from dag.listeners import DEFAULT_FLEET
+from dag.statuses import Address
+from dag.view import Kept, Table, View, query
+
+
+class Port(NamedTuple):
+    """A port that clients see."""
+
+    name: str
+    protocol: Literal["TCP", "UDP"]
+    number: int
+    bound: int
+    """Where Envoy listens for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Envoys with one configuration, as they are to be made."""
+
+    gateway: NamespacedName | None
+    """The Gateway that it is for alone; None for the shared one."""
+    gateway_class: str = ""
+    ports: tuple[Port, ...] = ()
+    is_due: bool = True
+    """Its ports are known: until then nothing is made for it, and what there is stays."""
+    publishing: NetworkPublishing | None = None
+    workload: Workload = field(default_factory=Workload)
+    is_managed: bool = False
+    """It is for us to make and to keep."""
+    speaks_proxy_protocol: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """That its Gateway wants on everything."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Likewise."""
+    addresses: tuple[Address, ...] = ()
+    """That its Gateway asks for."""
+
+
+class Trouble(NamedTuple):
+    """Why a fleet is not as it should be."""
+
+    message: str
+    is_error: bool = True
+    """Or something is waited for, which comes by itself."""
+
+
+TROUBLES: Table[str, tuple[Trouble, ...]] = Table("troubles of fleets")
+"""What whoever makes fleets says of each; no row where all is well."""
+
+
+@query
+def fleet(view: View, name: str) -> Fleet | None:
+    """What a fleet is to be; None if there is to be none."""
+    gateway = _gateway(view, name)
+    asked = view.ask(infrastructure.infrastructure, gateway) if gateway is not None else None
+    if name == DEFAULT_FLEET:
+        return _shared(view, asked or Infrastructure())
+    if gateway is None:
+        return None
+    # One that can have none for now, because of what it refers to, keeps what it has.
+    return _of_a_gateway(view, name, gateway, asked or Infrastructure())
+
+
+def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
+    """Whether an HTTPS listener has one for HTTP/3 beside it, on the UDP port of its number.
+
+    Not behind a load balancer that speaks the PROXY protocol, for it would hide from whom requests
+    come; nor where a Gateway has its UDP port.
+    """
+    edge = view.ask(defaults.edge, ())
+    if not edge.http3 or edge.use_proxy_protocol:
+        return False
+    found = view.ask(listeners.listeners, key.fleet)
+    port = next((it.bind_port for it in found if it.name == key.name), None)
+    return not any(it.protocol == "UDP" and it.bind_port == port for it in found)
+
+
+def _gateway(view: View, name: str) -> NamespacedName | None:
+    """The Gateway that has a say in a fleet."""
+    if name == DEFAULT_FLEET:
+        return view.ask(selection.in_charge, ())
+    return next(iter(view.bucket(selection.FLEETS, name)), None)
+
+
+def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrastructure) -> Fleet:
+    gateway_class = view.ask(selection.accepted_class, ())
+    ports = tuple(_ports(view, name, view.ask(listeners.listeners, name)))
+    return Fleet(
+        gateway=gateway,
+        gateway_class=gateway_class.name if gateway_class else "",
+        ports=ports,
+        is_due=bool(ports),
+        publishing=asked.publishing,
+        workload=asked.workload or Workload(),
+        is_managed=asked.is_managed,
+        speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
+        labels=asked.labels,
+        annotations=asked.annotations,
+        addresses=asked.addresses,
+    )
+
+
+def _shared(view: View, asked: Infrastructure) -> Fleet:
+    configuration = view.ask(settings.chosen_configuration, ())
+    envoy = configuration.spec.envoy if configuration is not None else None
+    every = view.ask(listeners.listeners, DEFAULT_FLEET)
+    of_gateways = {it[0] for it in view.bucket(owners.PORTS, DEFAULT_FLEET)}
+    shown = tuple(it for it in every if it.name in of_gateways)
+    waits = (
+        bool(view.ask(settings.controller_name, ()))
+        and view.ask(settings.gateway_mode, ()) == "Single"
+    )
+    return Fleet(
+        gateway=None,
+        ports=tuple(_ports(view, DEFAULT_FLEET, shown or every)),
+        is_due=bool(shown) or not waits,
+        publishing=envoy.network_publishing if envoy is not None else None,
+        workload=(envoy and envoy.workload) or Workload(),
+        is_managed=view.ask(infrastructure.is_managed, ()),
+        speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
+        labels=asked.labels,
+        annotations=asked.annotations,
+        addresses=asked.addresses,
+    )
+
+
+def _ports(view: View, fleet: str, found: tuple[nodes.Listener, ...]) -> Iterator[Port]:
+    usual = view.ask(settings.ports, ())
+    for it in found:
+        is_usual = (it.protocol, it.port) in {("HTTP", usual.http), ("HTTPS", usual.https)}
+        name = it.protocol.lower() + ("" if is_usual else f"-{it.port}")
+        yield Port(name, "UDP" if it.protocol == "UDP" else "TCP", it.port, it.bind_port)
+        key = nodes.ListenerKey(fleet, it.name)
+        if it.protocol == "HTTPS" and serves_http3(view, key):
+            yield Port(f"http3-{it.port}", "UDP", it.port, it.bind_port)
+
+
+KEPT = (Kept(fleet, tables.FLEETS), Kept(fleet, selection.FLEETS))
