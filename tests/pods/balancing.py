@@ -38,6 +38,7 @@ class Balancing:
         self._network = net
         self._bell = Bell()
         self._given: dict[str, str] = {}  # uid: address
+        self._count = 0
         self._slices: dict[Key, dict[Key, Raw]] = defaultdict(dict)  # by Service
         self._balanced: services.Table = {}
         self.services.listen(self._service_changed)
@@ -132,11 +133,11 @@ class Balancing:
 
     async def _give_addresses(self) -> None:
         for (namespace, name), service in list(self.services.objects.items()):
-            spec, status = service["spec"], service.get("status", {}).get("loadBalancer", {})
-            wants = spec.get("type") == "LoadBalancer" and not spec.get("loadBalancerClass")
-            if wants == bool(status.get("ingress")):
+            told = service.get("status", {}).get("loadBalancer", {}).get("ingress") or []
+            address = self._address(service)
+            if [it.get("ip") for it in told] == ([address] if address else []):
                 continue
-            ingress = [{"ip": self._address(service)}] if wants else None
+            ingress = [{"ip": address}] if address else None
             path = f"/api/v1/namespaces/{namespace}/services/{name}/status"
             body = {"status": {"loadBalancer": {"ingress": ingress}}}
             try:
@@ -145,5 +146,16 @@ class Balancing:
                 self._bell.ring()
 
     def _address(self, service: Raw) -> str:
-        uid = service["metadata"]["uid"]
-        return self._given.setdefault(uid, self._network.balancer(len(self._given)))
+        """As clouds do: the one that is asked for, if there is such a one; never another."""
+        spec, uid = service["spec"], service["metadata"]["uid"]
+        if spec.get("type") != "LoadBalancer" or spec.get("loadBalancerClass"):
+            return ""
+        if wanted := str(spec.get("loadBalancerIP") or ""):
+            if not self._network.has_balancer(wanted):
+                self._given.pop(uid, None)
+                return ""
+            self._given[uid] = wanted
+        elif uid not in self._given:
+            self._given[uid] = self._network.balancer(self._count)
+            self._count += 1
+        return self._given[uid]

@@ -8,6 +8,7 @@ first /16 that no other runner holds; a lock says so, and who takes it removes w
 """
 
 import fcntl
+import ipaddress
 import subprocess
 from pathlib import Path
 from typing import Self, TextIO
@@ -87,6 +88,15 @@ class Network:
     def balancer(self, number: int) -> str:
         """An address for a Service of type LoadBalancer."""
         return f"{self._prefix}.{200 + number // 250}.{1 + number % 250}"
+
+    @property
+    def spare_balancer(self) -> str:
+        """One that only a Service gets that asks for it."""
+        return f"{self._prefix}.192.1"
+
+    def has_balancer(self, address: str) -> bool:
+        """Whether a Service can have this one."""
+        return ipaddress.ip_address(address) in ipaddress.ip_network(self.balancers)
 
     def add_node(self, number: int) -> str:
         """Gives a node its address."""

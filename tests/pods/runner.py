@@ -117,6 +117,11 @@ class Pods:
         """Waits for the address of a balancer; it."""
         return self._do(self._kubelet.balancer_address(namespace, service))
 
+    @property
+    def spare_address(self) -> str:
+        """Of a balancer: a Service gets it that asks for it (`loadBalancerIP`), and no other."""
+        return self._kubelet.network.spare_balancer
+
     def name(self, name: str, address: str) -> None:
         """Makes a name known to all pods that is none of the cluster's."""
         self._ask(self._kubelet.balancing.extra_names.__setitem__, name, address)
