@@ -16,6 +16,7 @@ from typing import Any
 
 from contour import observation, process
 from contour.events import Batch
+from contour.finalizers import finalizers, wanted
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from contour.instance import Instance
@@ -114,6 +115,7 @@ class Replica:
         self.infrastructure: Infrastructure | None = None
         self.answers = Answers(self.controller.board, self.controller.generation)
         self.writer = Writer(client, self._sources(), self.controller.subjects)
+        self.finalizers = finalizers.Finalizers(client, self._of_finalizers())
         self.recorder = Recorder(client, events.Reporter(_NAME, self.leadership.identity))
         self.announcements = Announcements(self.controller.board, self.recorder.record, self._uid)
         self.cluster.hear(self._restored)
@@ -178,6 +180,7 @@ class Replica:
             await self._configure(self.controller.configuration)
         if self.controller.is_configured and not self.server.ports:
             await self.server.start()
+            self.finalizers.notice(self.cluster.subjects(wanted.KINDS))
             log.info("serving xDS on %s", self.options.address)
 
     async def _configure(self, spec: ContourConfigurationSpec) -> None:
@@ -212,6 +215,7 @@ class Replica:
             async with asyncio.TaskGroup() as tasks:
                 for work in (
                     self.writer.run(),
+                    self.finalizers.run(),
                     self.announcements.run(),
                     self.recorder.run(),
                     self._keep_fleets(),
@@ -254,6 +258,7 @@ class Replica:
     def _concern(self, subjects: Collection[ObjectRef]) -> None:
         """Something else is to be told of these, perhaps."""
         self.writer.changed(subjects)
+        self.finalizers.notice(subjects)
         self.announcements.notice(subjects)
 
     def _restored(self, subject: ObjectRef) -> None:
@@ -262,6 +267,7 @@ class Replica:
             self._locate()
         else:
             self.writer.notice((subject,))
+            self.finalizers.notice((subject,))
 
     def _locate(self) -> None:
         """Where clients reach Envoy may be another place."""
@@ -296,6 +302,23 @@ class Replica:
             controller_name=lambda: self.controller.controller_name,
             resource=self.cluster.resource,
         )
+
+    def _of_finalizers(self) -> finalizers.Sources:
+        return finalizers.Sources(
+            finalizer=lambda kind: wanted.finalizer(kind, self.options.configuration),
+            is_wanted=self._is_finalizer_wanted,
+            known=self.cluster.known,
+            everything=lambda: self.cluster.subjects(wanted.KINDS),
+            concerned=partial(wanted.concerned, self.controller.engine),
+            resource=self.cluster.resource,
+            is_leader=self.leadership.is_leader,
+            told=self.writer.drained,
+        )
+
+    def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
+        """Nobody can tell before everything is there."""
+        is_known = self.controller.is_configured and bool(self.server.ports)
+        return wanted.is_wanted(self.controller.engine, subject) if is_known else None
 
     def _uid(self, subject: ObjectRef) -> str:
         known = self.cluster.known(subject)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
+from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.extensionservice import ExtensionService
@@ -24,6 +25,7 @@ from crds.secret import Secret
 from crds.service import Service
 
 CONTOUR = "projectcontour.io"
+EXTENSIONS = "apiextensions.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 NETWORKING = "networking.k8s.io"
 
@@ -57,6 +59,15 @@ _ALL = (
     Kind("", "Secret", "secrets", ("v1",), True, Secret),
     Kind("", "ConfigMap", "configmaps", ("v1",), True, ConfigMap, short_names=("cm",)),
     Kind("discovery.k8s.io", "EndpointSlice", "endpointslices", ("v1",), True, EndpointSlice),
+    Kind(
+        EXTENSIONS,
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        ("v1",),
+        False,
+        CustomResourceDefinition,
+        short_names=("crd", "crds"),
+    ),
     Kind(NETWORKING, "IngressClass", "ingressclasses", ("v1",), False, IngressClass),
     Kind(NETWORKING, "Ingress", "ingresses", ("v1",), True, Ingress, True, ("ing",)),
     Kind(CONTOUR, "HTTPProxy", "httpproxies", ("v1",), True, HTTPProxy, True)._replace(

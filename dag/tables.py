@@ -10,6 +10,7 @@ from typing import Any
 
 from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
+from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.extensionservice import ExtensionService
@@ -36,6 +37,7 @@ ENDPOINT_SLICES: Table[NamespacedName, EndpointSlice] = Table("EndpointSlice")
 SECRETS: Table[NamespacedName, Secret] = Table("Secret")
 CONFIG_MAPS: Table[NamespacedName, ConfigMap] = Table("ConfigMap")
 NAMESPACES: Table[NamespacedName, Namespace] = Table("Namespace")
+CRDS: Table[NamespacedName, CustomResourceDefinition] = Table("CustomResourceDefinition")
 HTTPPROXIES: Table[NamespacedName, HTTPProxy] = Table("HTTPProxy")
 DELEGATIONS: Table[NamespacedName, TLSCertificateDelegation] = Table("TLSCertificateDelegation")
 EXTENSION_SERVICES: Table[NamespacedName, ExtensionService] = Table("ExtensionService")
@@ -61,6 +63,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         SECRETS,
         CONFIG_MAPS,
         NAMESPACES,
+        CRDS,
         HTTPPROXIES,
         DELEGATIONS,
         EXTENSION_SERVICES,
@@ -95,8 +98,8 @@ HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 ROUTING: Table[tuple[()], str] = Table("routing")
 """How the hosts of listeners were cut into resources when they were first served: it stays so."""
 
-BUNDLE_VERSIONS: Table[tuple[()], str] = Table("bundle version")
-"""The version of the Gateway API whose CRDs the API server has, such as `v1.6.1`; else no row."""
+SOCKET_OPTIONS: Table[tuple[()], tuple[int | None, int | None]] = Table("socket options")
+"""The TOS field and traffic class of sockets, where these stay as they are; else no row."""
 
 CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
 """The controller name that was given to the process, overriding the configuration's."""

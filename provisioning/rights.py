@@ -1,9 +1,9 @@
 """What each process may ask the API server for: the least that does its work.
 
 The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
-control plane reads them, writes statuses and Events, and keeps a fleet at home; Envoy may nothing,
-and has no token. The operator makes what instances consist of, and can pass on no more than it
-holds itself: the Role of an instance, and the one ClusterRole that it may bind.
+control plane reads them, writes statuses, finalizers and Events, and keeps a fleet at home; Envoy
+may nothing, and has no token. The operator makes what instances consist of, and can pass on no more
+than it holds itself: the Role of an instance, and the one ClusterRole that it may bind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from crds import kinds
+from crds.customresourcedefinition import OF_GATEWAY_CLASSES
 
 Rule = dict[str, Any]
 
@@ -18,6 +19,12 @@ _OF_CONFIGURATIONS = frozenset(
     {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
 )
 """A configuration, what it refers to, and Envoy's Service: read at home whatever else is."""
+
+_BY_NAME = {"CustomResourceDefinition": (OF_GATEWAY_CLASSES,)}
+"""Those of which certain objects are read only: the definition tells the version of its API."""
+
+_WITH_FINALIZERS = frozenset({"Gateway", "GatewayClass"})
+"""Those that must not go before we have left them: nothing else of them is written."""
 
 _READ = ("list", "watch")
 _WRITE_STATUS = ("patch",)
@@ -103,13 +110,18 @@ def _kinds(found: Iterable[kinds.Kind]) -> Iterator[Rule]:
     for group, members in groupby(sorted(found, key=_group), key=_group):
         every = list(members)
         written = [it.plural for it in every if it.has_status]
-        only_read = [it.plural for it in every if not it.has_status]
+        only_read = [it.plural for it in every if not it.has_status and it.kind not in _BY_NAME]
+        for kind in every:
+            if kind.kind in _BY_NAME:
+                yield _rule([group], [kind.plural], _READ, _BY_NAME[kind.kind])
         if only_read:
             yield _rule([group], only_read, _READ)
         if written:
             # What was written meanwhile is read again before a status is written.
             yield _rule([group], written, ("get", *_READ))
             yield _rule([group], [f"{it}/status" for it in written], _WRITE_STATUS)
+        if held := [it.plural for it in every if it.kind in _WITH_FINALIZERS]:
+            yield _rule([group], held, ["patch"])
 
 
 def _group(kind: kinds.Kind) -> str:

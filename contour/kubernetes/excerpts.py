@@ -20,7 +20,8 @@ Raw = dict[str, Any]
 def excerpt(kind: Kind, raw: Raw) -> Raw:
     """The part of an object that is decoded; in lists, objects do not say of what kind they are."""
     named = {"apiVersion": kind.api_version, "kind": kind.kind}
-    found = named | {name: value for name, value in raw.items() if name not in _NEVER}
+    never = _NEVER | _NEVER_OF.get(kind.kind, frozenset())
+    found = named | {name: value for name, value in raw.items() if name not in never}
     metadata = raw.get("metadata")
     if isinstance(metadata, dict):
         found["metadata"] = _metadata(kind, metadata)
@@ -61,6 +62,7 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
 
 
 _NEVER = frozenset({"apiVersion", "kind", "status"})
+_NEVER_OF = {"CustomResourceDefinition": frozenset({"spec"})}
 _OF_METADATA = (
     "name",
     "namespace",

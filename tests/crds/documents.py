@@ -112,13 +112,17 @@ def listenerset(*listeners: Document, **spec: Any) -> Document:
     return _document("gateway.networking.k8s.io/v1", "ListenerSet", wanted | spec)
 
 
+def definition() -> Document:
+    return _document("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"group": "a.example"})
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
         grpcroute(), tlsroute(), streamroute("TCPRoute"), streamroute("UDPRoute"),
         backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
-        ingressclass(), configmap(), namespace(), extensionservice(),
+        ingressclass(), configmap(), namespace(), extensionservice(), definition(),
     ]  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:
     assert "--admin-address=/admin/admin.sock" in text
 
 
-def test_rights_are_to_read_the_kinds_and_to_write_their_statuses() -> None:
+def test_rights_are_to_read_the_kinds_and_to_write_statuses_and_finalizers() -> None:
     granted = _granted(manifests.cluster_wide()["rules"])
     wanted = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
     for kind in kinds.KINDS.values():
@@ -127,7 +127,15 @@ def test_rights_are_to_read_the_kinds_and_to_write_their_statuses() -> None:
         if kind.has_status:
             wanted.add((kind.group, kind.plural, "get"))
             wanted.add((kind.group, f"{kind.plural}/status", "patch"))
+        if kind.kind in {"Gateway", "GatewayClass"}:
+            wanted.add((kind.group, kind.plural, "patch"))
     assert granted == wanted
+
+
+def test_of_the_definitions_of_kinds_a_single_one_may_be_read() -> None:
+    rules = manifests.cluster_wide()["rules"]
+    (rule,) = [it for it in rules if it["resources"] == ["customresourcedefinitions"]]
+    assert rule["resourceNames"] == ["gatewayclasses.gateway.networking.k8s.io"]
 
 
 def test_no_right_is_granted_by_a_wildcard(documents: list[Document]) -> None:

@@ -22,6 +22,13 @@ def test_namespaces_are_watched_one_by_one_and_what_is_in_none_as_a_whole() -> N
     assert found["GatewayClass"] == found["Namespace"] == [""]
 
 
+def test_of_the_definitions_of_kinds_one_is_asked_for() -> None:
+    every = sources(Scope(), KINDS.values())
+    (source,) = (it for it in every if it.kind.kind == "CustomResourceDefinition")
+    (selector,) = source.collection.params.values()
+    assert selector == "metadata.name=gatewayclasses.gateway.networking.k8s.io"
+
+
 def test_secrets_that_nobody_may_refer_to_are_not_asked_for() -> None:
     (source,) = (it for it in sources(Scope(), KINDS.values()) if it.kind.kind == "Secret")
     selector = source.collection.params["fieldSelector"]

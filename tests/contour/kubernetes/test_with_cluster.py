@@ -40,7 +40,7 @@ async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namesp
             assert names(first, "HTTPProxy") == {"a"}
             assert names(first, "Secret") == {"plain"}
             assert {it.kind for it in provider.state() if it.state.phase == "denied"} == {
-                "Namespace", "IngressClass", "GatewayClass",
+                "Namespace", "IngressClass", "GatewayClass", "CustomResourceDefinition",
             }  # fmt: skip
             assert "cannot list resource" in str(first.complaints[Place("kind Namespace of v1")])
             changes = provider.changes()
