@@ -1,0 +1,116 @@
+"""`hack/conformance`: the conformance suite of the Gateway API on a cluster of its own.
+
+Exit codes: 0 all passed, 1 something failed, 2 it could not be run.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from tests import golang
+from tests.cluster import assets
+from tests.conformance import command, programs, report, world
+
+CHANNELS = ("experimental", "standard")
+
+
+def parser() -> argparse.ArgumentParser:
+    """What can be said."""
+    found = argparse.ArgumentParser(prog="hack/conformance", description=__doc__)
+    found.add_argument("tests", nargs="*", metavar="TEST", help="short names; none: all")
+    found.add_argument("--build", action="store_true", help="build what is missing, and no more")
+    found.add_argument("--channel", choices=CHANNELS, default=CHANNELS[0], help="of the CRDs")
+    found.add_argument("--profile", action="append", choices=command.PROFILES)
+    found.add_argument("--minutes", type=int, default=60, help="the longest that it may take")
+    found.add_argument("--keep", type=Path, metavar="FOLDER", help="for logs and the report")
+    found.add_argument(
+        "--publish", action="store_true", help="put the report of a whole run into the documents"
+    )
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Builds, runs, tells."""
+    options = parser().parse_args(arguments)
+    try:
+        assets.build()
+        programs.build()
+    except golang.MissingError as error:
+        print(f"hack/conformance: {error}", file=sys.stderr)
+        return 2
+    if options.build:
+        return 0
+    for it in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(it, signal.default_int_handler)
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="conformance-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"Logs are in {folder}.", flush=True)
+    return _run(options, folder.resolve())
+
+
+def _run(options: argparse.Namespace, folder: Path) -> int:
+    written = folder / "report.yaml"
+    written.unlink(missing_ok=True)
+    with world.running(folder, options.channel) as ready:
+        wish = command.Wish(
+            tests=options.tests,
+            profiles=options.profile or command.PROFILES,
+            minutes=options.minutes,
+            report=written,
+            usable_address=ready.usable_address,
+            unusable_address=ready.unusable_address,
+        )
+        code = _ask(command.arguments(wish), ready.kubeconfig, folder)
+    if written.is_file():
+        print(report.table(report.read(written)))
+        if options.publish:
+            (report.FOLDER / report.name(report.read(written))).write_bytes(written.read_bytes())
+    return 1 if code else 0
+
+
+def _ask(arguments: Sequence[str], kubeconfig: Path, folder: Path) -> int:
+    """Runs the suite, and tells each verdict as it comes; its exit code."""
+    with (
+        (folder / "suite.log").open("w") as log,
+        subprocess.Popen(
+            [programs.SUITE.path, *arguments],
+            cwd=folder, env=os.environ | {"KUBECONFIG": str(kubeconfig)}, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        ) as running,
+    ):  # fmt: skip
+        try:
+            assert running.stdout is not None
+            _tell(running.stdout, log)
+            return running.wait()
+        finally:
+            running.kill()
+
+
+def _tell(output: IO[str], log: IO[str]) -> None:
+    """The suite tells what became of its tests only when all of them have ended."""
+    verdicts: dict[str, str] = {}
+    for line in output:
+        log.write(line)
+        log.flush()
+        if started := command.started(line):
+            print(f"  {started}", flush=True)
+        verdicts |= command.verdicts([line])
+    for name in sorted(it for it in verdicts if verdicts[it] == "FAIL"):
+        print(f"FAILED {name}")
+    told = list(verdicts.values())
+    counts = (f"{told.count(it)} {word}" for it, word in command.WORDS.items())
+    print(", ".join(counts), flush=True)
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(2)

@@ -1,0 +1,54 @@
+"""How the suite is asked and listened to."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import __main__ as program
+from tests.conformance import command
+
+OUTPUT = """\
+=== RUN   TestConformance/HTTPRouteCORS
+    conformance.go:77: 2026-11-21T09:58:46Z: Running HTTPRouteCORS, relying on the following
+=== RUN   TestConformance/MeshBasic
+    conformance.go:55: 2026-11-21T09:58:46Z: Skipping MeshBasic: it needs Mesh
+--- FAIL: TestConformance (129.55s)
+    --- FAIL: TestConformance/HTTPRouteCORS (0.26s)
+        --- PASS: TestConformance/HTTPRouteCORS/Simple_request (0.00s)
+    --- SKIP: TestConformance/MeshBasic (0.00s)
+"""
+
+
+def test_a_whole_run_writes_a_report_and_takes_its_features_from_the_class() -> None:
+    asked = command.arguments(command.Wish(report=Path("report.yaml"), minutes=5))
+    assert "-report-output=report.yaml" in asked
+    assert "-test.timeout=5m" in asked
+    assert f"-gateway-class={command.GATEWAY_CLASS}" in asked
+    assert {f"-{it}={value}" for it, value in command.IMPLEMENTATION.items()} <= set(asked)
+    names = {it.split("=")[0] for it in asked}
+    assert not names & {"-supported-features", "-exempt-features", "-skip-tests", "-run-test"}
+
+
+def test_a_run_of_some_tests_writes_no_report() -> None:
+    asked = command.arguments(command.Wish(tests=("A", "B"), report=Path("report.yaml")))
+    assert "-test.run=^TestConformance$/^(A|B)$" in asked
+    assert not [it for it in asked if "report" in it]
+
+
+def test_consistency_is_never_waited_for_longer_than_the_suite_permits() -> None:
+    assert "MaxTimeToConsistency" not in command.PATIENCE
+
+
+def test_verdicts_are_those_of_tests_and_not_of_their_parts() -> None:
+    lines = OUTPUT.splitlines()
+    assert dict(command.verdicts(lines)) == {"HTTPRouteCORS": "FAIL", "MeshBasic": "SKIP"}
+    assert [it for line in lines if (it := command.started(line))] == ["HTTPRouteCORS"]
+
+
+@pytest.mark.parametrize("wrong", [["--channel", "alpha"], ["--profile", "MESH"]])
+def test_what_the_suite_does_not_know_is_refused(
+    wrong: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        program.parser().parse_args(wrong)
+    assert "invalid choice" in capsys.readouterr().err
