@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from contour import bootstrap, files, host, inspection, process
+from contour import bootstrap, files, host, inspection, process, sockets
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
@@ -49,6 +49,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     manifests = files.Manifests(options.paths)
     with process.without_collections():
         instance.take(manifests.read())
+    sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(server))

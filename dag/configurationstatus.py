@@ -75,6 +75,9 @@ def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
     yield from (f"{it.path}: {it.why}" for it in unserved(found) if not it.guards)
     if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
         yield "spec.envoy.listener.routing: holds from the next start on"
+    edge, options = configuration.resolved(found.spec)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
+    if options is not None and options != (edge.tos, edge.traffic_class):
+        yield "spec.envoy.listener.socketOptions: holds from the next start on, on one machine"
 
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}

@@ -14,7 +14,7 @@ from crds.contourconfiguration import TracingSettings
 from crds.endpoints import ObjectName
 from crds.meta import NamespacedName
 from crds.ratelimits import GlobalRateLimitPolicy
-from dag import authorization, extensions, nodes, secrets, settings
+from dag import authorization, extensions, nodes, secrets, settings, tables
 from dag.faults import Fault
 from dag.view import View, query
 
@@ -105,8 +105,10 @@ def rate_limits(view: View, _: tuple[()]) -> GlobalRateLimitPolicy | None:
 def edge(view: View, _: tuple[()]) -> nodes.Edge:
     """How every listener is read, traces included."""
     found = view.ask(settings.settings, ())
-    tracing = _tracing(view, found.tracing)
-    return found.edge if isinstance(tracing, Unbuilt) else replace(found.edge, tracing=tracing)
+    tracing, result = _tracing(view, found.tracing), found.edge
+    if (options := view.read(tables.SOCKET_OPTIONS, ())) is not None:
+        result = replace(result, tos=options[0], traffic_class=options[1])
+    return result if isinstance(tracing, Unbuilt) else replace(result, tracing=tracing)
 
 
 def faults(view: View) -> Iterator[Unbuilt]:

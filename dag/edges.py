@@ -43,6 +43,10 @@ _PATH = "spec.envoy.listener"
 ServerHeader = Literal["overwrite", "append_if_absent", "pass_through"]
 
 
+_MOST_STREAMS = 2**31 - 1
+"""RFC 9113, section 5.1.1; Envoy takes no larger number, and it would mean the same."""
+
+
 def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
     """How every listener is read."""
     given = envoy.listener or ListenerSettings()
@@ -56,7 +60,7 @@ def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
         server_header=_server_header(given, errors),
         exact_balance=_is_exact(given, errors),
         max_requests_per_connection=given.max_requests_per_connection,
-        max_concurrent_streams=given.http_max_concurrent_streams,
+        max_concurrent_streams=_streams(given.http_max_concurrent_streams),
         buffer_limit=given.per_connection_buffer_limit_bytes,
         max_connections_per_event=given.max_connections_to_accept_per_socket_event,
         tos=sockets.tos,
@@ -69,6 +73,10 @@ def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
         https_log=https_log,
         http3=bool(given.http3),
     )
+
+
+def _streams(given: int | None) -> int | None:
+    return None if given is None else min(given, _MOST_STREAMS)
 
 
 def _server_header(given: ListenerSettings, errors: Errors) -> ServerHeader:

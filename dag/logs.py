@@ -43,7 +43,14 @@ PLAIN = formats.OPERATORS | {
 }
 """Operators without an argument."""
 WITH_ARGUMENT = frozenset({"REQ", "RESP", "TRAILER"})
-"""Operators that name a header, or one and its stand-in."""
+"""Operators that name a header, or one and its stand-in; and perhaps how much of it: `:10`."""
+
+ORIGIN = "METADATA"
+"""The operator that tells which object a route comes from, with the arguments of Contour."""
+_ORIGINS = {
+    it: f"ROUTE:envoy.access_loggers.file:io.projectcontour.{it}"
+    for it in ("kind", "namespace", "name")
+}
 
 FIELDS = {
     "@timestamp": "%START_TIME%",
@@ -51,6 +58,9 @@ FIELDS = {
     "authority": "%REQ(:AUTHORITY)%",
     "bytes_received": "%BYTES_RECEIVED%",
     "bytes_sent": "%BYTES_SENT%",
+    "contour_config_kind": f"%METADATA({_ORIGINS['kind']})%",
+    "contour_config_name": f"%METADATA({_ORIGINS['name']})%",
+    "contour_config_namespace": f"%METADATA({_ORIGINS['namespace']})%",
     "downstream_local_address": "%DOWNSTREAM_LOCAL_ADDRESS%",
     "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
     "duration": "%DURATION%",
@@ -78,6 +88,9 @@ FIELDS = {
 """What a name alone stands for."""
 
 _NOT_USUAL = {
+    "contour_config_kind",
+    "contour_config_name",
+    "contour_config_namespace",
     "ts",
     "response_code_details",
     "tls_ja3_fingerprint",
@@ -138,19 +151,52 @@ def _fields(written: Iterable[str], errors: Errors) -> Iterator[tuple[str, nodes
             yield name, found
 
 
-_OPERATOR = re.compile(r"%([A-Z0-9_]+)(?:\(([A-Za-z0-9_:?-]{1,256})\))?%")
+_OPERATOR = re.compile(
+    r"%(?:(START_TIME)\(([A-Za-z0-9 %:.,/_+-]{1,256})\)"
+    r"|([A-Z0-9_]+)(?:\(([A-Za-z0-9_:?.-]{1,256})\)(?::([0-9]{1,5}))?)?)?%"
+)
+
+
+def tells_origins(log: nodes.AccessLog) -> bool:
+    """Whether it has to be known in Envoy which object a route comes from."""
+    formats_ = [it for _, it in log.json] or [log.format or nodes.Format(())]
+    pieces = (piece for it in formats_ for piece in it.pieces)
+    return any(isinstance(it, nodes.Operator) and it.name == ORIGIN for it in pieces)
 
 
 def _format(text: str) -> nodes.Format:
     pieces: list[str | nodes.Operator] = []
     start = 0
     for found in _OPERATOR.finditer(text):
-        name, argument = found[1], found[2] or ""
-        if name not in (WITH_ARGUMENT if argument else PLAIN):
-            raise ValueError(f"{found[0][:60]} is no operator that is known")
-        pieces += [text[start : found.start()], nodes.Operator(name, argument)]
+        pieces.append(_literal(text[start : found.start()]))
         start = found.end()
-    pieces.append(text[start:])
-    if any("%" in it for it in pieces if isinstance(it, str)):
-        raise ValueError("has a % that belongs to no operator")
+        if found[0] == "%%":
+            pieces.append("%")
+            continue
+        operator = nodes.Operator(
+            found[1] or found[3], found[2] or found[4] or "", int(found[5] or 0)
+        )
+        if not _is_known(operator):
+            raise ValueError(f"{found[0][:60]} is no operator that is known")
+        pieces.append(operator)
+    pieces.append(_literal(text[start:]))
     return nodes.Format(tuple(it for it in pieces if it))
+
+
+def _literal(text: str) -> str:
+    if "%" in text:
+        raise ValueError("has a % that belongs to no operator; write %% for the character")
+    return text
+
+
+def _is_known(operator: nodes.Operator) -> bool:
+    match operator:
+        case nodes.Operator("START_TIME", _, 0):
+            return True
+        case nodes.Operator(name, "", 0):
+            return name in PLAIN
+        case nodes.Operator("METADATA", argument, 0):
+            return argument in _ORIGINS.values()
+        case nodes.Operator(name, argument, _):
+            # A dot is nothing that a header has; Envoy would take it, and find none.
+            return name in WITH_ARGUMENT and bool(argument) and "." not in argument

@@ -64,6 +64,7 @@ def formatted(value: nodes.Value) -> str:
 
 _OPERATOR = re.compile(r"[A-Z][A-Z0-9_]*")
 _ARGUMENT = re.compile(r"[^%()\r\n\0]+")
+_TIME = re.compile(r"[^()\r\n\0]+")
 
 
 def _operator(node: nodes.Operator) -> str:
@@ -71,9 +72,10 @@ def _operator(node: nodes.Operator) -> str:
         raise ValueError(f"{node.name!r} is not the name of an operator")
     if not node.argument:
         return f"%{node.name}%"
-    if not _ARGUMENT.fullmatch(node.argument):
+    if not (_TIME if node.name == "START_TIME" else _ARGUMENT).fullmatch(node.argument):
         raise ValueError(f"{node.argument!r} is not the argument of an operator")
-    return f"%{node.name}({node.argument})%"
+    limit = f":{node.length}" if node.length else ""
+    return f"%{node.name}({node.argument}){limit}%"
 
 
 def literal(value: str) -> str:

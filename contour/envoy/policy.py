@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import defaults, listeners, nodes
+from dag import defaults, listeners, logs, nodes
 from dag.configuration import Timeouts
 from dag.settings import routing, settings
 from dag.view import View, query
@@ -66,6 +66,13 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
         edge=view.ask(defaults.edge, ()),
         rate_limits=view.ask(defaults.rate_limit_service, ()),
     )
+
+
+@query
+def tells_origins(view: View, _: tuple[()]) -> bool:
+    """Whether access logs tell which object a route comes from."""
+    edge = view.ask(defaults.edge, ())
+    return any(logs.tells_origins(it) for it in (edge.http_log, edge.https_log))
 
 
 @query

@@ -2,13 +2,14 @@
 
 A route is named after the object that asked for it, for access logs (`%ROUTE_NAME%`). Contour also
 puts that into metadata; they cost Envoy 3 KB per route, a third of its memory at 10,000 hosts. So
-only routes with WebSockets have some.
+only routes with WebSockets have some, and all of them if an access log asks for it.
 """
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 
 from contour.envoy import encoding, forwarding, headers, matches, redirects, shards
 from contour.envoy.guards import cookies, policies, ratelimits
+from crds.meta import ObjectRef
 from dag import nodes
 
 
@@ -35,6 +36,13 @@ def write_route(
             target.direct_response.status = forward.missing
     if node.policies is not None:
         _write_guards(target, policies.needed(node.policies, host.policies), names)
+
+
+def write_origin(target: pb.Route, origin: ObjectRef) -> None:
+    """Tells access logs which object a route comes from, as Contour does."""
+    told = target.metadata.filter_metadata["envoy.access_loggers.file"]
+    for name, value in zip(("kind", "namespace", "name"), origin, strict=True):
+        told[f"io.projectcontour.{name}"] = value
 
 
 def _write_guards(target: pb.Route, node: nodes.Policies, names: forwarding.ClusterNames) -> None:

@@ -56,7 +56,10 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     secure = view.ask(hosts.secure_host, key) if node.server_names is not None else None
-    body = virtual_hosts.encoded(node, called, secure.tls if secure else None, _also(view, key))
+    traits = virtual_hosts.Traits(
+        secure.tls if secure else None, _also(view, key), view.ask(policy.tells_origins, ())
+    )
+    body = virtual_hosts.encoded(node, called, traits)
     part = resources.part(body, used.values(), node.origins)
     sharded = view.ask(policy.sharded, ())
     tables = shards.tables_of(key.listener, key.host, sharded=sharded)

@@ -6,6 +6,7 @@ RouteConfigurations it is a piece of (`shards`).
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
@@ -37,16 +38,23 @@ def is_open(host: nodes.VirtualHost) -> bool:
     return host.is_fallback or (host.server_names is not None and host.server_names.pattern == "*")
 
 
-def encoded(
-    host: nodes.VirtualHost,
-    called: forwarding.ClusterNames,
-    tls: nodes.Tls | None = None,
-    also: str = "",
-) -> bytes:
-    """A RouteConfiguration of which nothing but this host is filled in.
+class Traits(NamedTuple):
+    """What else there is to know of a host."""
 
-    `also` says where else it may be asked (`alt-svc`).
-    """
+    tls: nodes.Tls | None = None
+    also: str = ""
+    """Where else it may be asked (`alt-svc`)."""
+    tells_origins: bool = False
+    """Access logs tell which object a route comes from."""
+
+
+_PLAIN = Traits()
+
+
+def encoded(
+    host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits = _PLAIN
+) -> bytes:
+    """A RouteConfiguration of which nothing but this host is filled in."""
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
@@ -55,13 +63,16 @@ def encoded(
         if isinstance(host.policies.rate_limits, nodes.RateLimits):
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
-        routes.write_route(target.routes.add(), route, host, called)
+        added = target.routes.add()
+        routes.write_route(added, route, host, called)
+        if traits.tells_origins:
+            routes.write_origin(added, route.origin)
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target)
     _hide_table(target)
-    if also:
-        target.response_headers_to_add.append(headers.overwriting("alt-svc", also))
-    _write_names(target, host, tls)
+    if traits.also:
+        target.response_headers_to_add.append(headers.overwriting("alt-svc", traits.also))
+    _write_names(target, host, traits.tls)
     return encoding.encoded(result)
 
 

@@ -15,7 +15,9 @@ class Operator(NamedTuple):
     name: str
     """Capital letters, digits and `_`."""
     argument: str = ""
-    """Without parentheses and `%`; none, if empty."""
+    """Without parentheses; `%` only in the format of a time. None, if empty."""
+    length: int = 0
+    """The most characters that are put in; 0 is without limit."""
 
 
 class Format(NamedTuple):

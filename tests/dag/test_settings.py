@@ -100,6 +100,35 @@ OP = nodes.Operator
             nodes.AccessLog(format=nodes.Format((OP("REQ", ":METHOD"), " ", OP("DURATION"), "\n"))),
         ),
         (
+            r'accessLogFormatString: "%START_TIME(%Y-%m)% %REQ(X-A):9%%RESP(B)% 7%%\n"',
+            nodes.AccessLog(
+                format=nodes.Format(
+                    (
+                        *(OP("START_TIME", "%Y-%m"), " ", OP("REQ", "X-A", 9)),
+                        *(OP("RESP", "B"), " 7", "%", "\n"),
+                    )
+                )
+            ),
+        ),
+        (
+            "accessLogFormat: json, accessLogJSONFields: [contour_config_kind]",
+            nodes.AccessLog(
+                json=(
+                    (
+                        "contour_config_kind",
+                        nodes.Format(
+                            (
+                                OP(
+                                    "METADATA",
+                                    "ROUTE:envoy.access_loggers.file:io.projectcontour.kind",
+                                ),
+                            )
+                        ),
+                    ),
+                )
+            ),
+        ),
+        (
             "accessLogFormat: json, accessLogJSONFields: ['@timestamp', 'who=%REQ(X-Who?X-Ho)%']",
             nodes.AccessLog(
                 json=(
@@ -134,6 +163,14 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
         ),
         (
             r'envoy: {logging: {accessLogFormatString: "100% sure\n"}}',
+            "spec.envoy.logging.accessLogFormatString",
+        ),
+        (
+            r'envoy: {logging: {accessLogFormatString: "%METADATA(ROUTE:a:b)%\n"}}',
+            "spec.envoy.logging.accessLogFormatString",
+        ),
+        (
+            r'envoy: {logging: {accessLogFormatString: "%DURATION%:3 %PROTOCOL:3%\n"}}',
             "spec.envoy.logging.accessLogFormatString",
         ),
         (

@@ -75,3 +75,14 @@ def test_keys_of_users_hold_but_none_lets_larger_expressions_in(tuned: Standalon
     assert wanted.items() <= _runtime(tuned).items(), "the last good configuration holds"
     _configure(tuned, "{}")
     wait(lambda: not wanted.keys() & _runtime(tuned).keys(), "the end of the keys")
+
+
+def test_options_of_sockets_wait_for_the_next_start_and_say_so(tuned: Standalone) -> None:
+    _configure(tuned, "{listener: {socketOptions: {tos: 32}, maxRequestsPerConnection: 9}}")
+    tuned.until_told("ContourConfiguration default/contour", "socketOptions: holds from the next")
+    wait(lambda: tuned.statistic("listener_manager.listener_modified") > 0, "another listener")
+    told = tuned.reasons("ContourConfiguration default/contour")
+    assert "Envoy refuses" not in told
+    assert tuned.ask(_URL).backend == "one"
+    _configure(tuned, "{}")
+    wait(lambda: not tuned.reasons("ContourConfiguration default/contour"), "nothing to tell")

@@ -156,7 +156,7 @@ def document(chance: Random, kind: Kind | None = None) -> Document:
         "apiVersion": made.api_version,
         "kind": made.kind,
         "metadata": {"name": name, "namespace": namespace, "annotations": _annotations(chance)},
-        "spec": _value(SPECS[made.kind], ("spec",), chance),
+        "spec": value(SPECS[made.kind], ("spec",), chance),
     }
     if isinstance(chance, Sane) or chance.random() < 0.95:
         _mend(document)
@@ -231,7 +231,7 @@ def _annotations(chance: Random) -> dict[str, str]:
     }
 
 
-def _value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
+def value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
     if chance.random() < 0.003 and not isinstance(chance, Sane):
         return chance.choice((None, 7, "text", [], {}, True))
     if "enum" in found:
@@ -242,7 +242,7 @@ def _value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
         case "array":
             fewest = int(found.get("minItems", 0))
             count = max(fewest, chance.choice((0, 1, 1, 2, 3)))
-            return [_value(found["items"], path, chance) for _ in range(count)]
+            return [value(found["items"], path, chance) for _ in range(count)]
         case "string":
             return _text(found, path, chance)
         case "boolean":
@@ -255,7 +255,7 @@ def _value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
 def _object(found: Document, path: tuple[str, ...], chance: Random) -> Document:
     if "additionalProperties" in found:
         return {
-            it: _value(found["additionalProperties"], path, chance)
+            it: value(found["additionalProperties"], path, chance)
             for it in chance.sample(("a", "X-A", "X-B"), chance.randrange(3))
         }
     required, rest = set(found.get("required", ())), found.get("properties", {})
@@ -265,7 +265,7 @@ def _object(found: Document, path: tuple[str, ...], chance: Random) -> Document:
         if isinstance(chance, Sane) or chance.random() < 0.95:
             chosen -= alternatives
             chosen.add(chance.choice(sorted(alternatives)))
-    return {name: _value(it, (*path, name), chance) for name, it in rest.items() if name in chosen}
+    return {name: value(it, (*path, name), chance) for name, it in rest.items() if name in chosen}
 
 
 def _picked(chance: Random, values: tuple[str, ...]) -> str:

@@ -2,10 +2,11 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 
 import pytest
 
-from dag import nodes
+from dag import logs, nodes
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, ONE, Served
@@ -26,6 +27,9 @@ FIELDS = (
     ("status", _format(CODE)),
     ("host", _format("100% ", nodes.Operator("REQ", ":AUTHORITY"))),
     ("none", _format(nodes.Operator("REQ", "X-NONE"))),
+    ("start", _format(nodes.Operator("REQ", "X-LONG", 4))),
+    ("year", _format(nodes.Operator("START_TIME", "20%y"))),
+    ("whose", logs._format(logs.FIELDS["contour_config_name"])),
 )
 
 
@@ -87,11 +91,13 @@ async def test_a_connection_ends_after_so_many_requests_and_names_the_server(
 
 
 async def test_logs_have_the_form_that_is_asked_for(envoy: Served) -> None:
-    await _ask(envoy.plain, "gone.test")
+    await _ask(envoy.plain, "gone.test", "x-long: abcdefgh")
     path = envoy.proxy.folder / "plain.log"
     await peers.eventually(lambda: "gone.test" in path.read_text())
     lines = [json.loads(it) for it in path.read_text().splitlines()]
-    assert {"status": "404", "host": "100% gone.test"} in [
+    year = str(datetime.now(UTC).year)
+    written = {"host": "100% gone.test", "start": "abcd", "year": year, "whose": "front"}
+    assert {"status": "404", **written} in [
         {key: str(value) for key, value in it.items()} for it in lines
     ]
 

@@ -1,0 +1,122 @@
+"""A running instance without a provider: documents in, and what its Envoy says of them out."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from contour import bootstrap, host, sockets
+from contour.events import Batch, Event
+from contour.host import state
+from contour.instance import Instance
+from contour.xds.server import Server
+from crds.decode import Decoded, decode
+from crds.meta import ObjectRef
+from dag.listeners import DEFAULT_FLEET
+from dag.ports import HostPorts
+from dag.statuses import ContourStatus
+from tests.dag.httpproxy import surroundings
+from tests.free_ports import free_ports
+
+Document = dict[str, Any]
+
+_ASKED = """
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ExtensionService
+metadata: {name: auth}
+spec: {protocol: h2c, services: [{name: s1, port: 80}]}
+"""
+
+USUAL: Document = {
+    "rateLimitService": {"extensionService": {"namespace": "default", "name": "auth"}},
+    "httpproxy": {"fallbackCertificate": {"namespace": "default", "name": "cert"}},
+}
+"""The configuration that HTTPProxies need to be served whole."""
+
+
+def configuration(spec: Document) -> Document:
+    """The only ContourConfiguration there is."""
+    return {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": "contour", "namespace": "projectcontour"},
+        "spec": spec,
+    }
+
+
+@dataclass
+class Live:
+    """The instance."""
+
+    instance: Instance
+    server: Server
+
+    def take(self, documents: Iterable[Document]) -> None:
+        """Writes objects as a provider would; what breaks its schema is left out."""
+        found = [it for it in map(decode, documents) if isinstance(it, Decoded) and it.object]
+        events = tuple(Event(it.kind, it.key, it.object) for it in found)
+        self.instance.take(Batch(events, {}))
+        failures = self.instance.controller.engine.failures
+        assert not failures, failures
+
+    async def settled(self) -> None:
+        """Until Envoy has answered all that it is to be sent."""
+        async with asyncio.timeout(60):
+            while not self._is_settled():
+                await asyncio.sleep(0.005)
+
+    def _is_settled(self) -> bool:
+        fleet = self.server.fleet(DEFAULT_FLEET)
+        return bool(fleet.envoys) and not fleet.acceptance.pending
+
+    def refusals(self) -> list[str]:
+        """Envoy's words, by the resource and its part."""
+        fleet = self.server.fleet(DEFAULT_FLEET)
+        found = [f"{name.name} {part}: {it.words[:300]}" for name, part, it in fleet.quarantine]
+        count = sum(count for (what, _), count in fleet.counts.items() if what == "refused")
+        return found or [f"{count} responses"] * bool(count)
+
+    def is_accepted(self, document: Document) -> bool:
+        """Whether the rules have nothing against an object, warnings aside."""
+        metadata = document["metadata"]
+        subject = ObjectRef(document["kind"], metadata["namespace"], metadata["name"])
+        board = self.instance.controller.board
+        told = board.told.get(subject)
+        return isinstance(told, ContourStatus) and not told.errors and not board.faults(subject)
+
+
+@contextlib.asynccontextmanager
+async def live(folder: Path) -> AsyncIterator[Live]:
+    """An instance with its Envoy, over the things that generated objects refer to."""
+    http, https = free_ports(2)
+    with state.claimed(folder / "state") as directory:
+        server = Server((f"unix:{directory.socket('xds.sock')}",))
+        found = Live(Instance(server), server)
+        found.instance.controller.bind(HostPorts("127.0.0.1", ((80, http), (443, https))))
+        found.take(yaml.safe_load_all(surroundings.MANIFESTS + _ASKED))
+        found.take([configuration(USUAL)])
+        sockets.hold(found.instance.controller.engine)
+        await server.start()
+        options = host.Options(concurrency=1, drain_seconds=0)
+        try:
+            async with host.Envoy(directory, _bootstrap(directory), options) as envoy:
+                await envoy.live()
+                yield found
+        finally:
+            await server.stop()
+
+
+def _bootstrap(directory: state.StateDirectory) -> str:
+    return bootstrap.text(
+        bootstrap.Settings(
+            node="envoy",
+            fleet=DEFAULT_FLEET,
+            control_plane=bootstrap.Pipe(directory.socket("xds.sock")),
+            admin=directory.socket(host.ADMIN),
+        )
+    )

@@ -1,0 +1,26 @@
+"""A share of it in every run. All of it: `hack/fuzz --envoy`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.agreement import features, live, pushing
+from tests.agreement.coverage import Coverage
+
+pytestmark = pytest.mark.envoy
+
+
+async def test_envoy_refuses_no_httpproxy_that_the_rules_accept(tmp_path: Path) -> None:
+    found = Coverage()
+    async with live.live(tmp_path) as running:
+        assert await pushing.push_proxies(running, 150, 0, found) == []
+    assert found.objects["HTTPProxy"] > 5 * found.refused["HTTPProxy"]
+    assert len(found.missing_pairs()) < 0.01 * len(features.PAIRS), found.missing_pairs()
+
+
+async def test_envoy_refuses_no_configuration_that_the_rules_accept(tmp_path: Path) -> None:
+    found = Coverage()
+    async with live.live(tmp_path) as running:
+        assert await pushing.push_proxies(running, 10, 0, Coverage()) == []
+        assert await pushing.push_configurations(running, 20, 0, found) == []
+    assert found.refused["ContourConfiguration"] < 20
