@@ -4,7 +4,7 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 """
 
 from crds import workloads
-from provisioning.installation import ControlPlane, Fleet
+from provisioning.installation import IMAGE, ControlPlane, Fleet
 
 HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
@@ -21,6 +21,9 @@ def serve(given: ControlPlane) -> list[str]:
     if place.suffix:
         found.append(f"--leader-election-resource-name={place.named('leader-elect')}")
         found.append(f"--envoy-service-name={place.named('envoy')}")
+        found.append(f"--name-suffix={place.suffix}")
+    if place.image != IMAGE:
+        found.append(f"--contour-image={place.image}")
     if contour.watch_namespaces:
         found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
     return [*found, "--log-format=json", f"--log-level={contour.log_level}"]

@@ -67,6 +67,8 @@ class ControlPlane:
     contour: workloads.Contour = field(default_factory=workloads.Contour)
     configuration: str = "contour"
     """The ContourConfiguration that it follows."""
+    makes_fleets_for_gateways: bool = False
+    """Whether every Gateway has a fleet of its own, in its namespace."""
     makes_no_roles: bool = False
     """Whether its rights in watched namespaces are those of the ClusterRole, bound there: for
     whoever may bind that one, and does not hold what it grants."""

@@ -26,8 +26,15 @@ from provisioning.templating import Document
 CLUSTER_ROLE = "contour"
 """What the control plane may do in all namespaces; one for all instances."""
 
+GATEWAYS_ROLE = "contour-gateways"
+"""What it may do in addition where Gateways have fleets of their own; one for all instances."""
+
+_BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE)
+
 MONITORING = {"projectcontour.io/monitoring": "true"}
 """The label of namespaces whose pods may read metrics."""
+
+_OF_ENVOYS = {"app.kubernetes.io/name": "envoy", "app.kubernetes.io/part-of": "contour"}
 
 _USER = 65532
 
@@ -76,7 +83,7 @@ def everything(given: Installation) -> list[Document]:
 
 def _of_the_cluster(given: Installation) -> list[Document]:
     is_restricted = not given.fleet.takes_host_ports
-    return [*namespace(given.place, is_restricted=is_restricted), cluster_wide()]
+    return [*namespace(given.place, is_restricted=is_restricted), *cluster_wide()]
 
 
 def crds() -> list[Document]:
@@ -84,11 +91,14 @@ def crds() -> list[Document]:
     return [schema.crd(it) for it in kinds.KINDS.values() if it.ours]
 
 
-def cluster_wide() -> Document:
-    """The ClusterRole that instances are bound to."""
-    values = {"cluster_role": CLUSTER_ROLE, "rights": rights.everywhere()}
-    (found,) = _rendered("cluster_role", Place(), values)
-    return found
+def cluster_wide() -> list[Document]:
+    """The ClusterRoles that instances are bound to: all of them to the first."""
+    every = {CLUSTER_ROLE: rights.everywhere(), GATEWAYS_ROLE: rights.of_gateways()}
+    return [
+        document
+        for name, rules in every.items()
+        for document in _rendered("cluster_role", Place(), {"cluster_role": name, "rights": rules})
+    ]
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
@@ -129,19 +139,24 @@ def control_plane(given: ControlPlane) -> list[Document]:
     name = place.named("contour")
     lease, watches_everything = place.named("leader-elect"), not contour.watch_namespaces
     # What is read at home is bound there like what is watched, if it is not a Role's.
-    home = [place.namespace] if given.makes_no_roles and not watches_everything else []
+    needs_home = given.makes_no_roles or given.makes_fleets_for_gateways
+    home = [place.namespace] if needs_home and not watches_everything else []
     values = {
         "contour": name,
         "cluster_role": CLUSTER_ROLE,
+        "gateways_role": GATEWAYS_ROLE,
         "watches_everything": watches_everything,
         "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
             "at_home": rights.at_home(lease, watches_everything or given.makes_no_roles),
-            "watched": rights.in_a_watched_namespace(),
+            "watched": [
+                *rights.in_a_watched_namespace(),
+                *(rights.of_gateways() if given.makes_fleets_for_gateways else ()),
+            ],
         },
         "subject": _account(name, place),
         "selector": {"app": name},
-        "envoy_selector": {"app": place.named("envoy")},
+        "envoy_selector": _OF_ENVOYS,
         "labels": _labels(name, "contour", place),
         "arguments": commands.serve(given),
         "control_plane": given,
@@ -161,7 +176,7 @@ def operator(given: Operator) -> list[Document]:
         "operator": given,
         "name": name,
         "rights": {
-            "everywhere": rights.operator(CLUSTER_ROLE, Place().named("leader-elect"), secrets),
+            "everywhere": rights.operator(_BOUND, Place().named("leader-elect"), secrets),
             "at_home": rights.operator_at_home(name),
         },
         "subject": _account(name, place),
@@ -172,7 +187,7 @@ def operator(given: Operator) -> list[Document]:
         "spread": _spread(name),
     }
     where = namespace(place, is_restricted=True)
-    return [*where, cluster_wide(), *_rendered("operator", place, values)]
+    return [*where, *cluster_wide(), *_rendered("operator", place, values)]
 
 
 def fleet(given: Fleet) -> list[Document]:

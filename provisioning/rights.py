@@ -3,7 +3,7 @@
 The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
 control plane reads them, writes statuses, finalizers and Events, and keeps a fleet at home; Envoy
 may nothing, and has no token. The operator makes what instances consist of, and can pass on no more
-than it holds itself: the Role of an instance, and the one ClusterRole that it may bind.
+than it holds itself: the Role of an instance, and the ClusterRoles that it may bind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,6 +40,15 @@ def in_a_watched_namespace() -> list[Rule]:
     return [*_kinds(it for it in kinds.KINDS.values() if it.namespaced), _events()]
 
 
+def of_gateways() -> list[Rule]:
+    """Of a control plane that makes a fleet for each Gateway, where Gateways may be."""
+    return [
+        *_fleets(),
+        # Their certificates, which the authority at home signs. They go with their ServiceAccounts.
+        _rule([""], ["secrets"], ["get", "create", "patch"]),
+    ]
+
+
 def at_home(lease: str, watches_everything: bool) -> list[Rule]:
     """Of the control plane, in its own namespace."""
     found = [*_leases(lease), *_fleets()]
@@ -68,7 +77,7 @@ def certificates(secrets: Sequence[str]) -> list[Rule]:
     ]
 
 
-def operator(cluster_role: str, lease: str, secrets: Sequence[str]) -> list[Rule]:
+def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -> list[Rule]:
     """Of the operator, in all namespaces; the names are those that every instance has."""
     group, rbac = "projectcontour.io", "rbac.authorization.k8s.io"
     return [
@@ -77,7 +86,7 @@ def operator(cluster_role: str, lease: str, secrets: Sequence[str]) -> list[Rule
         # kopf looks whether the kind is there.
         _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
         _rule([rbac], ["clusterrolebindings", "rolebindings", "roles"], _MAKE),
-        _rule([rbac], ["clusterroles"], ["bind"], [cluster_role]),
+        _rule([rbac], ["clusterroles"], ["bind"], cluster_roles),
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
         _events(),

@@ -2,7 +2,7 @@
 
 Everything is in the namespace of the configuration and carries its mark, the bindings of other
 namespaces too. Rendering is `provisioning`'s; here is only what the operator chooses: names without
-a suffix, since a namespace has one instance, and rights by binding the one ClusterRole that is
+a suffix, since a namespace has one instance, and rights by binding the ClusterRoles that are
 shipped. Certificates hold secrets, so they are made apart (`issuing`). The Envoys are the
 instance's own matter.
 """
@@ -57,6 +57,7 @@ def _control_plane(configuration: ContourConfiguration, release: Release) -> Con
         contour=_contour(spec),
         configuration=owner.name,
         makes_no_roles=True,
+        makes_fleets_for_gateways=spec.gateway is not None and spec.gateway.mode == "PerGateway",
     )
 
 

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -72,6 +72,16 @@ class Process:
             return self.page("pages", "/readyz" if "xds" in self.ports else "/ready")[0] == 200
         except OSError:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Which one an Envoy is of."""
+
+    ports: dict[str, int]
+    name: str = "contour"
+    certificates: str = "certificates"
+    """The folder with the authority's and its own."""
 
 
 @dataclass(slots=True)
@@ -196,18 +206,20 @@ class Instance:
         )
         return self._start(f"replica-{len(self.replicas)}", command, ports)
 
-    def start_envoy(self, of: Process) -> Process:
+    def start_envoy(self, of: Process, fleet: Fleet | None = None) -> Process:
         """Runs an Envoy that hangs on a replica."""
+        fleet = fleet or Fleet(ports={it: self.ports[it] for it in ("http", "https")})
         name = f"envoy-{len(self.envoys)}"
         here = self.folder / name
         here.mkdir()
         (ready,) = free_ports(1)
-        ports = {"http": self.ports["http"], "https": self.ports["https"], "pages": ready}
-        certificates = self.folder / "certificates"
+        ports = {**fleet.ports, "pages": ready}
+        certificates = self.folder / fleet.certificates
         subprocess.run(
             (
                 *(*CONTOUR, "bootstrap", str(here / "envoy.json"), "--node", name),
                 *("--xds-address", "127.0.0.1", "--xds-port", str(of.ports["xds"])),
+                *("--fleet", fleet.name),
                 *("--admin-address", str(here / "admin.sock"), "--resources-dir", str(here)),
                 *("--envoy-cafile", str(certificates / "CAcert.pem")),
                 *("--envoy-cert-file", str(certificates / "envoycert.pem")),
@@ -252,13 +264,16 @@ _API_VERSIONS = {
 
 
 @contextlib.contextmanager
-def instance(cluster: Cluster, namespace: str, folder: Path) -> Iterator[Instance]:
-    """The place for an instance, with backends; nothing of ours runs yet."""
+def instance(
+    cluster: Cluster, namespace: str, folder: Path, further: Sequence[dict[str, Any]] = ()
+) -> Iterator[Instance]:
+    """The place for an instance, with backends and perhaps further rights; nothing runs yet."""
     backends = ("one", "two")
     ports = dict(zip(("http", "https", *backends), free_ports(4), strict=True))
     found = Instance(cluster, namespace, folder, ports)
     home = [*rights.in_a_watched_namespace(), *rights.at_home(LEASE, watches_everything=False)]
-    token = cluster.service_account(namespace, "contour", home, rights.everywhere())
+    every = [*rights.everywhere(), *further]
+    token = cluster.service_account(namespace, "contour", home, every)
     (folder / "kubeconfig").write_bytes(cluster.kubeconfig(token, namespace).read_bytes())
     subprocess.run(
         (*CONTOUR, "certgen", "--pem", str(folder / "certificates"), "--namespace", namespace),

@@ -55,19 +55,36 @@ def test_the_deployment_is_what_the_configuration_says() -> None:
     assert template["spec"]["nodeSelector"] == {"a": "b"}
 
 
-def test_rights_are_bound_and_never_made_but_for_the_lease() -> None:
+def test_rights_are_bound_and_never_made_but_for_what_is_at_home() -> None:
     for watched in ([], ["a", "ingress"]):
         found = children({"contour": {"watchNamespaces": watched}})
         roles = [it for it in found.values() if it["kind"] == "Role"]
         assert [it["metadata"]["namespace"] for it in roles] == ["ingress"]
         groups = {group for it in roles for rule in it["rules"] for group in rule["apiGroups"]}
-        assert groups == {"coordination.k8s.io"}
+        assert groups == {"coordination.k8s.io", "", "apps", "policy", "networking.k8s.io"}
         bindings = {
             it["metadata"].get("namespace", "everywhere")
             for it in found.values()
             if it["kind"].endswith("Binding") and it["roleRef"]["kind"] == "ClusterRole"
         }
         assert bindings == ({"ingress", "a"} if watched else {"everywhere"})
+
+
+@pytest.mark.parametrize("watched", [[], ["a"]])
+def test_rights_in_the_namespaces_of_gateways_are_bound_only_if_these_have_fleets(
+    watched: list[str],
+) -> None:
+    for mode, roles in {
+        "Single": {"contour"},
+        "PerGateway": {"contour", "contour-gateways"},
+    }.items():
+        found = children({"contour": {"watchNamespaces": watched}, "gateway": {"mode": mode}})
+        bound = {
+            it["roleRef"]["name"]
+            for it in found.values()
+            if it["kind"].endswith("Binding") and it["roleRef"]["kind"] == "ClusterRole"
+        }
+        assert bound == roles
 
 
 @pytest.mark.parametrize(

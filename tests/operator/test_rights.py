@@ -29,8 +29,13 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         rig.cluster.create(_fleet(rig))
         for key in [it for it in rig.children() if it[0] == "Secret"]:
             _spoil(rig, key)
-        rig.configure(contour={"watchNamespaces": [watched]}, envoy=MANAGED)
-        rig.until(lambda: ("RoleBinding", watched, _BINDING + rig.namespace) in rig.children())
+        gateway = {"mode": "PerGateway"}
+        rig.configure(contour={"watchNamespaces": [watched]}, envoy=MANAGED, gateway=gateway)
+        wanted = {
+            ("RoleBinding", watched, name + rig.namespace)
+            for name in ("contour-resources-", "contour-gateways-")
+        }
+        rig.until(lambda: wanted <= rig.children().keys())
         rig.cluster.delete(rig.configuration())
         rig.until(lambda: rig.is_gone(rig.configuration()))
         # An Event that is told again is counted, which is another right.
@@ -41,7 +46,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
     used = {right for request, _ in codes if (right := _right(request)) is not None}
     # Applying what is not there yet is creating it, too; bindings bind.
     used |= {(*it[:2], "create", it[3]) for it in used if it[2] == "patch"} & _granted()
-    used |= {(*RBAC, "bind", "contour")}
+    used |= {(*RBAC, "bind", "contour"), (*RBAC, "bind", "contour-gateways")}
     passed_on = _flat(rights.at_home("leader-elect", watches_everything=True))
     told_again = {("events.k8s.io", "events", "patch", "")}
     assert _granted() - used - passed_on - told_again == set()
@@ -53,14 +58,14 @@ def test_it_may_bind_one_role_and_neither_escalate_nor_do_anything_to_everything
         assert "*" not in (*rule["verbs"], *rule["resources"], *rule["apiGroups"])
         assert not {"escalate", "impersonate"} & set(rule["verbs"])
         if "bind" in rule["verbs"]:
-            assert (rule["resources"], rule["resourceNames"]) == (["clusterroles"], ["contour"])
+            assert rule["resources"] == ["clusterroles"]
+            assert rule["resourceNames"] == ["contour", "contour-gateways"]
         if "secrets" in rule["resources"] and rule["verbs"] != ["create"]:
             assert rule["resourceNames"] == ["contour-authority", "contourcert", "envoycert"]
 
 
 RBAC = ("rbac.authorization.k8s.io", "clusterroles")
 MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
-_BINDING = "contour-resources-"
 
 
 def _spoil(rig: Rig, key: tuple[str, str, str]) -> None:

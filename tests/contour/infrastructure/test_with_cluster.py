@@ -44,7 +44,7 @@ def test_a_fleet_is_made_repaired_and_left_alone_when_it_is_handed_over(
 ) -> None:
     configure(instance, PUBLISHED)
     instance.start_replica()
-    instance.until(lambda: len(fleet(instance)) == 4, "the fleet")
+    instance.until(lambda: len(fleet(instance)) == 4, "the fleet", 20)
     assert set(fleet(instance)) == {"ServiceAccount", "Service", "DaemonSet", "NetworkPolicy"}
     service = fleet(instance)["Service"]
     assert {it["name"]: it["port"] for it in service["spec"]["ports"]} == {"http": 80, "https": 443}
