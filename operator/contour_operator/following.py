@@ -67,12 +67,18 @@ async def _followed(registry: kopf.OperatorRegistry, signals: Signals) -> None:
         await kopf.operator(
             registry=registry,
             settings=settings,
+            identity=_NOBODY,
             standalone=True,
             clusterwide=True,
             ready_flag=ready,
         )
     finally:
         waiting.cancel()
+
+
+_NOBODY: Any = "contour-operator"  # of a type that kopf does not export
+"""Among kopf's peers, of which there are none. Without it kopf asks for the name of the user, which
+containers do not have."""
 
 
 async def _then(ready: asyncio.Event, take: Callable[[], None]) -> None:
