@@ -110,7 +110,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         is_due=bool(ports),
         publishing=asked.publishing,
         workload=asked.workload or Workload(),
-        is_managed=asked.is_managed,
+        is_managed=asked.is_managed and not _is_leaving(view),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         labels=asked.labels,
         annotations=asked.annotations,
@@ -134,12 +134,18 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         is_due=bool(shown) or not waits,
         publishing=envoy.network_publishing if envoy is not None else None,
         workload=(envoy and envoy.workload) or Workload(),
-        is_managed=view.ask(infrastructure.is_managed, ()),
+        is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         labels=asked.labels,
         annotations=asked.annotations,
         addresses=asked.addresses,
     )
+
+
+def _is_leaving(view: View) -> bool:
+    """The instance is being removed: whoever removes it must not find anything made anew."""
+    found = view.ask(settings.chosen_configuration, ())
+    return found is not None and found.metadata.deletion_timestamp is not None
 
 
 def _ports(view: View, fleet: str, found: tuple[nodes.Listener, ...]) -> Iterator[Port]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import defaults, listeners, logs, nodes
+from dag import defaults, fleets, logs, nodes
 from dag.configuration import Timeouts
 from dag.settings import routing, settings
 from dag.view import View, query
@@ -82,14 +82,5 @@ def sharded(view: View, _: tuple[()]) -> bool:
 
 
 def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
-    """Whether an HTTPS listener has one for HTTP/3 beside it.
-
-    Not behind a load balancer that speaks the PROXY protocol, for it would hide from whom requests
-    come; nor where a Gateway has its UDP port.
-    """
-    edge = view.ask(downstream, ()).edge
-    if not edge.http3 or edge.use_proxy_protocol:
-        return False
-    found = view.ask(listeners.listeners, key.fleet)
-    port = next((it.bind_port for it in found if it.name == key.name), None)
-    return not any(it.protocol == "UDP" and it.bind_port == port for it in found)
+    """Whether an HTTPS listener has one for HTTP/3 beside it."""
+    return fleets.serves_http3(view, key)

@@ -1,0 +1,124 @@
+"""Which fleets there are to be, and on which ports clients find them."""
+
+import pytest
+
+from dag import fleets
+from dag.fleets import Fleet
+from dag.incremental import Engine
+from tests.dag.gateway.manifests import (
+    configuration,
+    gateway,
+    gateway_class,
+    http,
+    listener,
+)
+from tests.dag.world import FLEET, apply, delete, world
+
+PUBLISHED = "networkPublishing: {type: ClusterIPService}"
+
+
+def settings(envoy: str = PUBLISHED, mode: str = "Single") -> str:
+    return configuration(f"gateway: {{mode: {mode}}}, envoy: {{{envoy}}}")
+
+
+def without_gateways(envoy: str = PUBLISHED) -> str:
+    return settings(envoy).replace("gateway: {mode: Single}, ", "")
+
+
+def fleet(engine: Engine, name: str = FLEET) -> Fleet:
+    found = engine.answer(fleets.fleet, name)
+    assert found is not None
+    return found
+
+
+def ports(engine: Engine, name: str = FLEET) -> list[str]:
+    """As `name number/protocol->bound`."""
+    return [f"{it.name} {it.number}/{it.protocol}->{it.bound}" for it in fleet(engine, name).ports]
+
+
+def test_without_gateways_the_ports_are_those_of_the_settings() -> None:
+    assert ports(world(without_gateways())) == ["http 80/TCP->8080", "https 443/TCP->8443"]
+    it = world(without_gateways(f"{PUBLISHED}, externalPorts: {{http: 81, https: 444}}"))
+    assert ports(it) == ["http 81/TCP->8080", "https 444/TCP->8443"]
+    assert fleet(it).is_due
+
+
+def test_a_fleet_waits_for_the_gateway_whose_ports_it_is_to_have() -> None:
+    it = world(settings() + gateway_class())
+    assert not fleet(it).is_due
+    apply(it, gateway("gw", http(port=8080), http("other", port=9090)))
+    assert fleet(it).is_due
+    assert ports(it) == ["http-8080 8080/TCP->16080", "http-9090 9090/TCP->17090"]
+
+
+def test_the_ports_follow_those_of_the_gateway_in_charge() -> None:
+    it = world(settings() + gateway_class() + gateway("gw"))
+    assert ports(it) == ["http 80/TCP->8080"]
+    apply(it, gateway("gw", http(), listener("dns", 53, "UDP"), listener("db", 53, "TCP")))
+    assert ports(it) == ["tcp-53 53/TCP->8053", "udp-53 53/UDP->8053", "http 80/TCP->8080"]
+    apply(it, gateway("younger", http(port=81), created="09"))
+    delete(it, "Gateway", "gw")
+    assert ports(it) == ["http-81 81/TCP->8081"]
+
+
+def test_when_the_last_gateway_goes_its_fleet_has_nothing_to_be_changed_to() -> None:
+    it = world(settings() + gateway_class() + gateway("gw"))
+    delete(it, "Gateway", "gw")
+    assert not fleet(it).is_due
+
+
+def test_every_gateway_has_a_fleet_and_ingress_keeps_one() -> None:
+    it = world(settings(mode="PerGateway") + gateway_class() + gateway("a/gw") + gateway("b/gw"))
+    assert fleet(it, "a/gw").gateway == ("a", "gw")
+    assert fleet(it, "b/gw").gateway_class == "contour"
+    assert ports(it, "a/gw") == ["http 80/TCP->8080"]
+    assert (fleet(it).gateway, fleet(it).is_due) == (None, True)
+    assert ports(it) == ["http 80/TCP->8080", "https 443/TCP->8443"]
+    delete(it, "Gateway", "a/gw")
+    assert it.answer(fleets.fleet, "a/gw") is None
+    apply(it, settings())
+    assert it.answer(fleets.fleet, "b/gw") is None
+
+
+def test_what_a_gateway_cannot_have_now_does_not_end_its_fleet() -> None:
+    it = world(settings(mode="PerGateway") + gateway_class() + gateway("gw"))
+    assert fleet(it, "default/gw").is_managed
+    reference = "parametersRef: {group: example.com, kind: Strange, name: it}"
+    apply(it, gateway("gw", rest=f"infrastructure: {{{reference}}}"))
+    assert not fleet(it, "default/gw").is_managed
+
+
+@pytest.mark.parametrize(
+    ("envoy", "is_managed"),
+    [
+        ("", False),
+        (PUBLISHED, True),
+        (f"{PUBLISHED}, managed: true", True),
+        (f"{PUBLISHED}, managed: false", False),
+        ("workload: {type: Deployment}", False),
+    ],
+)
+def test_a_fleet_is_managed_where_it_is_published_and_not_let_go(
+    envoy: str, is_managed: bool
+) -> None:
+    assert fleet(world(without_gateways(envoy))).is_managed is is_managed
+
+
+def test_the_fleet_of_a_configuration_that_is_being_deleted_is_left_to_who_removes_it() -> None:
+    it = world(without_gateways())
+    leaving = "metadata: {deletionTimestamp: '2030-01-01T00:00:00Z', "
+    apply(it, without_gateways().replace("metadata: {", leaving))
+    assert not fleet(it).is_managed
+
+
+@pytest.mark.parametrize(
+    ("listener_settings", "found"),
+    [
+        ("http3: true", ["http3-443 443/UDP->8443"]),
+        ("http3: false", []),
+        ("http3: true, useProxyProtocol: true", []),
+    ],
+)
+def test_http3_has_the_udp_port_of_https(listener_settings: str, found: list[str]) -> None:
+    it = world(without_gateways(f"{PUBLISHED}, listener: {{{listener_settings}}}"))
+    assert [port for port in ports(it) if "UDP" in port] == found

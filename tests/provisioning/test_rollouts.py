@@ -1,0 +1,58 @@
+"""How far a rollout is."""
+
+from typing import Any
+
+import pytest
+
+from provisioning import rollouts
+
+DONE = {"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
+
+
+def deployment(status: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"generation": 3}, "spec": {"replicas": 2} | spec, "status": status}
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({}, ""),
+        ({"observedGeneration": 2}, "it is about to begin"),
+        ({"updatedReplicas": 1}, "1 of 2 replicas are new"),
+        ({"replicas": 3}, "old replicas are about to end"),
+        ({"availableReplicas": 1}, "1 of 2 new replicas are available"),
+    ],
+)
+def test_what_is_left_of_a_rollout_is_told(change: dict[str, int], left: str) -> None:
+    assert rollouts.left(deployment(DONE | change)) == left
+
+
+def test_a_rollout_of_which_nothing_is_known_has_not_begun() -> None:
+    assert rollouts.left({"metadata": {"generation": 1}}) == "it is about to begin"
+
+
+def test_a_rollout_that_came_to_nothing_says_why() -> None:
+    stuck = {"type": "Progressing", "reason": "ProgressDeadlineExceeded", "message": "too long"}
+    refused = {"type": "ReplicaFailure", "message": "quota"}
+    assert rollouts.failure(deployment({"conditions": [stuck]})) == "too long"
+    assert rollouts.failure(deployment({"conditions": [stuck, refused]})) == "quota"
+    assert rollouts.failure(deployment({"conditions": [refused]})) == ""
+    assert rollouts.failure(deployment({})) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "is_available"),
+    [
+        (DONE, True),
+        (DONE | {"availableReplicas": 1}, False),
+        (DONE | {"observedGeneration": 2}, False),
+        ({"observedGeneration": 3, "desiredNumberScheduled": 3, "numberAvailable": 3}, True),
+        ({"observedGeneration": 3, "desiredNumberScheduled": 3}, False),
+        ({"observedGeneration": 3, "desiredNumberScheduled": 0}, True),
+        ({}, False),
+    ],
+)
+def test_a_workload_is_available_when_all_its_pods_are(
+    status: dict[str, int], is_available: bool
+) -> None:
+    assert rollouts.is_available(deployment(status)) is is_available
