@@ -40,7 +40,7 @@ class Sources:
     finalizer: Callable[[str], str]
     """Ours, by kind."""
     is_wanted: Callable[[ObjectRef], bool | None]
-    """None: it is not for us to say, or not yet."""
+    """None: it is not for us to say, or not any more."""
     known: Callable[[ObjectRef], Known | None]
     everything: Callable[[], Iterable[ObjectRef]]
     concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
@@ -57,6 +57,7 @@ class Finalizers:
         self._client = client
         self._sources = sources
         self._turns: Turns[ObjectRef] | None = None
+        self._held: set[ObjectRef] = set()  # in this process, which has to let go of them
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
         """These have changed, or what is said of them."""
@@ -78,8 +79,12 @@ class Finalizers:
     async def _turn(self, subject: ObjectRef) -> bool:
         known, resource = self._sources.known(subject), self._sources.resource(subject.kind)
         is_wanted = self._sources.is_wanted(subject)
+        if is_wanted is None and subject in self._held:
+            is_wanted = False
         if known is None or resource is None or is_wanted is None:
             return False
+        if is_wanted:
+            self._held.add(subject)
         own = self._sources.finalizer(subject.kind)
         others = [it for it in known.finalizers if it != own]
         has_it = len(others) < len(known.finalizers)
@@ -89,6 +94,8 @@ class Finalizers:
             await self._farewell()
         path = resource.path(subject.namespace, subject.name)
         await self._write(path, known, [*others, own] if is_wanted else others)
+        if not is_wanted:
+            self._held.discard(subject)
         return is_wanted
 
     async def _farewell(self) -> None:

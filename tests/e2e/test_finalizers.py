@@ -105,3 +105,21 @@ def test_a_leader_that_dies_leaves_what_the_next_one_puts_right(instance: Instan
     assert not is_gone(instance, "Gateway", "gateway")
     instance.start_replica()
     instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone", 20)
+
+
+def test_an_instance_that_serves_no_gateways_any_more_lets_go_of_them(instance: Instance) -> None:
+    instance.apply("---".join((CONFIGURATION, SERVICES, CLASS, FIRST)))
+    instance.start_replica()
+    instance.until_ready()
+    name = instance.namespace
+
+    def held() -> list[str]:
+        of_class = finalizers(instance, "GatewayClass", name)
+        return of_class + finalizers(instance, "Gateway", "gateway")
+
+    instance.until(lambda: held() == [GATEWAY_EXISTS, own(instance)], "both finalizers")
+    instance.cluster.kubectl(
+        *("patch", "contourconfiguration", "contour", "-n", name, "--type=json"),
+        *("-p", '[{"op": "remove", "path": "/spec/gateway"}]'),
+    )
+    instance.until(lambda: held() == [], "both to be let go of")

@@ -6,9 +6,10 @@ import pytest
 
 from contour.finalizers import wanted
 from crds.meta import NamespacedName, ObjectRef
+from dag import tables
 from dag.incremental import Engine
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class
-from tests.dag.world import delete, world
+from tests.dag.world import apply, delete, key, world
 
 EACH = configuration("gateway: {mode: PerGateway}")
 CLASS = ObjectRef("GatewayClass", "", "contour")
@@ -65,6 +66,16 @@ def test_a_gateway_concerns_the_classes_and_other_kinds_concern_nobody() -> None
         CLASS,
     }
     assert list(wanted.concerned(it, ObjectRef("HTTPRoute", "default", "a"))) == []
+
+
+def test_an_instance_whose_configuration_is_deleted_takes_leave_of_everything() -> None:
+    it = world(EACH + gateway_class() + gateway("a"))
+    it.write(tables.CONFIGURATION_NAME, (), key("projectcontour/contour"))
+    apply(it, leaving(EACH))
+    assert gateways(it, "a") == [False]
+    assert wanted.is_wanted(it, CLASS) is False
+    concerned = wanted.concerned(it, ObjectRef("ContourConfiguration", "projectcontour", "contour"))
+    assert set(concerned) == {ObjectRef("Gateway", "default", "a"), CLASS}
 
 
 @pytest.mark.parametrize("length", [1, 20, 40, 63, 253])
