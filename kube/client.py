@@ -98,8 +98,15 @@ class Client:
     ) -> Raw:
         """Server-side apply: the object is there afterwards, with the fields of this manager."""
         params = {"fieldManager": field_manager, "force": "true" if force else "false"}
-        packed, kind = orjson.dumps(body), "application/apply-patch+yaml"
-        request = Request("PATCH", path, params, packed, kind, permit)
+        request = Request("PATCH", path, params, orjson.dumps(body), _APPLY, permit)
+        return await self._answer(request, timeout)
+
+    async def rehearse(
+        self, path: str, body: Raw, field_manager: str, timeout: float = TIMEOUT
+    ) -> Raw:
+        """What `apply` would answer; nothing is changed."""
+        params = {"fieldManager": field_manager, "force": "false", "dryRun": "All"}
+        request = Request("PATCH", path, params, orjson.dumps(body), _APPLY)
         return await self._answer(request, timeout)
 
     async def delete(
@@ -159,6 +166,8 @@ async def _lines(path: str, response: aiohttp.ClientResponse) -> AsyncIterator[l
         async for found in texts.lines(response.content.iter_any()):
             yield found
 
+
+_APPLY = "application/apply-patch+yaml"
 
 _PATCHES: Mapping[Patch, str] = {
     "merge": "application/merge-patch+json",

@@ -83,6 +83,12 @@ async def require_ours(client: Client, document: Document, mark: Mark) -> None:
         raise Unowned(document)
 
 
+async def rehearse(client: Client, document: Document, mark: Mark, field_manager: str) -> None:
+    """Raises what would keep a new object from being made: Unowned and request errors."""
+    await require_ours(client, document, mark)
+    await client.rehearse(path(document), document, field_manager, timeout=WRITE_TIMEOUT)
+
+
 async def apply(client: Client, document: Document, mark: Mark, field_manager: str) -> Document:
     """The object, as it stands there afterwards. Raises Unowned, Leaving and request errors."""
     present = await found(client, document)

@@ -2,9 +2,10 @@
 
 Level-triggered: nothing is remembered of what happened, so that a leader that was killed at any
 step leaves what the next one goes on from. Nothing is begun that would need the name of somebody
-else's object. What clients need goes last: a workload that replaces another one (DaemonSet or
-Deployment) is available before that one is removed. Elsewhere: what there should be (`desired`),
-what there is (`children`), when Envoys are replaced (`upgrading`), certificates (`certifying`).
+else's object, or that the API server would not take. What clients need goes last: a workload that
+replaces another one (DaemonSet or Deployment) is available before that one is removed. Elsewhere:
+what there should be (`desired`), what there is (`children`), when Envoys are replaced
+(`upgrading`), certificates (`certifying`).
 """
 
 import hashlib
@@ -55,8 +56,8 @@ class Keeper:
         if not present:
             if not wanted.fleet.is_due:
                 return [Trouble("waits for a Gateway, whose ports it is to have", is_error=False)]
-            if strangers := [it async for it in self._strangers(every)]:
-                return strangers
+            if obstacles := [it async for it in self._obstacles(every)]:
+                return obstacles
         # While nobody knows the ports, those that there are stay.
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
         found = [it async for it in self._applied_all(key, wanted, due)]
@@ -73,10 +74,11 @@ class Keeper:
                 found += [it async for it in self._removed(path, document)]
         return found
 
-    async def _strangers(self, every: Sequence[Document]) -> AsyncIterator[Trouble]:
+    async def _obstacles(self, every: Sequence[Document]) -> AsyncIterator[Trouble]:
+        """What keeps a fleet from being begun at all: half of one would be of no use."""
         for document in every:
             try:
-                await applying.require_ours(self._client, document, self._release.mark)
+                await applying.rehearse(self._client, document, self._release.mark, desired.MAKER)
             except applying.Unowned as error:
                 yield Trouble(str(error))
             except errors.Refused as error:

@@ -58,6 +58,11 @@ class Infrastructure:
         if self._term is not None:
             self._term.refresh()
 
+    @property
+    def is_keeping(self) -> bool:
+        """Something is made, repaired or removed, if need be."""
+        return self._term is not None
+
     async def run(self) -> None:
         """For one term, until it is cancelled."""
         while True:
