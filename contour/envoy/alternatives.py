@@ -5,6 +5,7 @@ hosts say so in their answers is in `routing`. Elsewhere: the messages (`quic`).
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from contour.envoy import listening, names, policy, quic, server_names
 from contour.envoy.credentials import Pieces
@@ -20,7 +21,7 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = view.ask(listeners.listener, key)
     if found is None or not policy.serves_http3(view, key):
         return None
-    part = resources.part(quic.head(found), origins=found.origins)
+    part = replace(resources.part(quic.head(found), origins=found.origins), is_fragment=True)
     return (resources.Change(_name(key.name), "", part),)
 
 
@@ -37,6 +38,7 @@ def chain(view: View, key: ChainKey) -> Pieces | None:
     name = names.chain(key.tls)
     body = quic.chain(name, key.listener, key.tls, settings)
     part = resources.part(body, needs, tuple(listening.demanded(view, key)))
+    part = replace(part, completes=True)
     return (resources.Change(_name(key.listener), f"chain/{name}", part),)
 
 

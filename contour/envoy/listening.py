@@ -6,6 +6,7 @@ a host is served there: Envoy refuses one without filter chains.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from contour.envoy import chains, credentials, logs, names, policy, routing, server_names, streams
@@ -36,6 +37,7 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     used = routing.clusters_of(view, key.fleet, _targets(found))
     body = sockets.head(found, settings, {it: name.name for it, name in used.items()})
     part = resources.part(body, (*needs, *used.values()), found.origins)
+    part = replace(part, is_fragment=found.protocol == "HTTPS")
     return (resources.Change(names.listener(key.name), "", part),)
 
 
@@ -77,7 +79,7 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
         proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
         body = chains.stream(name, key.tls, proxy, settings)
     origins = tuple(demanded(view, key))
-    part = resources.part(body, (*needs, *used.values()), origins)
+    part = replace(resources.part(body, (*needs, *used.values()), origins), completes=True)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
 
 

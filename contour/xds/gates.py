@@ -92,7 +92,7 @@ class Gates:
         for part, awaits in blocked.items():
             if before.tells(part):
                 self._hold(to, name, part, Override(before.parts.get(part), awaits))
-        if not to.is_held(name):
+        if not to.is_head_held(name):
             to.mark(name, before)
 
     def _is_lacking(self, to: Subscription, name: str) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contour.xds.resources import is_same
+from contour.xds.resources import Resource, is_same
 from contour.xds.subscription import Before, Flight, Override, Subscription
 
 _MOST_NAMED = 8
@@ -148,11 +148,18 @@ def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspec
             override.value = accepted
             if is_same(accepted, resource.parts.get(part)):
                 by.serve_newest(name, part)
+        elif accepted is None and part == "" and _is_fragment(resource):
+            continue  # It cannot be tried without one of the others, so these are tried with it.
         elif by.keep_instead(name, part, accepted, resource.parts.get(part)):
             continue
         elif not is_same(accepted, resource.parts.get(part)):
             by.override(name, part, Override(accepted))
             yield Suspect(name, part)
+
+
+def _is_fragment(resource: Resource) -> bool:
+    head = resource.parts.get("")
+    return head is not None and head.is_fragment
 
 
 def _groups(by: Subscription, suspects: list[Suspect], words: str) -> Iterator[list[Suspect]]:
@@ -174,7 +181,7 @@ def _groups(by: Subscription, suspects: list[Suspect], words: str) -> Iterator[l
 
 
 def _is_new(by: Subscription, head: Suspect) -> bool:
-    return by.is_held(head.name)
+    return by.is_head_held(head.name)
 
 
 def _serve(by: Subscription, search: Narrowing, suspect: Suspect) -> bool:

@@ -59,6 +59,10 @@ class Part:
     # Clusters only: whether Envoy warms it before use. Not so for DNS clusters that are served with
     # `wait_for_warm_on_init: false`.
     warms: bool = True
+    # A head that is no message by itself: a part that completes it has to be there. (A listener for
+    # TLS without a filter chain is refused.)
+    is_fragment: bool = False
+    completes: bool = False
     # Clusters only: Envoy warms it until the first health checks are done, so the acknowledgement
     # of its endpoints does not tell that it is ready.
     health_checked: bool = False
@@ -93,11 +97,14 @@ def is_same(one: Part | None, other: Part | None) -> bool:
 class Resource:
     """The newest parts of one resource, rendered on demand for all streams at once."""
 
-    __slots__ = ("_history", "_order", "_renderings", "_shares", "_sum", "name", "parts")
+    __slots__ = (
+        "_history", "_order", "_renderings", "_shares", "_sum", "completing", "name", "parts",
+    )  # fmt: skip
 
     def __init__(self, name: Name) -> None:
         self.name = name
         self.parts: dict[str, Part] = {}
+        self.completing: set[str] = set()  # the parts that complete a head
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
@@ -113,6 +120,10 @@ class Resource:
         self._sum = self._sum_with({part: value})
         self._renderings = {}
         self._shares = None
+        if value is not None and value.completes:
+            self.completing.add(part)
+        else:
+            self.completing.discard(part)
         if value is not None:
             self.parts[part] = value
         elif before is not None:

@@ -45,10 +45,15 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
 
 def sendable(to: Subscription) -> list[str]:
     """The names that may go out now."""
-    if to.lists_all and any(to.is_held_whole(it) for it in to.overrides):
+    if to.lists_all and any(_is_there(to, it) for it in to.overrides):
         # To leave out what is held back whole would remove it.
         return []
     return to.sendable()
+
+
+def _is_there(to: Subscription, name: str) -> bool:
+    """Whether the client has some of what is held back."""
+    return to.is_held_whole(name) or (to.is_incomplete(name) and not to.is_unsent(name))
 
 
 def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:

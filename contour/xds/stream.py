@@ -93,7 +93,7 @@ class Stream:
             trial = narrowing.next_trial(to, to.narrowing)
             if trial:
                 return trial
-            if not to.dirty:
+            if not to.sendable():
                 to.envoy.judge(to, to.narrowing, now)
         while len(to.flights) > MOST_FLIGHTS:
             _fold(to)

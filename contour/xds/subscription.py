@@ -121,14 +121,41 @@ class Subscription:
     def served(self, name: str) -> Resource | None:
         """The same, if there is anything to send: without its head it is not a message."""
         resource = self.resource(name)
-        head = self.overrides.get(name, {}).get("")
-        there = head.value if head else resource and resource.parts.get("")
+        there = self._head(name) is not None and not self.is_incomplete(name)
         return resource if there else None
+
+    def is_incomplete(self, name: str) -> bool:
+        """Whether nothing is served that completes a head which is no message by itself."""
+        head, resource = self._head(name), self.resource(name)
+        if head is None or not head.is_fragment or resource is None:
+            return False
+        overrides = self.overrides.get(name, {})
+        if any(it not in overrides for it in resource.completing):
+            return False
+        return not any(it.value and it.value.completes for it in overrides.values())
+
+    def _head(self, name: str) -> Part | None:
+        """The head that is served, perhaps instead of the newest."""
+        override, resource = self.overrides.get(name, {}).get(""), self.resource(name)
+        if override is not None:
+            return override.value
+        return resource.parts.get("") if resource else None
 
     def is_held(self, name: str) -> bool:
         """Whether nothing is to be said of a resource for now."""
+        return self.is_head_held(name) or self._awaits_completion(name)
+
+    def is_head_held(self, name: str) -> bool:
+        """Whether the head is held back, and so all that hangs on it."""
         head = self.overrides.get(name, {}).get("")
         return head is not None and head.value is None and (head.is_whole or not head.refusal)
+
+    def _awaits_completion(self, name: str) -> bool:
+        resource = self.resource(name)
+        if resource is None or not resource.completing or not self.is_incomplete(name):
+            return False
+        overrides = self.overrides[name]
+        return any(not overrides[it].refusal for it in resource.completing)
 
     def is_held_whole(self, name: str) -> bool:
         head = self.overrides.get(name, {}).get("")
