@@ -5,6 +5,9 @@ the installed wheel as pods with their own rights, Envoys that the instance make
 """
 
 import json
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,17 +16,16 @@ from typing import Any
 
 import yaml
 
-from tests import golang
 from tests.cluster import assets, controlplane
 from tests.cluster.cluster import OURS, Cluster
 from tests.conformance import command, programs
+from tests.e2e.standalone import CONTOUR
 from tests.pods import images, runner
 
 Raw = dict[str, Any]
 
 CONTROLLER = "projectcontour.io/gateway-controller"
 NAMESPACE = "projectcontour"
-_MANIFESTS = golang.ROOT / "manifests"
 _UNUSABLE = "203.0.113.9"  # for documentation only (RFC 5737): no balancer has it
 
 _CLASS: Raw = {
@@ -62,8 +64,8 @@ def running(folder: Path, channel: str) -> Iterator[World]:
     with controlplane.ControlPlane(folder / "cluster") as plane:
         cluster = Cluster(plane.folder)
         cluster.install_crds(OURS, assets.gateway_api_crds(channel))
-        with runner.running(cluster) as pods:
-            _add_images(pods)
+        with runner.running(cluster) as pods, tempfile.TemporaryDirectory() as place:
+            _add_images(pods, Path(place))
             try:
                 _install(cluster)
                 pods.until_ready(NAMESPACE, "app=contour", count=2)
@@ -73,16 +75,23 @@ def running(folder: Path, channel: str) -> Iterator[World]:
                 _keep_logs(pods, folder / "logs")
 
 
-def _add_images(pods: runner.Pods) -> None:
+def _add_images(pods: runner.Pods, place: Path) -> None:
+    """What the suite deploys lies where no volume of its pods hides it: CoreDNS mounts /root."""
     pods.known("contour-ingress:*", images.ours())
     pods.known("docker.io/envoyproxy/envoy:*", images.envoy())
-    pods.add_image("*/gateway-api/echo-basic:*", str(programs.ECHO.path))
-    pods.add_image("*/coredns/coredns:*", str(programs.DNS.path))
+    for pattern, program in (
+        ("*/gateway-api/echo-basic:*", programs.ECHO),
+        ("*/coredns/coredns:*", programs.DNS),
+    ):
+        pods.add_image(pattern, str(shutil.copy(program.path, place / program.name)))
 
 
 def _install(cluster: Cluster) -> None:
     """As the documents say, with Envoys that the instance makes instead of those beside it."""
-    documents = yaml.safe_load_all((_MANIFESTS / "quickstart.yaml").read_text())
+    printed = subprocess.run(
+        [*CONTOUR, "manifests", "--gateway-fleets"], capture_output=True, text=True, check=True
+    ).stdout
+    documents = yaml.safe_load_all(printed)
     chosen = [it for it in documents if it["metadata"]["name"] != "envoy"]
     chosen = [it for it in chosen if it["kind"] != "ContourConfiguration"]
     _apply(cluster, [*chosen, _CONFIGURATION, _CLASS])
