@@ -63,7 +63,7 @@ def _of_host(
     policies = nodes.Policies(
         cors=_built(place.at("corsPolicy"), "CORSError", lambda: _cors(host.cors_policy)),
         ip_filter=_ip_filter(place, host.ip_allow_policy, host.ip_deny_policy),
-        jwt=jwt.of_host(place, providers),
+        jwt=jwt.of_host(providers),
         authorization=_asked(authority),
         local_rate_limit=_built(
             place.at("rateLimitPolicy"), _HOST, lambda: ratelimits.local(limits)

@@ -30,6 +30,11 @@ class Providers(NamedTuple):
     """By the name that routes call them."""
     default: str = ""
 
+    def lack(self, policy: crd.JWTVerificationPolicy | None) -> bool:
+        """Whether a route asks for nothing else than the default, and that could not be built."""
+        says_nothing = policy is None or not (policy.require or policy.disabled)
+        return says_nothing and bool(self.default) and self.default not in self.built
+
     def required(self, name: str) -> nodes.Jwt | None:
         """The requirement of a route; None if there is no such provider."""
         found = self.built.get(name)
@@ -54,12 +59,9 @@ def providers(view: View, place: Place, root: HTTPProxy) -> Findings[Providers]:
     return Providers(built, default)
 
 
-def of_host(place: Place, found: Providers) -> nodes.Jwt | None:
+def of_host(found: Providers) -> nodes.Jwt | None:
     """What every route asks for that says nothing else."""
-    if not found.default:
-        return None
-    required = found.required(found.default)
-    return required or nodes.Jwt(_qualified(place.subject.key, found.default))
+    return found.required(found.default)
 
 
 def of_route(

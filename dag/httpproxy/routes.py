@@ -60,7 +60,8 @@ def written(
 def _node(
     scope: Scope, place: Place, route: crd.Route, match: nodes.Match
 ) -> Findings[nodes.Route]:
-    if scope.host.is_closed or any(it.guards for it in unserved(route)):
+    lacks_default = scope.host.providers.lack(route.jwt_verification_policy)
+    if scope.host.is_closed or lacks_default or any(it.guards for it in unserved(route)):
         return nodes.Route(match, GUARDED, place.subject)
     policies = yield from guards.of_route(scope.view, place, route, scope.host)
     action = yield from _action(scope.view, place, route, match)

@@ -171,11 +171,19 @@ def test_a_provider_that_cannot_be_built_closes_the_routes_that_name_it_and_no_o
     assert served.virtual_host(engine).jwt_providers == ()
 
 
-def test_a_default_provider_that_cannot_be_built_lets_nobody_in() -> None:
-    engine = world(host(f"{SECOND}"))
-    found = served.virtual_host(engine)
-    assert found.policies == nodes.Policies(jwt=nodes.Jwt("default/root/second"))
-    assert found.jwt_providers == ()
+def test_a_default_provider_that_cannot_be_built_closes_the_routes_that_ask_for_it() -> None:
+    bad = "{name: bad, default: true, localJWKS: {secretName: gone, key: jwks}}"
+    asking = on("/first", "s1", "jwtVerificationPolicy: {require: first}")
+    open_ = on("/open", "s2", "jwtVerificationPolicy: {disabled: true}")
+    nothing = on("/nothing", "s1", "jwtVerificationPolicy: {}")
+    written = host(f"{bad}, {FIRST}", asking, open_, nothing, to("s1"))
+    engine = world(written + keys())
+    assert set(routes(engine, "a.com")) == {
+        "/first -> default/s1:80", "/open -> default/s2:80", "/nothing -> 503", "/ -> 503",
+    }  # fmt: skip
+    assert problems(engine, "HTTPProxy", "root") == ["JWTVerificationError/LocalJWKSInvalid"]
+    (provider,) = served.virtual_host(engine).jwt_providers
+    assert provider.name == "default/root/first"
 
 
 @pytest.mark.parametrize(
