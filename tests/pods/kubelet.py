@@ -12,9 +12,11 @@ from tests.pods import binding, images, names, services
 from tests.pods.api import Api, Collection, Key
 from tests.pods.balancing import Balancing
 from tests.pods.bells import Bell
+from tests.pods.journal import Journal
 from tests.pods.network import KUBERNETES, Network
 from tests.pods.nodes import Node
 from tests.pods.pod import Pod, Site
+from tests.pods.processes import Log
 
 Raw = dict[str, Any]
 
@@ -38,9 +40,9 @@ class Kubelet:
         self._api = Api(cluster)
         self._lists = {kind: Collection(self._api, path) for kind, path in _COLLECTIONS.items()}
         self._site = Site(self._api, network, self.images, self._find, folder)
-        self._nodes = [
-            Node(self._api, f"node-{i}", network.add_node(i), 10250) for i in range(1, count + 1)
-        ]
+        self._count = count
+        self._nodes: list[Node] = []
+        self._journal = Journal(folder, self._log)
         self._pods: dict[str, Pod] = {}
         self._bound: set[str] = set()
         self._changed = Bell()
@@ -50,6 +52,9 @@ class Kubelet:
 
     async def __aenter__(self) -> Self:
         await self._api.__aenter__()
+        logs = self.network.host, await self._journal.open(self.network.host)
+        for i in range(1, self._count + 1):
+            self._nodes.append(Node(self._api, f"node-{i}", self.network.add_node(i), logs))
         lists = (self._lists["Service"], self._lists["EndpointSlice"])
         self.balancing = Balancing(self._api, self.network, lists)
         self.balancing.nodes = [it.address for it in self._nodes]
@@ -83,6 +88,7 @@ class Kubelet:
         for node in self._nodes:
             await node.leave()
         self._names.close()
+        await self._journal.close()
         await self._api.__aexit__()
 
     # What tests ask
@@ -130,6 +136,10 @@ class Kubelet:
         """Runs it beside the container's process."""
         return await self._of(namespace, name).containers[container].execute(command, 60)
 
+    def node_address(self, name: str) -> str:
+        """Of one of the nodes."""
+        return next(it.address for it in self._nodes if it.name == name)
+
     def set_cut(self, pair: tuple[str, str], is_cut: bool) -> None:
         """Two addresses that do not reach one another, or do again."""
         (self.balancing.cut.add if is_cut else self.balancing.cut.discard)(pair)
@@ -144,6 +154,11 @@ class Kubelet:
                 for it in pod.containers.values():
                     if it.process is not None and it.is_running:
                         os.killpg(it.process.pid, signal.SIGSTOP if is_frozen else signal.SIGCONT)
+
+    def _log(self, namespace: str, name: str, container: str) -> Log | None:
+        pod = self._lists["Pod"].objects.get((namespace, name), {"metadata": {"uid": ""}})
+        found = self._pods.get(pod["metadata"]["uid"])
+        return found.containers[container].log if found and container in found.containers else None
 
     def _of(self, namespace: str, name: str) -> Pod:
         return self._pods[self._lists["Pod"].objects[namespace, name]["metadata"]["uid"]]

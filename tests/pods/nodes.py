@@ -19,12 +19,12 @@ _BEAT = 10.0  # seconds
 class Node:
     """One node; frozen it says nothing any more."""
 
-    def __init__(self, api: Api, name: str, address: str, logs_port: int) -> None:
+    def __init__(self, api: Api, name: str, address: str, logs: tuple[str, int]) -> None:
         self.name = name
         self.address = address
         self.is_frozen = False
         self._api = api
-        self._logs_port = logs_port
+        self._logs = logs  # where they are asked for; the API server prefers a Hostname
 
     async def join(self) -> None:
         """Makes the Node, ready from the beginning."""
@@ -92,6 +92,9 @@ class Node:
             "capacity": room,
             "allocatable": room,
             "conditions": [ready],
-            "addresses": [{"type": "InternalIP", "address": self.address}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._logs_port}},
+            "addresses": [
+                {"type": "Hostname", "address": self._logs[0]},
+                {"type": "InternalIP", "address": self.address},
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._logs[1]}},
         }

@@ -39,7 +39,7 @@ class Pod:
 
     def __init__(self, site: Site, node: str, obj: Raw, told: Callable[[], None]) -> None:
         self.obj = obj
-        self.uid = obj["metadata"]["uid"]
+        self.uid: str = obj["metadata"]["uid"]
         self.address = ""
         self._site = site
         self._node = node
@@ -244,8 +244,8 @@ class Pod:
     def _source(self, name: str) -> Path:
         volume: Raw = next(it for it in self.obj["spec"]["volumes"] if it["name"] == name)
         if "hostPath" in volume:
-            return Path(volume["hostPath"]["path"])
-        return self._folder / "volumes" / name
+            return Path(str(volume["hostPath"]["path"]))
+        return Path(self._folder, "volumes", name)
 
     # Volumes
 

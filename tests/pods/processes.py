@@ -24,6 +24,7 @@ class Log:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("ab", buffering=0)
+        self._file.seek(0, os.SEEK_END)
         self._arrived: list[tuple[float, int]] = []  # when, and where it begins
 
     def write(self, chunk: bytes) -> None:
@@ -31,10 +32,17 @@ class Log:
         self._arrived.append((time(), self._file.tell()))
         self._file.write(chunk)
 
-    def since(self, moment: float) -> bytes:
-        """What came from this moment on."""
-        start = next((at for when, at in self._arrived if when >= moment), None)
-        return b"" if start is None else self.path.read_bytes()[start:]
+    def lines(self, moment: float = 0.0) -> list[tuple[float, bytes]]:
+        """What came from this moment on, by lines, each with when it began to come."""
+        content, found, arrived = self.path.read_bytes(), [], iter([*self._arrived, (0.0, -1)])
+        (when, _), (later, border), at = next(arrived, (0.0, 0)), next(arrived, (0.0, -1)), 0
+        for line in content.splitlines(keepends=True):
+            while -1 < border <= at:
+                when, (later, border) = later, next(arrived)
+            if when >= moment:
+                found.append((when, line))
+            at += len(line)
+        return found
 
     def close(self) -> None:
         """The file stays."""

@@ -4,14 +4,18 @@
 """
 
 import asyncio
+import contextlib
 import http.client
 import os
+import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -81,6 +85,32 @@ class Pods:
             namespace, selector, seconds,
         )  # fmt: skip
 
+    def until_logged(
+        self, namespace: str, name: str, text: str, container: str = "", seconds: float = _PATIENCE
+    ) -> None:
+        """Waits for a container to have written something."""
+        self.until_so(lambda: text in self.logs(namespace, name, container), seconds)
+
+    def until_served(self, address: str, port: int, seconds: float = _PATIENCE) -> None:
+        """Waits for somebody to accept connections there."""
+
+        def is_served() -> bool:
+            try:
+                socket.create_connection((address, port), 1).close()
+            except OSError:
+                return False
+            return True
+
+        self.until_so(is_served, seconds)
+
+    def until_so(self, is_so: Callable[[], bool], seconds: float = _PATIENCE) -> None:
+        """Waits for something to be true that nobody tells of."""
+        deadline = monotonic() + seconds
+        while not is_so():
+            if monotonic() > deadline:
+                raise TimeoutError(f"not within {seconds} s")
+            sleep(0.02)
+
     def logs(self, namespace: str, name: str, container: str = "") -> str:
         """What a container has written up to now, over all restarts; also of pods that are gone."""
         folder = self._kubelet.folder / "logs"
@@ -90,6 +120,20 @@ class Pods:
     def pid(self, namespace: str, name: str, container: str) -> int:
         """The process of a container."""
         return self._ask(self._kubelet.pid, namespace, name, container)
+
+    def kill(self, namespace: str, name: str, container: str) -> None:
+        """Kills the process of a container, as the kernel does when memory is short."""
+        os.kill(self.pid(namespace, name, container), signal.SIGKILL)
+
+    def processes(self, session: int) -> list[int]:
+        """All processes of a container, which are of the session of its first one."""
+        found = []
+        for it in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                state, *numbers = it.joinpath("stat").read_text().rpartition(")")[2].split()
+                if state != "Z" and int(numbers[2]) == session:
+                    found.append(int(it.name))
+        return found
 
     def execute(self, namespace: str, name: str, container: str, *command: str) -> int:
         """Runs a command beside a container's process; its exit code. It writes to the log."""
@@ -144,6 +188,10 @@ class Pods:
             yield
         finally:
             self._ask(self._kubelet.set_frozen, node, False)
+
+    def node_address(self, name: str) -> str:
+        """Where its node ports are."""
+        return self._ask(self._kubelet.node_address, name)
 
     @property
     def api_server(self) -> str:

@@ -53,7 +53,7 @@ class Sandbox:
     def enter(self, pid: int, command: Sequence[str]) -> list[str]:
         """The command that starts another one beside a process that runs inside."""
         return [
-            "/usr/bin/nsenter", f"--target={pid}", "--net", "--mount", "--uts", "--root",
+            "/usr/bin/nsenter", f"--target={pid}", "--net", "--mount", "--uts", "--root", "--wd",
             *self._drop(), "--", *command,
         ]  # fmt: skip
 

@@ -1,0 +1,91 @@
+"""Gives out what containers have written, where the API server asks a node for it.
+
+So `kubectl logs` works, and whoever reads `pods/log`. A kubelet's certificate is not verified by
+an API server that was not told by whom it is signed; ours is nobody's.
+"""
+
+import ssl
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import time
+
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.pods.processes import Log
+
+Find = Callable[[str, str, str], Log | None]  # namespace, pod, container
+
+_CLIENTS_WAIT = 1.0  # seconds at the end
+
+
+class Journal:
+    """A server on a free port."""
+
+    def __init__(self, folder: Path, find: Find) -> None:
+        self._find = find
+        self._tls = _tls(folder)
+        application = web.Application()
+        application.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLIENTS_WAIT)
+
+    async def open(self, address: str) -> int:
+        """The port."""
+        await self._runner.setup()
+        await web.TCPSite(self._runner, address, 0, ssl_context=self._tls).start()
+        return int(self._runner.addresses[0][1])
+
+    async def close(self) -> None:
+        """Nobody is answered any more."""
+        await self._runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        of = request.match_info
+        log = self._find(of["namespace"], of["pod"], of["container"])
+        if log is None:
+            return web.Response(status=404, text="no such container")
+        lines = log.lines(_since(request.query.get("sinceTime"), request.query.get("sinceSeconds")))
+        if "tailLines" in request.query:
+            lines = lines[len(lines) - min(len(lines), int(request.query["tailLines"])) :]
+        stamped = request.query.get("timestamps") == "true"
+        content = b"".join(_stamp(when) + it if stamped else it for when, it in lines)
+        return web.Response(body=content, content_type="text/plain")
+
+
+def _since(moment: str | None, seconds: str | None) -> float:
+    if seconds:
+        return time() - int(seconds)
+    return datetime.fromisoformat(moment).timestamp() if moment else 0.0
+
+
+def _stamp(when: float) -> bytes:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ ").encode()
+
+
+def _tls(folder: Path) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "node")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "node.pem"
+    pem = serialization.Encoding.PEM
+    path.write_bytes(
+        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        + certificate.public_bytes(pem)
+    )
+    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    found.load_cert_chain(path)
+    return found
