@@ -168,9 +168,13 @@ def _delegation(chance: Random) -> Document:
 
 
 def _gateway_class(chance: Random) -> Document:
-    return {
-        "spec": {"controllerName": chance.choice((CONTROLLER, CONTROLLER, CONTROLLER, "other/x"))}
-    }
+    controller = chance.choice((CONTROLLER, CONTROLLER, CONTROLLER, "other/x"))
+    made: Document = {"spec": {"controllerName": controller}}
+    if chance.random() < 0.1:
+        made["spec"]["parametersRef"] = gateways.PARAMETERS | {"namespace": "a"}
+    if chance.random() < 0.1:
+        made["metadata"] = {"deletionTimestamp": "2026-02-01T00:00:00Z"}
+    return made
 
 
 def _gateway(chance: Random) -> Document:
@@ -244,10 +248,9 @@ def _grant(chance: Random) -> Document:
 
 
 def _configuration(chance: Random) -> Document:
-    spec: Document = {
-        "enableExternalNameService": chance.random() < 0.5,
-        "envoy": {"routing": chance.choice(("Single", "Single", "Shards"))},
-    }
+    spec: Document = {"enableExternalNameService": chance.random() < 0.5}
+    if chance.random() < 0.3:
+        spec["envoy"] = {"networkPublishing": {"type": "ClusterIPService"}}
     if chance.random() < 0.8:
         spec["gateway"] = chance.choice(({"controllerName": CONTROLLER}, {}))
         if chance.random() < 0.3:

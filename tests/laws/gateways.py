@@ -41,7 +41,29 @@ def gateway_settings(chance: Random) -> Document:
     if chance.random() < 0.3:
         reference = {"name": chance.choice(("c1", "c2"))}
         made.setdefault("tls", {})["backend"] = {"clientCertificateRef": reference}
+    return made | infrastructure(chance)
+
+
+def infrastructure(chance: Random) -> Document:
+    """What a Gateway may ask of its Envoys."""
+    made: Document = {}
+    if chance.random() < 0.1:
+        made["addresses"] = [chance.choice(({"value": "192.0.2.1"}, {"value": "192.0.2.2"}))]
+    if chance.random() < 0.1:
+        made["infrastructure"] = {"labels": {"team": chance.choice(NAMESPACES)}}
+        if chance.random() < 0.5:
+            made["infrastructure"]["parametersRef"] = PARAMETERS
     return made
+
+
+PARAMETERS = {"group": "projectcontour.io", "kind": "ContourConfiguration", "name": "contour"}
+
+
+def definition(chance: Random) -> Document:
+    """Of GatewayClasses, in a version that is known or not."""
+    version = chance.choice(("v1.4.1", "v1.6.1"))
+    annotations = {"gateway.networking.k8s.io/bundle-version": version}
+    return {"metadata": {"annotations": annotations}, "spec": {}}
 
 
 def filters(chance: Random) -> list[Document]:
@@ -124,7 +146,10 @@ def _config_map(chance: Random) -> Document:
     return encoded | {"data": {"ca.crt": chain if chance.random() < 0.8 else "nothing"}}
 
 
+_DEFINITIONS = ("gatewayclasses.gateway.networking.k8s.io",)
+
 KINDS: tuple[tuple[str, str, tuple[str, ...], bool, int, Callable[[Random], Document]], ...] = (
+    ("CustomResourceDefinition", "apiextensions.k8s.io/v1", _DEFINITIONS, False, 1, definition),
     ("ConfigMap", "v1", ("m1", "m2"), True, 2, _config_map),
     ("GRPCRoute", f"{GROUP}/v1", ("q1", "q2"), True, 2, _grpc_route),
     ("TLSRoute", f"{GROUP}/v1", ("t1", "t2"), True, 2, _tls_route),

@@ -18,9 +18,11 @@ from crds.decode import Decoded, decode
 from crds.kinds import KINDS, Kind
 from crds.meta import NamespacedName
 from dag import plan, tables
+from dag.gateway import addresses
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
 from dag.rebuild import rebuilt
+from dag.statuses import Address
 from dag.view import Query, Table
 from tests.laws import documents
 
@@ -77,6 +79,8 @@ class World:
         self.rows: dict[Table[Any, Any], dict[Any, Any]] = {}
         self.reported: Answers = {}
         self.write(tables.FLEETS, DEFAULT_FLEET, True)
+        for fleet in (DEFAULT_FLEET, "a/g1"):
+            self.write(addresses.ASSIGNED, fleet, (Address("IPAddress", "192.0.2.1"),))
 
     def write(self, table: Table[Any, Any], key: Any, value: Any | None) -> None:
         """Writes a row, or removes it."""
