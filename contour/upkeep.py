@@ -38,11 +38,10 @@ class Upkeep:
 
     def reach(self) -> Reach | None:
         """Where objects of fleets may be; None: nothing is kept."""
-        found = self.fleets().values()
-        if not any(it.is_managed for it in found):
+        if not any(it.is_managed for it in self.fleets().values()):
             return None
-        home = self._scope.own
-        if all(it.gateway is None for it in found):
+        home, gateway = self._scope.own, self._controller.configuration.gateway
+        if gateway is None or gateway.mode == "Single":
             return Reach((home,))
         watched = self._scope.namespaces
         everywhere = tuple(dict.fromkeys((*watched, home))) if watched else ("",)

@@ -38,7 +38,8 @@ class Certificates:
     ) -> Trouble | None:
         """Brings the Secret of a fleet up to date. Raises Unowned, Leaving and request errors."""
         where = desired.called(self._release, fleet)
-        stored = present.get(secrets.SECRETS.path(*where))
+        # One that was made a moment ago may not have been told of yet.
+        stored = present.get(secrets.SECRETS.path(*where)) or await self._found(*where)
         held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
         authorities = await self._read()
         names = identities.gateway_fleet(gateway.name, gateway.namespace)
@@ -83,12 +84,14 @@ class Certificates:
     async def _read(self) -> tuple[Authority, ...]:
         now = asyncio.get_running_loop().time()
         if now - self._read_at > GOOD_FOR:
-            namespace, name = self._release.owner.namespace, self._authority_name()
-            secret = {"kind": "Secret", "metadata": {"namespace": namespace, "name": name}}
-            found = await applying.found(self._client, secret)
+            found = await self._found(self._release.owner.namespace, self._authority_name())
             self._authorities = secrets.joining(found) if found is not None else ()
             self._read_at = now if self._authorities else float("-inf")
         return self._authorities
+
+    async def _found(self, namespace: str, name: str) -> Document | None:
+        secret = {"kind": "Secret", "metadata": {"namespace": namespace, "name": name}}
+        return await applying.found(self._client, secret)
 
     def _authority_name(self) -> str:
         return Names(self._release.owner.namespace, self._release.suffix).authority

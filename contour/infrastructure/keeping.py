@@ -55,7 +55,7 @@ class Keeper:
         every = desired.documents(self._release, wanted.fleet, wanted.name)
         if not present:
             if not wanted.fleet.is_due:
-                return [Trouble("waits for a Gateway, whose ports it is to have", is_error=False)]
+                return [_idle(wanted.fleet)]
             if obstacles := [it async for it in self._obstacles(every)]:
                 return obstacles
         # While nobody knows the ports, those that there are stay.
@@ -66,10 +66,13 @@ class Keeper:
         return found
 
     async def remove(self, key: Key) -> Sequence[Trouble]:
-        """Removes what there is of a fleet: first what clients come in by."""
+        """Removes what there is of a fleet: first what clients come in by.
+
+        A Secret goes with the ServiceAccount that owns it.
+        """
         found = []
-        every = sorted(self._children.of(key).items(), key=lambda it: _removal_order(it[1]))
-        for path, document in every:
+        every = [it for it in self._children.of(key).items() if it[1]["kind"] != "Secret"]
+        for path, document in sorted(every, key=lambda it: _removal_order(it[1])):
             if not document["metadata"].get("deletionTimestamp"):
                 found += [it async for it in self._removed(path, document)]
         return found
@@ -127,11 +130,8 @@ class Keeper:
     async def _tidied(self, key: Key, every: Sequence[Document]) -> AsyncIterator[Trouble]:
         """Removes what is of another time, once what has come in its place serves."""
         present, kept = self._children.of(key), {applying.path(it) for it in every}
-        names = {it["metadata"]["name"] for it in every}
         old = {
-            path: it
-            for path, it in present.items()
-            if path not in kept and (it["kind"] != "Secret" or it["metadata"]["name"] not in names)
+            path: it for path, it in present.items() if path not in kept and it["kind"] != "Secret"
         }
         if old and (missing := _missing(present, every, old)):
             yield Trouble(missing, is_error=False)
@@ -147,6 +147,12 @@ class Keeper:
             await applying.remove(self._client, resource, document)
         except errors.Refused as error:
             yield _refusal(f"the removal of {applying.described(document)}", error)
+
+
+def _idle(fleet: fleets.Fleet) -> Trouble:
+    if fleet.gateway is None:
+        return Trouble("waits for a Gateway, whose ports it is to have", is_error=False)
+    return Trouble("there is no listener that Envoys could serve", is_error=False)
 
 
 _WITH_PORTS = ("Service", "NetworkPolicy")
@@ -169,7 +175,7 @@ def _missing(
 
 
 def _removal_order(document: Document) -> int:
-    kinds = ("Service", *WORKLOADS, "PodDisruptionBudget", "NetworkPolicy", "Secret")
+    kinds = ("Service", *WORKLOADS, "PodDisruptionBudget", "NetworkPolicy")
     return kinds.index(document["kind"]) if document["kind"] in kinds else len(kinds)
 
 
