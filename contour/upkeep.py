@@ -72,12 +72,12 @@ class Upkeep:
 def located(service: Document | None) -> tuple[Address, ...]:
     """Where clients reach what is behind a Service; nowhere, as long as it has no address.
 
-    One that is for clients within the cluster alone has its addresses there; what the nodes'
-    addresses are, nobody here may know.
+    Without a balancer those within the cluster are told: at a node's address, which nobody here may
+    know, the ports would be others.
     """
     if service is None:
         return ()
     spec = service.get("spec") or {}
-    if spec.get("type") == "ClusterIP":
+    if spec.get("type") in {"ClusterIP", "NodePort"}:
         return tuple(Address(ip=it) for it in spec.get("clusterIPs") or () if it != "None")
     return addresses.addresses("", service.get("status"))
