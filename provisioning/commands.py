@@ -4,7 +4,7 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 """
 
 from crds import workloads
-from provisioning.installation import IMAGE, ControlPlane, Fleet
+from provisioning.installation import ENVOY_IMAGE, IMAGE, ControlPlane, Fleet
 
 HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
@@ -24,6 +24,8 @@ def serve(given: ControlPlane) -> list[str]:
         found.append(f"--name-suffix={place.suffix}")
     if place.image != IMAGE:
         found.append(f"--contour-image={place.image}")
+    if given.envoy_image != ENVOY_IMAGE:
+        found.append(f"--envoy-image={given.envoy_image}")
     if contour.watch_namespaces:
         found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
     return [*found, "--log-format=json", f"--log-level={contour.log_level}"]

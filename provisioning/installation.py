@@ -67,6 +67,10 @@ class ControlPlane:
     contour: workloads.Contour = field(default_factory=workloads.Contour)
     configuration: str = "contour"
     """The ContourConfiguration that it follows."""
+    envoy_image: str = ENVOY_IMAGE
+    """Of the fleets that it makes."""
+    makes_fleet: bool = False
+    """Whether it may make the Envoys beside it, and keep them."""
     makes_fleets_for_gateways: bool = False
     """Whether every Gateway has a fleet of its own, in its namespace."""
     makes_no_roles: bool = False
@@ -125,13 +129,19 @@ class Installation:
 
 
 def installation(
-    place: Place, watch_namespaces: tuple[str, ...] = (), takes_host_ports: bool = False
+    place: Place,
+    watch_namespaces: tuple[str, ...] = (),
+    takes_host_ports: bool = False,
+    makes_fleet: bool = False,
 ) -> Installation:
     """An instance of the usual shape at a place."""
     contour = workloads.Contour(watch_namespaces=watch_namespaces)
     return Installation(
         control_plane=ControlPlane(
-            place=place, contour=contour, configuration=place.named("contour")
+            place=place,
+            contour=contour,
+            configuration=place.named("contour"),
+            makes_fleet=makes_fleet,
         ),
         fleet=Fleet(place=place, takes_host_ports=takes_host_ports),
     )

@@ -77,7 +77,7 @@ def everything(given: Installation) -> list[Document]:
         *certgen(place),
         *configuration(given),
         *control_plane(given.control_plane),
-        *fleet(given.fleet),
+        *([] if given.control_plane.makes_fleet else fleet(given.fleet)),
     ]
 
 
@@ -129,6 +129,7 @@ def configuration(given: Installation) -> list[Document]:
     values = {
         "configuration": given.control_plane.configuration,
         "controller_name": given.controller_name,
+        "publishing": given.fleet.publishing.type if given.control_plane.makes_fleet else "",
     }
     return _rendered("configuration", given.place, values)
 
@@ -148,7 +149,9 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "watches_everything": watches_everything,
         "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
-            "at_home": rights.at_home(lease, watches_everything or given.makes_no_roles),
+            "at_home": rights.at_home(
+                lease, watches_everything or given.makes_no_roles, given.makes_fleet
+            ),
             "watched": [
                 *rights.in_a_watched_namespace(),
                 *(rights.of_gateways() if given.makes_fleets_for_gateways else ()),

@@ -49,9 +49,9 @@ def of_gateways() -> list[Rule]:
     ]
 
 
-def at_home(lease: str, watches_everything: bool) -> list[Rule]:
+def at_home(lease: str, watches_everything: bool, makes_fleet: bool = True) -> list[Rule]:
     """Of the control plane, in its own namespace."""
-    found = [*_leases(lease), *_fleets()]
+    found = [*_leases(lease), *(_fleets() if makes_fleet else ())]
     if not watches_everything:
         own = (it for it in kinds.KINDS.values() if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]

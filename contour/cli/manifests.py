@@ -15,6 +15,7 @@ from provisioning import manifests as documents
 @click.option("--envoy-image", default=installation.ENVOY_IMAGE, show_default=True)
 @click.option("--watch-namespaces", default="", help="Look at these only (a,b), by Roles alone.")
 @click.option("--host-ports", is_flag=True, help="Take ports 80 and 443 of every node.")
+@click.option("--managed", is_flag=True, help="The control plane makes the Envoys, and keeps them.")
 @click.option("--gateway-fleets", is_flag=True, help="For mode PerGateway: rights to make them.")
 @click.option("--crds", "crds_only", is_flag=True, help="The definitions of our kinds instead.")
 def manifests(
@@ -24,6 +25,7 @@ def manifests(
     envoy_image: str,
     watch_namespaces: str,
     host_ports: bool,
+    managed: bool,
     gateway_fleets: bool,
     crds_only: bool,
 ) -> None:
@@ -39,7 +41,12 @@ def manifests(
     found = installation.installation(place, watched, takes_host_ports=host_ports)
     found = replace(
         found,
-        control_plane=replace(found.control_plane, makes_fleets_for_gateways=gateway_fleets),
+        control_plane=replace(
+            found.control_plane,
+            envoy_image=envoy_image,
+            makes_fleet=managed,
+            makes_fleets_for_gateways=gateway_fleets,
+        ),
         fleet=replace(found.fleet, image=envoy_image),
     )
     click.echo(templating.text(documents.everything(found)), nl=False)

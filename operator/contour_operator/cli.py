@@ -32,6 +32,7 @@ def main() -> None:
 @click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
 @click.option("--watch-namespaces", default="*", help="Where to make instances: a,team-*")
 @click.option("--contour-image", default=installation.IMAGE, envvar="CONTOUR_IMAGE")
+@click.option("--envoy-image", default=installation.ENVOY_IMAGE, envvar="ENVOY_IMAGE")
 @click.option("--health-address", default="0.0.0.0")
 @click.option("--health-port", type=click.IntRange(0, 65535), default=8000, help="0: none.")
 @click.option("--leader-election-resource-name", default=LEASE)
@@ -65,7 +66,7 @@ async def _run(flags: dict[str, Any]) -> None:
         page.Options(
             access=found,
             lease=Place(namespace, flags["leader_election_resource_name"]),
-            release=Release(flags["contour_image"]),
+            release=Release(flags["contour_image"], flags["envoy_image"]),
             timing=_timing(flags),
             page=site if site.port else None,
             namespaces=tuple(filter(None, flags["watch_namespaces"].split(","))),

@@ -28,6 +28,8 @@ class Release:
 
     image: str = installation.IMAGE
     """Of the control plane."""
+    envoy_image: str = installation.ENVOY_IMAGE
+    """Of the fleets that it makes."""
 
 
 def mark(owner: Owner) -> Mark:
@@ -56,7 +58,9 @@ def _control_plane(configuration: ContourConfiguration, release: Release) -> Con
         place=place,
         contour=_contour(spec),
         configuration=owner.name,
+        envoy_image=release.envoy_image,
         makes_no_roles=True,
+        makes_fleet=True,
         makes_fleets_for_gateways=spec.gateway is not None and spec.gateway.mode == "PerGateway",
     )
 
