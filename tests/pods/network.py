@@ -4,7 +4,7 @@ Pods hang on links of their own with a /32 address each, so everything between t
 routing namespace, where Services are translated (`services`); nothing has to masquerade, and what
 a backend sees as its peer is true. There is no way out: from a pod one reaches pods, Services, and
 on this host the API server and the name server, no more. A runner's addresses are those of the
-first /16 that no other runner holds; a lock says so, and who takes it removes what was left there.
+first /16 that no other runner holds; a lock says so. Who comes next removes what was left behind.
 """
 
 import fcntl
@@ -16,6 +16,7 @@ from typing import Self, TextIO
 from tests.cluster.controlplane import SERVICES
 
 _FIRST, _COUNT = 160, 32  # second bytes of the /16s
+_NAME = "pods"
 _GATEWAY = "169.254.1.1"
 _LOCKS = Path("/run/lock")
 _API_PORT = 6443
@@ -28,7 +29,7 @@ class Network:
     def __init__(self, api_port: int) -> None:
         self._api_port = api_port
         self._lock, self.number = _claim()
-        self.name = f"pods{self.number}"
+        self.name = f"{_NAME}{self.number}"
         self._prefix = f"10.{_FIRST + self.number}"
         self._pods = 0
         self._free: list[str] = []
@@ -164,15 +165,25 @@ def services_range() -> str:
 
 
 def _claim() -> tuple[TextIO, int]:
+    """Takes the first free number; what was left under any free one is removed."""
+    _LOCKS.mkdir(parents=True, exist_ok=True)
+    claimed: list[tuple[TextIO, int]] = []
     for number in range(_COUNT):
         lock = (_LOCKS / f"pods-{number}").open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.close()
+            continue
+        if Path("/run/netns", f"{_NAME}{number}").exists():
+            _sweep(f"{_NAME}{number}")
+        if claimed:
+            lock.close()
         else:
-            return lock, number
-    raise RuntimeError(f"{_COUNT} runners are there already")
+            claimed.append((lock, number))
+    if not claimed:
+        raise RuntimeError(f"{_COUNT} runners are there already")
+    return claimed[0]
 
 
 def _sweep(name: str) -> None:
