@@ -279,12 +279,13 @@ class Replica:
         self.controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
         self.writer.notice(self.answers.relocate(found))
 
-    def _located(self, fleet: str, found: tuple[Address, ...]) -> None:
+    def _located(self, fleet: str, found: tuple[Address, ...] | None) -> None:
         """Where clients reach a fleet that we keep."""
         if fleet == DEFAULT_FLEET:
             self._locate()
         else:
-            self.controller.locate(fleet, addresses.of_gateway(found))
+            told = None if found is None else addresses.of_gateway(found)
+            self.controller.locate(fleet, told)
 
     def _service(self) -> ObjectRef:
         envoy = self._configured.envoy if self._configured else None

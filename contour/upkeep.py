@@ -16,8 +16,8 @@ from contour.status.addresses import Address
 from dag.fleets import Fleet, Trouble
 from provisioning.templating import Document
 
-Located = Callable[[str, tuple[Address, ...]], None]
-"""Takes a fleet, and where clients reach it."""
+Located = Callable[[str, tuple[Address, ...] | None], None]
+"""Takes a fleet, and where clients reach it; None: that is not for us to say any more."""
 
 
 class Upkeep:
@@ -63,6 +63,12 @@ class Upkeep:
         if self._addresses.get(fleet) != found:
             self._addresses[fleet] = found
             self._located(fleet, found)
+
+    def forget(self, fleet: str) -> None:
+        """Nothing is known of a fleet any more: it is not for us to keep."""
+        self._controller.trouble(fleet, ())
+        if self._addresses.pop(fleet, None) is not None:
+            self._located(fleet, None)
 
     def addresses(self, fleet: str) -> tuple[Address, ...]:
         """Where clients reach a fleet that we keep."""

@@ -46,6 +46,8 @@ class Fleet:
     is_managed: bool = False
     """It is for us to make and to keep."""
     speaks_proxy_protocol: bool = False
+    monitors: tuple[int, ...] = ()
+    """Where Envoy tells how it is, beside what the bootstrap opens."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """That its Gateway wants on everything."""
     annotations: Mapping[str, str] = field(default_factory=dict)
@@ -112,6 +114,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         workload=asked.workload or Workload(),
         is_managed=asked.is_managed and not _is_leaving(view),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
+        monitors=_monitors(view),
         labels=asked.labels,
         annotations=asked.annotations,
         addresses=asked.addresses,
@@ -136,10 +139,17 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         workload=(envoy and envoy.workload) or Workload(),
         is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
+        monitors=_monitors(view),
         labels=asked.labels,
         annotations=asked.annotations,
         addresses=asked.addresses,
     )
+
+
+def _monitors(view: View) -> tuple[int, ...]:
+    """Those that others can connect to: not the pages for the pod itself."""
+    found = view.ask(settings.monitors, ())
+    return tuple(it.port for it in found if not set(it.pages) <= {"admin"})
 
 
 def _is_leaving(view: View) -> bool:

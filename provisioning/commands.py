@@ -57,4 +57,5 @@ def envoy(workload: workloads.Workload) -> list[str]:
         # Hot restart wants shared memory, and a pod is never restarted in place.
         *("--disable-hot-restart", "--drain-strategy", "immediate"),
         *("--log-level", workload.log_level),
+        *(("--base-id", str(workload.base_id)) if workload.base_id else ()),
     ]

@@ -97,6 +97,8 @@ class Fleet:
     ports: tuple[Port, ...] = PORTS
     declares_ports: bool = True
     """Whether the pods say which ports they have: whenever these change, all pods are replaced."""
+    monitors: tuple[int, ...] = ()
+    """Ports where Envoy tells how it is, beside 8002; open to whoever may read metrics."""
     speaks_proxy_protocol: bool = False
     """Whether the load balancer is to tell by the PROXY protocol who its clients are."""
     address: str = ""

@@ -121,6 +121,7 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
             installation.Port(it.name, it.number, it.bound, it.protocol) for it in fleet.ports
         ),
         declares_ports=False,
+        monitors=fleet.monitors,
         speaks_proxy_protocol=fleet.speaks_proxy_protocol,
         address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
     )

@@ -41,6 +41,9 @@ class Instance(Protocol):
     def locate(self, fleet: str, service: Document | None) -> None:
         """The Service in front of a fleet, as it is now; None if there is none."""
 
+    def forget(self, fleet: str) -> None:
+        """Nothing is known of a fleet any more: it is not for us to keep."""
+
 
 class Infrastructure:
     """What the leader does for fleets."""
@@ -118,15 +121,15 @@ class _Term:
 
     def refresh(self) -> None:
         """Fleets are to be otherwise."""
-        before, every = (
-            self._wanted,
-            {
-                desired.key(self._release, it.gateway): Wanted(name, it)
-                for name, it in self._instance.fleets().items()
-            },
-        )
+        before = self._wanted
+        every = {
+            desired.key(self._release, it.gateway): Wanted(name, it)
+            for name, it in self._instance.fleets().items()
+        }
         self._known = frozenset(every)
         self._wanted = {key: it for key, it in every.items() if it.fleet.is_managed}
+        for key in before.keys() - self._wanted.keys():
+            self._instance.forget(before[key].name)
         for key in before.keys() | self._wanted.keys():
             if before.get(key) != self._wanted.get(key):
                 self._turns.wake(key, 0.0)

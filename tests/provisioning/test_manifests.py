@@ -248,6 +248,7 @@ def test_what_a_configuration_says_of_the_pods_arrives() -> None:
             placement=workloads.Placement(node_selector={"a": "b"}, tolerations=(toleration,)),
             pod_annotations={"c": "d"},
             log_level="debug",
+            base_id=3,
             overload_max_heap_size=12345,
         ),
         publishing=workloads.NetworkPublishing(
@@ -262,7 +263,7 @@ def test_what_a_configuration_says_of_the_pods_arrives() -> None:
     assert spec["template"]["metadata"]["annotations"]["c"] == "d"
     envoy = pod["containers"][1]
     assert envoy["resources"]["requests"] == {"cpu": "2", "memory": "1Gi"}
-    assert envoy["args"][-2:] == ["--log-level", "debug"]
+    assert envoy["args"][-4:] == ["--log-level", "debug", "--base-id", "3"]
     assert "--overload-max-heap=12345" in pod["initContainers"][0]["args"]
     service = found["Service"]["spec"]
     assert (service["type"], service["ipFamilyPolicy"]) == ("ClusterIP", "PreferDualStack")

@@ -85,6 +85,10 @@ class Rig:
     def locate(self, fleet: str, service: Document | None) -> None:
         self.services[fleet] = service
 
+    def forget(self, fleet: str) -> None:
+        self.told.pop(fleet, None)
+        self.services.pop(fleet, None)
+
     # What there is.
 
     def made(self) -> dict[str, Raw]:

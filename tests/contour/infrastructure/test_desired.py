@@ -99,6 +99,14 @@ def test_a_port_that_comes_replaces_no_pod() -> None:
     assert before["NetworkPolicy"] != after["NetworkPolicy"]
 
 
+def test_who_may_read_metrics_reaches_them_wherever_they_are() -> None:
+    policy = documents(replace(SHARED, monitors=(8002, 9100)))["NetworkPolicy"]
+    every = policy["spec"]["ingress"]
+    assert [it["port"] for it in every[0]["ports"]] == [8080]
+    assert [it["port"] for it in every[1]["ports"]] == [8002, 9100]
+    assert every[1]["from"]
+
+
 def test_an_address_is_asked_for_where_a_load_balancer_can_have_it() -> None:
     for address, found in {
         Address("IPAddress", "192.0.2.1"): "192.0.2.1",
