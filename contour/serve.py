@@ -211,14 +211,21 @@ class Controller:
 
     def _note(self, change: Change) -> None:
         if change.query is fleets.fleet:
-            self.fleets.pop(change.key, None)
-            if change.new is not None:
-                self.fleets[change.key] = change.new
+            self._refleet(change.key, change.new)
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             subject = ObjectRef(kind, *change.key)
             self.board.put(subject, change.new)
             self._concerned.add(subject)
+
+    def _refleet(self, name: str, found: Fleet | None) -> None:
+        if found is not None:
+            self.fleets[name] = found
+            return
+        self.fleets.pop(name, None)
+        # Another one of that name is to begin without what was known of this one.
+        self.engine.write(addresses.ASSIGNED, name, None)
+        self.engine.write(fleets.TROUBLES, name, None)
 
 
 def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:

@@ -10,8 +10,9 @@ from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.meta import NamespacedName, ObjectRef
 from dag import refusals, tables
-from dag.statuses import ContourStatus, GatewayStatus
+from dag.statuses import Address, ContourStatus, GatewayStatus
 from tests.dag import pairs
+from tests.dag.gateway import manifests as gateways
 from tests.dag.test_hosts import GATEWAY
 
 SERVICE = """
@@ -179,6 +180,25 @@ def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
     accepted.add(listener)
     witness.changed(listener)
     assert programmed() == ("True", "Programmed")
+
+
+def test_a_gateway_that_comes_back_begins_without_the_addresses_of_the_one_before() -> None:
+    controller = Controller(Published())
+    controller.take(events(gateways.configuration("gateway: {mode: PerGateway}")))
+    one = gateways.gateway("gw", gateways.http())
+
+    def addresses() -> object:
+        found = controller.board.told[ObjectRef("Gateway", "default", "gw")]
+        assert isinstance(found, GatewayStatus)
+        return found.addresses
+
+    controller.take(events(gateways.gateway_class() + one))
+    assert addresses() is None
+    controller.locate("default/gw", (Address("IPAddress", "192.0.2.1"),))
+    assert addresses() == (Address("IPAddress", "192.0.2.1"),)
+    controller.take(events(one, gone=True))
+    controller.take(events(one))
+    assert addresses() is None
 
 
 def test_the_status_tells_that_the_newest_version_is_refused_and_once() -> None:
