@@ -59,16 +59,14 @@ class Upkeep:
 
     def locate(self, fleet: str, service: Document | None) -> None:
         """The Service in front of a fleet, as it is now; None if there is none."""
-        found = located(service)
-        if self._addresses.get(fleet) != found:
-            self._addresses[fleet] = found
-            self._located(fleet, found)
+        found = self._addresses[fleet] = located(service)
+        self._located(fleet, found)
 
     def forget(self, fleet: str) -> None:
         """Nothing is known of a fleet any more: it is not for us to keep."""
         self._controller.trouble(fleet, ())
-        if self._addresses.pop(fleet, None) is not None:
-            self._located(fleet, None)
+        self._addresses.pop(fleet, None)
+        self._located(fleet, None)
 
     def addresses(self, fleet: str) -> tuple[Address, ...]:
         """Where clients reach a fleet that we keep."""
