@@ -142,7 +142,7 @@ class _Term:
         if wanted is None:
             return await self._end(key)
         troubles = await self._keeper.keep(key, wanted)
-        if self._wanted.get(key) is not wanted:
+        if self._wanted.get(key) != wanted:
             return True  # another turn is due already, or nobody wants to know
         self._instance.tell(wanted.name, troubles)
         self._instance.locate(wanted.name, self._service(key, wanted))
