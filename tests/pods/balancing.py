@@ -34,6 +34,7 @@ class Balancing:
         self.extra: services.Table = {}
         self.nodes: list[str] = []
         self.cut: set[tuple[str, str]] = set()
+        self.dark: set[str] = set()
         self._api = api
         self._network = net
         self._bell = Bell()
@@ -116,7 +117,11 @@ class Balancing:
         table |= self._balanced
         table |= self.extra
         return services.rules(
-            table, network.services_range(), self._network.balancers, sorted(self.cut)
+            table,
+            network.services_range(),
+            self._network.balancers,
+            sorted(self.cut),
+            sorted(self.dark),
         )
 
     def _table(self) -> dict[services.Front, tuple[services.Target, ...]]:

@@ -1,6 +1,7 @@
 """A container of a pod: its process, its probes, when it is started again, how it is ended."""
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from tests.pods import probes, processes, sandbox
 
 Raw = dict[str, Any]
 
+_LAST_WORDS = 2.0  # seconds
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds; in life ten times that
 
 
@@ -24,6 +26,7 @@ class Start:
     command: list[str]
     environment: dict[str, str]
     address: str
+    awake: asyncio.Event  # not set while its node is frozen
 
 
 Prepare = Callable[[Raw], Awaitable[Start]]
@@ -42,6 +45,7 @@ class Container:
         self.restarts = 0
         self.is_ready = False
         self.is_started = False
+        self.is_ending = False  # nothing of it is to begin any more
         self.process: processes.Process | None = None
         self.log = log
         self._prepare = prepare
@@ -70,10 +74,10 @@ class Container:
     async def keep(self, policy: str) -> None:
         """Runs it, again and again as the policy says; ends when it is over for good."""
         pause = 0.0
-        while True:
+        while not self.is_ending:
             began = monotonic()
             await self.run()
-            if policy == "Never" or (policy == "OnFailure" and self.code == 0):
+            if self.is_ending or policy == "Never" or (policy == "OnFailure" and self.code == 0):
                 return
             self.last_state, self.restarts = self.state, self.restarts + 1
             if monotonic() - began > 10 * _LONGEST_PAUSE:
@@ -86,38 +90,51 @@ class Container:
     async def run(self) -> None:
         """Once, from its start to its end."""
         self._start = start = await self._prepare(self.spec)
+        if self.is_ending:
+            return
         box = start.sandbox
         self.process = processes.Process(
             box.launch(start.command), start.environment, self.log, box.user
         )
-        began = _now()
-        self.state = {"running": {"startedAt": began}}
+        self.state = {"running": {"startedAt": _now()}}
         self._told()
         async with asyncio.TaskGroup() as tasks:
             watching = tasks.create_task(self._watch())
             await self.process.ended.wait()
             watching.cancel()
-        self._ended(began)
+        self._ended()
 
     async def end(self, grace: float) -> None:
-        """First it is told by preStop, then by SIGTERM; when the time is over it is killed."""
+        """First it is told by preStop, then by SIGTERM; when the time is over it is killed.
+
+        Meanwhile it is asked whether it is ready, as before. A preStop that takes all the time
+        leaves two seconds for the rest.
+        """
         if self.process is None or not self.is_running:
             return
-        try:
+        deadline = monotonic() + grace
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 await self._pre_stop()
-                self.process.signal(_stop_signal(self.spec))
+        self.process.signal(_stop_signal(self.spec))
+        rest = deadline - monotonic()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(rest, _LAST_WORDS if grace else 0.0)):
                 await self.process.ended.wait()
-        except TimeoutError:
-            self.process.kill()
-            await self.process.ended.wait()
-        if "running" in self.state:
-            self._ended(self.state["running"]["startedAt"])
+        self.process.kill()
+        await self.process.ended.wait()
+        self._ended()
 
     def kill(self) -> None:
         """At once."""
         if self.process is not None and self.is_running:
             self.process.kill()
+
+    async def kill_and_wait(self) -> None:
+        """At once; it is gone when this returns."""
+        if self.process is not None:
+            self.process.kill()
+            await self.process.ended.wait()
 
     async def execute(self, command: list[str], seconds: float) -> int:
         """Runs a command beside its process; the exit code."""
@@ -129,15 +146,16 @@ class Container:
             async with asyncio.timeout(seconds):
                 await process.ended.wait()
         except TimeoutError:
+            return 124
+        finally:
             process.kill()
             await process.ended.wait()
-            return 124
         return process.code
 
     async def _watch(self) -> None:
         """Its probes, from its start on."""
         assert self._start is not None
-        prober = probes.Prober(self.spec, self._start.address, self.execute)
+        prober = probes.Prober(self.spec, self._start.address, self.execute, self._start.awake)
         if startup := self.spec.get("startupProbe"):
             await self._until_started(prober, startup)
         self.is_started = True
@@ -168,7 +186,7 @@ class Container:
             self._told()
 
     def _set_alive(self, is_alive: bool) -> None:
-        if not is_alive and self.process is not None:
+        if not is_alive and self.process is not None and not self.is_ending:
             self.process.signal(signal.SIGTERM)
             grace = float(self.spec.get("terminationGracePeriodSeconds", 5))
             asyncio.get_running_loop().call_later(grace, self.process.kill)
@@ -183,14 +201,17 @@ class Container:
         elif "exec" in hook:
             await self.execute(hook["exec"]["command"], 3600)
         elif "httpGet" in hook:
-            prober = probes.Prober(self.spec, self._start.address, self.execute)
+            prober = probes.Prober(self.spec, self._start.address, self.execute, self._start.awake)
             try:
                 await prober.get(hook["httpGet"])
             except (OSError, aiohttp.ClientError) as error:
                 self.log.write(f"preStop failed: {error}\n".encode())
 
-    def _ended(self, began: str) -> None:
-        assert self.process is not None
+    def _ended(self) -> None:
+        """Whoever sees it first says it."""
+        if self.process is None or "running" not in self.state:
+            return
+        began = self.state["running"]["startedAt"]
         code = self.process.code
         reason = "Completed" if code == 0 else "Error"
         self.state = {

@@ -1,7 +1,6 @@
 """All nodes of a runner: binds pods, lives their lives, answers what tests ask about them."""
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -54,7 +53,7 @@ class Kubelet:
         await self._api.__aenter__()
         logs = self.network.host, await self._journal.open(self.network.host)
         for i in range(1, self._count + 1):
-            self._nodes.append(Node(self._api, f"node-{i}", self.network.add_node(i), logs))
+            self._nodes.append(self._node(i, logs))
         lists = (self._lists["Service"], self._lists["EndpointSlice"])
         self.balancing = Balancing(self._api, self.network, lists)
         self.balancing.nodes = [it.address for it in self._nodes]
@@ -148,12 +147,19 @@ class Kubelet:
     def set_frozen(self, name: str, is_frozen: bool) -> None:
         """Stops all that runs on a node, or lets it go on."""
         node = next(it for it in self._nodes if it.name == name)
-        node.is_frozen = is_frozen
-        for pod in self._pods.values():
-            if pod.obj["spec"]["nodeName"] == name:
-                for it in pod.containers.values():
-                    if it.process is not None and it.is_running:
-                        os.killpg(it.process.pid, signal.SIGSTOP if is_frozen else signal.SIGCONT)
+        pods = [it for it in self._pods.values() if it.obj["spec"]["nodeName"] == name]
+        (node.awake.clear if is_frozen else node.awake.set)()
+        for pod in pods:
+            pod.signal(signal.SIGSTOP if is_frozen else signal.SIGCONT)
+        addresses = {it.address for it in pods} | {node.address}
+        (self.balancing.dark.update if is_frozen else self.balancing.dark.difference_update)(
+            addresses
+        )
+        self.balancing.refresh_now()
+
+    def _node(self, number: int, logs: tuple[str, int]) -> Node:
+        address = self.network.add_node(number)
+        return Node(self._api, f"node-{number}", address, logs, self._site.awake(address))
 
     def _log(self, namespace: str, name: str, container: str) -> Log | None:
         pod = self._lists["Pod"].objects.get((namespace, name), {"metadata": {"uid": ""}})

@@ -17,13 +17,15 @@ _BEAT = 10.0  # seconds
 
 
 class Node:
-    """One node; frozen it says nothing any more."""
+    """One node; it says that it is alive while it is awake."""
 
-    def __init__(self, api: Api, name: str, address: str, logs: tuple[str, int]) -> None:
+    def __init__(
+        self, api: Api, name: str, address: str, logs: tuple[str, int], awake: asyncio.Event
+    ) -> None:
         self.name = name
         self.address = address
-        self.is_frozen = False
         self._api = api
+        self.awake = awake
         self._logs = logs  # where they are asked for; the API server prefers a Hostname
 
     async def join(self) -> None:
@@ -44,8 +46,8 @@ class Node:
         while True:
             await asyncio.sleep(_BEAT)
             with contextlib.suppress(RefusedError, aiohttp.ClientError, OSError, TimeoutError):
-                if not self.is_frozen:
-                    await self._beat()
+                await self.awake.wait()
+                await self._beat()
 
     async def _beat(self) -> None:
         await self._api.ask(

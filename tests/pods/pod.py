@@ -1,6 +1,7 @@
 """The life of one pod on a node: volumes, init containers, containers, status, end."""
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,6 +33,14 @@ class Site:
     find: environment.Find
     folder: Path
     news: Bell = field(default_factory=Bell)  # Secrets and ConfigMaps
+    _awake: dict[str, asyncio.Event] = field(default_factory=dict)
+
+    def awake(self, node: str) -> asyncio.Event:
+        """Set unless the node of this address is frozen."""
+        if node not in self._awake:
+            self._awake[node] = asyncio.Event()
+            self._awake[node].set()
+        return self._awake[node]
 
 
 class Pod:
@@ -68,6 +77,8 @@ class Pod:
             self.obj = obj
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             self._ending.set()
+            for it in self.containers.values():
+                it.is_ending = True
         self._changed.ring()
 
     async def live(self) -> None:
@@ -79,18 +90,24 @@ class Pod:
                     tasks.create_task(it) for it in (self._tell(), self._refresh(), self._work())
                 ]
                 await self._ending.wait()
-                background.pop().cancel()
+                await self._site.awake(self._node).wait()
                 await self._end()
                 for it in background:
                     it.cancel()
             await self._bury()
         finally:
-            self._clean()
+            await self._clean()
 
     def kill(self) -> None:
         """All its processes, at once."""
         for it in self.containers.values():
             it.kill()
+
+    def signal(self, number: int) -> None:
+        """To all its processes."""
+        for it in self.containers.values():
+            if it.process is not None and it.is_running:
+                os.killpg(it.process.pid, number)
 
     async def _work(self) -> None:
         """All that its containers do by themselves."""
@@ -105,7 +122,7 @@ class Pod:
                         await self._changed.heard()
                 else:
                     await it.keep("Never" if policy == "Never" else "OnFailure")
-                    if it.code != 0:
+                    if it.code != 0 or self._ending.is_set():
                         return
             for it in self.main:
                 tasks.create_task(it.keep(policy))
@@ -134,8 +151,9 @@ class Pod:
         body = {"gracePeriodSeconds": 0, "preconditions": {"uid": self.uid}}
         await self._insist("DELETE", self._path, body)
 
-    def _clean(self) -> None:
-        self.kill()
+    async def _clean(self) -> None:
+        for it in self.containers.values():
+            await it.kill_and_wait()
         self._site.network.remove_pod(self._netns, self.address)
         for it in self.containers.values():
             it.log.close()
@@ -170,6 +188,7 @@ class Pod:
     async def _insist(self, method: str, path: str, body: Raw, media: str = "") -> Raw | None:
         """Until there is an answer; None if that is a refusal."""
         while not self._gone.is_set():
+            await self._site.awake(self._node).wait()
             try:
                 return await self._site.api.ask(method, path, body, media)
             except RefusedError as error:
@@ -196,6 +215,7 @@ class Pod:
     async def _prepare(self, spec: Raw) -> Start:
         container = self.containers[spec["name"]]
         while True:
+            await self._site.awake(self._node).wait()
             try:
                 return self._start(spec)
             except environment.MissingError as error:
@@ -213,7 +233,8 @@ class Pod:
         asked = environment.variables(spec, pod, self._site.find)
         box = self._sandbox(spec, image)
         command = environment.command(spec, image.entrypoint, asked)
-        return Start(box, command, box.environment(asked, image.environment), self.address)
+        own = box.environment(asked, image.environment)
+        return Start(box, command, own, self.address, self._site.awake(self._node))
 
     def _sandbox(self, spec: Raw, image: images.Image) -> sandbox.Sandbox:
         of_pod = self.obj["spec"].get("securityContext") or {}

@@ -23,17 +23,23 @@ _ANY.verify_mode = ssl.CERT_NONE
 class Prober:
     """Asks one container of a pod."""
 
-    def __init__(self, container: Raw, address: str, execute: Execute) -> None:
+    def __init__(
+        self, container: Raw, address: str, execute: Execute, awake: asyncio.Event
+    ) -> None:
         self._ports = {it.get("name"): it["containerPort"] for it in container.get("ports") or ()}
         self._address = address
         self._execute = execute
+        self._awake = awake
 
     async def watch(self, probe: Raw, told: Callable[[bool], None], is_eager: bool = True) -> None:
         """Tells every change of mind; never ends."""
         await asyncio.sleep(probe.get("initialDelaySeconds", 0))
         period, opinion, row, last = probe.get("periodSeconds", 10), None, 0, None
         while True:
+            await self._awake.wait()
             good = await self.succeeds(probe)
+            if not self._awake.is_set():
+                continue
             row = row + 1 if good is last else 1
             last = good
             needed = probe.get("successThreshold", 1) if good else probe.get("failureThreshold", 3)

@@ -12,7 +12,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
@@ -41,10 +41,11 @@ class Response(NamedTuple):
 class Pods:
     """The pods that run, from outside."""
 
-    def __init__(self, cluster: Cluster, kubelet: Kubelet, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, cluster: Cluster, kubelet: Kubelet, died: Future[None]) -> None:
         self.cluster = cluster
         self._kubelet = kubelet
-        self._loop = loop
+        self._loop = asyncio.get_running_loop()
+        self._died = died
 
     def add_image(
         self,
@@ -199,7 +200,12 @@ class Pods:
         return self._kubelet.network.api_server[0]
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        answer = asyncio.run_coroutine_threadsafe(work, self._loop)
+        both: list[Future[Any]] = [answer, self._died]
+        wait(both, return_when=FIRST_COMPLETED)
+        if self._died.done():
+            self._died.result()
+        return answer.result()
 
     def _ask(self, question: Callable[..., T], *arguments: Any) -> T:
         async def answer() -> T:
@@ -233,21 +239,20 @@ def running(cluster: Cluster, nodes: int = 1) -> Iterator[Pods]:
     assert port is not None
     with tempfile.TemporaryDirectory(prefix="pods-") as folder, Network(port) as network:
         started: Future[Pods] = Future()
-        ending: Future[None] = Future()
+        ending, died = Future[None](), Future[None]()
 
         async def run() -> None:
-            loop = asyncio.get_running_loop()
             async with Kubelet(cluster, network, Path(folder), nodes) as kubelet:
-                started.set_result(Pods(cluster, kubelet, loop))
+                started.set_result(Pods(cluster, kubelet, died))
                 await asyncio.wrap_future(ending)
 
         def work() -> None:
             try:
                 asyncio.run(run())
             except BaseException as error:
-                if started.done():
-                    raise
-                started.set_exception(error)
+                (died if started.done() else started).set_exception(error)
+            else:
+                died.set_result(None)
 
         thread = threading.Thread(target=work, name="pods", daemon=True)
         thread.start()
@@ -256,3 +261,5 @@ def running(cluster: Cluster, nodes: int = 1) -> Iterator[Pods]:
         finally:
             ending.set_result(None)
             thread.join()
+            if died.done():
+                died.result()

@@ -68,8 +68,17 @@ def _targets(slices: list[Raw], port: str) -> list[Target]:
     return ready or ending
 
 
-def rules(table: Table, services: str, balancers: str, cut: Iterable[tuple[str, str]] = ()) -> str:
-    """The whole table of nftables; `cut` are pairs of addresses that do not reach one another."""
+def rules(
+    table: Table,
+    services: str,
+    balancers: str,
+    cut: Iterable[tuple[str, str]] = (),
+    dark: Iterable[str] = (),
+) -> str:
+    """The whole table of nftables.
+
+    `cut` are pairs of addresses that do not reach one another, `dark` those that nobody reaches.
+    """
     served = {front: targets for front, targets in sorted(table.items()) if targets}
     chains: dict[tuple[str, tuple[Target, ...]], str] = {}
     for front, targets in served.items():
@@ -92,7 +101,8 @@ def rules(table: Table, services: str, balancers: str, cut: Iterable[tuple[str, 
         f"ip daddr {{ {services}, {balancers} }} meta l4proto tcp reject with tcp reset",
         f"ip daddr {{ {services}, {balancers} }} reject", "}",
         "chain cut { type filter hook forward priority 0;",
-        _match("ip saddr . ip daddr", unreachable, "drop"), "}",
+        _match("ip saddr . ip daddr", unreachable, "drop"),
+        *(_match(it, sorted(dark), "drop") for it in ("ip saddr", "ip daddr")), "}",
         "}",
     ]  # fmt: skip
     return "\n".join(it for it in lines if it) + "\n"

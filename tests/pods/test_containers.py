@@ -136,3 +136,29 @@ def test_nothing_of_another_pods_processes_outlives_it(pods: runner.Pods, space:
     pods.cluster.delete(one)
     pods.until(lambda found: not found, space)
     assert pods.processes(group) == []
+
+
+def test_until_its_end_a_container_is_asked_whether_it_is_ready(
+    pods: runner.Pods, space: str
+) -> None:
+    probe = {"httpGet": {"path": "/ready", "port": 8080}, "periodSeconds": 1, "failureThreshold": 1}
+    hook = {"preStop": {"exec": {"command": ["/bin/sh", "-c", "rm /tmp/ready; sleep 600"]}}}
+    one = written.pod(
+        space, "one", f"touch /tmp/ready; {SERVER}", readinessProbe=probe, lifecycle=hook,
+        terminationGracePeriodSeconds=20,
+    )  # fmt: skip
+    pods.cluster.create(one)
+    pods.until_ready(space)
+    pods.cluster.delete(one)
+    pods.until(lambda found: [statuses(it).get("ready") for it in found] == [False], space)
+    pods.cluster.ask("DELETE", pods.cluster.path(one), gracePeriodSeconds="0")
+    pods.until(lambda found: not found, space)
+
+
+def test_a_pod_that_is_gone_at_once_leaves_no_process(pods: runner.Pods, space: str) -> None:
+    one = written.pod(space, "one", "trap '' TERM; echo begun; while :; do sleep 0.1; done")
+    pods.cluster.create(one)
+    pods.until_logged(space, "one", "begun\n")
+    session = pods.pid(space, "one", "main")
+    pods.cluster.ask("DELETE", pods.cluster.path(one), gracePeriodSeconds="0")
+    pods.until_so(lambda: not pods.processes(session), 10)
