@@ -14,9 +14,10 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
+LOOPBACK = "127.0.0.1"
 PATIENCE = 10.0
 """How long an answer may take, in seconds."""
 
@@ -70,10 +71,10 @@ def trusting(*protocols: str) -> ssl.SSLContext:
 
 
 class Connection:
-    """A kept-alive connection to a port of this machine; with TLS if a server is named."""
+    """A kept-alive connection to a port; with TLS if a server is named."""
 
-    def __init__(self, port: int, server_name: str = "") -> None:
-        self._port, self._server_name = port, server_name
+    def __init__(self, port: int, server_name: str = "", address: str = LOOPBACK) -> None:
+        self._port, self._server_name, self._address = port, server_name, address
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -83,7 +84,7 @@ class Connection:
             self.close()  # while it was idle; nothing was sent on it
         if self._writer is None:
             self._reader, self._writer = await asyncio.open_connection(
-                "127.0.0.1",
+                self._address,
                 self._port,
                 ssl=trusting("http/1.1") if self._server_name else None,
                 server_hostname=self._server_name or None,
@@ -129,12 +130,18 @@ class Load:
     """Requests at a rate, in turn, until it is stopped."""
 
     def __init__(
-        self, port: int, requests: Sequence[Request], rate: float, server_name: str = ""
+        self,
+        port: int,
+        requests: Sequence[Request],
+        rate: float,
+        server_name: str = "",
+        address: str = LOOPBACK,
     ) -> None:
         self.tally = Tally()
         self.seconds = 0.0
         self.requests = requests
-        self._port, self._rate, self._server_name = port, rate, server_name
+        self._rate = rate
+        self._fresh = partial(Connection, port, server_name, address)
         self._idle: list[Connection] = []
         self._going: set[asyncio.Task[None]] = set()
 
@@ -181,9 +188,6 @@ class Load:
             self.tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
         self.tally.slowest = max(self.tally.slowest, time.monotonic() - start)
         self._idle.append(connection)
-
-    def _fresh(self) -> Connection:
-        return Connection(self._port, self._server_name)
 
 
 def _backend(answer: Answer) -> str:

@@ -14,8 +14,9 @@ import aiohttp
 import h2.config
 import h2.connection
 import h2.events
+from hyperframe.frame import Frame, GoAwayFrame
 
-from hack.measuring.load import Request, Wrong, read_answer, trusting
+from hack.measuring.load import LOOPBACK, Request, Wrong, read_answer, trusting
 
 STREAM_SECONDS = 8
 PIECES = 10
@@ -23,18 +24,19 @@ PIECES = 10
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to: a host on a port of this machine, with TLS or without."""
+    """Where to: a host on a port, with TLS or without."""
 
     port: int
     host: str
     tls: bool = False
+    address: str = LOOPBACK
 
     async def connect(self, *protocols: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """A connection on which the first protocol is spoken."""
         if not self.tls:
-            return await asyncio.open_connection("127.0.0.1", self.port)
+            return await asyncio.open_connection(self.address, self.port)
         return await asyncio.open_connection(
-            "127.0.0.1", self.port, ssl=trusting(*protocols), server_hostname=self.host
+            self.address, self.port, ssl=trusting(*protocols), server_hostname=self.host
         )
 
 
@@ -47,13 +49,13 @@ class Lasting:
 
 
 @contextlib.asynccontextmanager
-async def running(target: Target, streams: int = 4) -> AsyncIterator[Lasting]:
+async def running(target: Target, streams: int = 4, sockets: int = 1) -> AsyncIterator[Lasting]:
     """Everything lasts while the context does; it ends when all of it is complete."""
     lasting, ended = Lasting(), asyncio.Event()
     kinds: list[tuple[str, Life]] = [
         *[("HTTP/1.1 stream", _http1)] * streams,
         *[("HTTP/2 stream", _http2)] * streams,
-        ("WebSocket", _websocket),
+        *[("WebSocket", _websocket)] * sockets,
     ]
     async with asyncio.TaskGroup() as tasks:
         for name, life in kinds:
@@ -93,7 +95,7 @@ async def _http1(target: Target, ended: asyncio.Event) -> AsyncIterator[None]:
 async def _http2(target: Target, ended: asyncio.Event) -> AsyncIterator[None]:
     while not ended.is_set():
         reader, writer = await target.connect("h2")
-        connection = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+        connection = _Patient(h2.config.H2Configuration(client_side=True))
         connection.initiate_connection()
         is_going = True
         while is_going and not ended.is_set():
@@ -105,6 +107,17 @@ async def _http2(target: Target, ended: asyncio.Event) -> AsyncIterator[None]:
             is_going = await _http2_answer(connection, reader, writer)
             yield
         writer.close()
+
+
+class _Patient(h2.connection.H2Connection):
+    """Goes on with what has begun after a GOAWAY (RFC 9113 §6.8); h2 would hear no more of it."""
+
+    def _receive_goaway_frame(
+        self, frame: GoAwayFrame
+    ) -> tuple[list[Frame], list[h2.events.Event]]:
+        found = super()._receive_goaway_frame(frame)
+        self.state_machine.state = h2.connection.ConnectionState.CLIENT_OPEN
+        return found
 
 
 async def _http2_answer(
@@ -144,7 +157,7 @@ async def _websocket(target: Target, ended: asyncio.Event) -> AsyncIterator[None
     async with (
         aiohttp.ClientSession(headers={"host": target.host}) as session,
         session.ws_connect(
-            f"{scheme}://127.0.0.1:{target.port}/echo",
+            f"{scheme}://{target.address}:{target.port}/echo",
             ssl=trusting("http/1.1") if target.tls else True,
             server_hostname=target.host if target.tls else None,
         ) as socket,
