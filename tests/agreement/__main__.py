@@ -2,19 +2,24 @@
 
 import argparse
 import asyncio
+import contextlib
 import tempfile
 import time
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
-from tests.agreement import live, pushing
+from tests.agreement import configurations, live, pushing
 from tests.agreement.coverage import Coverage
+from tests.free_ports import free_ports
+
+_SHARE = 200
 
 
 def main() -> None:
     """The exit code is 1 if Envoy refused anything."""
     parser = argparse.ArgumentParser(prog="hack/fuzz --envoy", description=__doc__)
     parser.add_argument("--count", type=int, default=2000, help="how many HTTPProxies")
-    parser.add_argument("--configurations", type=int, default=500, help="how many of these")
+    parser.add_argument("--configurations", type=int, default=650, help="how many of these")
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     arguments = parser.parse_args()
     started = time.monotonic()
@@ -25,18 +30,32 @@ def main() -> None:
     raise SystemExit(1 if words else 0)
 
 
-async def _pushed(arguments: argparse.Namespace) -> tuple[list[str], Coverage]:
-    found = Coverage()
-    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        async with live.live(Path(folder)) as running:
-            words = await pushing.push_proxies(running, arguments.count, arguments.seed, found)
-        Path(folder, "second").mkdir()
-        async with live.live(Path(folder, "second")) as running:
+async def _pushed(given: argparse.Namespace) -> tuple[list[str], Coverage]:
+    found, words = Coverage(), []
+    for count, seed in _shares(given.count, given.seed):
+        async with _live() as (running, _):
+            words += await pushing.push_proxies(running, count, seed, found)
+    for count, seed in _shares(given.configurations, given.seed):
+        async with _live(is_pod=True) as (running, ports):
             # A few objects of every sort, so that a change of the settings reaches all of them.
-            words += await pushing.push_proxies(running, 20, arguments.seed, Coverage())
-            count = arguments.configurations
-            words += await pushing.push_configurations(running, count, arguments.seed, found)
+            words += await pushing.push_proxies(running, 8, seed, Coverage())
+            seeds = range(seed, seed + count)
+            words += await pushing.push_configurations(running, ports, seeds, found)
     return words, found
+
+
+def _shares(count: int, seed: int) -> Iterator[tuple[int, int]]:
+    """Each for an Envoy of its own: one keeps what it drains for ten minutes."""
+    for start in range(0, count, _SHARE):
+        yield min(_SHARE, count - start), seed + start
+
+
+@contextlib.asynccontextmanager
+async def _live(*, is_pod: bool = False) -> AsyncIterator[tuple[live.Live, Sequence[int]]]:
+    ports = free_ports(configurations.PORTS)
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        async with live.live(Path(folder), ports, is_pod=is_pod) as running:
+            yield running, ports
 
 
 if __name__ == "__main__":

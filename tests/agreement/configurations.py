@@ -3,17 +3,31 @@
 from collections.abc import Sequence
 from typing import Any
 
-from tests.agreement import live, mending
+from tests.agreement import mending
 from tests.dag.httpproxy import generated
 
 Document = dict[str, Any]
 
 _SPEC = generated.SPECS["ContourConfiguration"]
 _ASKED = {"namespace": "default", "name": "auth"}
+_CERTIFICATE = {"namespace": "default", "name": "cert"}
+
+PORTS = 6
+"""For HTTP, HTTPS, and the pages of Envoy."""
+
+
+def usual(ports: Sequence[int]) -> Document:
+    """What HTTPProxies need to be served whole."""
+    spec = {
+        "rateLimitService": {"extensionService": _ASKED},
+        "httpproxy": {"fallbackCertificate": _CERTIFICATE},
+        "envoy": _bound({}, ports),
+    }
+    return _configuration(spec)
 
 
 def document(seed: int, ports: Sequence[int]) -> Document:
-    """One of them; health, metrics and the like take the ports."""
+    """One of them; listeners take the ports."""
     chance = generated.Sane(seed)
     spec = generated.value(_SPEC, ("spec",), chance)
     mending.mend(spec)
@@ -21,31 +35,50 @@ def document(seed: int, ports: Sequence[int]) -> Document:
         if field in spec:
             spec[field]["extensionService"] = _ASKED
     if "globalExtAuth" in spec:
-        spec["globalExtAuth"]["extensionRef"] = _ASKED
+        version = chance.choice(({}, {"apiVersion": "projectcontour.io/v1alpha1"}))
+        spec["globalExtAuth"]["extensionRef"] = _ASKED | version
         if spec["globalExtAuth"].get("serviceType") == "http":
             spec["globalExtAuth"].get("authPolicy", {}).pop("context", None)
     _mend_secrets(spec)
-    _mend_envoy(spec.get("envoy", {}), ports)
+    envoy = spec.setdefault("envoy", {})
+    _mend_pages(envoy, ports[2:])
+    _mend_listeners(envoy)
     _mend_rest(spec)
-    return live.configuration(spec)
+    spec["envoy"] = _bound(envoy, ports)
+    return _configuration(spec)
+
+
+def _configuration(spec: Document) -> Document:
+    return {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": "contour", "namespace": "projectcontour"},
+        "spec": spec,
+    }
+
+
+def _bound(envoy: Document, ports: Sequence[int]) -> Document:
+    """Its listeners are on these ports, and write nothing."""
+    sites = zip(("http", "https"), ports, strict=False)
+    bound = {it: {"address": "127.0.0.1", "port": port} for it, port in sites}
+    return envoy | {it: site | {"accessLog": "/dev/null"} for it, site in bound.items()}
 
 
 def _mend_secrets(spec: Document) -> None:
-    certificate = {"namespace": "default", "name": "cert"}
     for holder, field in (("envoy", "clientCertificate"), ("httpproxy", "fallbackCertificate")):
         if field in spec.get(holder, {}):
-            spec[holder][field] = certificate
+            spec[holder][field] = _CERTIFICATE
 
 
-def _mend_envoy(envoy: Document, ports: Sequence[int]) -> None:
+def _mend_pages(envoy: Document, ports: Sequence[int]) -> None:
     for field, port in zip(("health", "metrics", "omEnforcedHealth"), ports, strict=False):
         if field in envoy:
-            envoy[field] = {"port": port}
+            envoy[field] = {"address": "127.0.0.1", "port": port}
     if "adminPort" in envoy.get("network", {}):
         envoy["network"]["adminPort"] = ports[3]
-    for field in ("http", "https"):
-        if field in envoy:
-            envoy[field] = {"accessLog": "/dev/null"} if "accessLog" in envoy[field] else {}
+
+
+def _mend_listeners(envoy: Document) -> None:
     listener = envoy.get("listener", {})
     tls = listener.get("tls", {})
     for found in (tls, envoy.get("cluster", {}).get("upstreamTLS", {})):

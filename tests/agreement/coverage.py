@@ -9,10 +9,32 @@ from tests.agreement import features
 from tests.dag.httpproxy import generated
 
 ELSEWHERE = {
-    "HTTPProxy": frozenset({"spec.ingressClassName"}),
-    "ContourConfiguration": frozenset({"spec.envoy.listener.routing"}),
+    "HTTPProxy": frozenset(
+        {
+            "spec.ingressClassName",
+            "spec.includes.conditions.exact",  # an error
+            "spec.includes.conditions.regex",  # likewise
+        }
+    ),
+    "ContourConfiguration": frozenset(
+        {
+            "spec.contour",
+            "spec.debug",
+            "spec.envoy.listener.routing",
+            "spec.envoy.managed",
+            "spec.envoy.metrics.tls",  # tests/e2e/test_monitoring.py
+            "spec.envoy.networkPublishing",
+            "spec.envoy.workload",
+            "spec.featureFlags",
+            "spec.health",
+            "spec.httpproxy.rootNamespaces",
+            "spec.ingress.classNames",
+            "spec.metrics",
+            "spec.xdsServer",
+        }
+    ),
 }
-"""Fields that decide whether an object is looked at, or that hold from the start of a process."""
+"""Fields that Envoy never hears of: they say who is looked at, or what others than Envoy do."""
 
 
 @dataclass

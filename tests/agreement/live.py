@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,15 @@ from contour import bootstrap, host, sockets
 from contour.events import Batch, Event
 from contour.host import state
 from contour.instance import Instance
+from contour.xds.envoy import Patience
 from contour.xds.server import Server
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.statuses import ContourStatus
+from tests.agreement import configurations
 from tests.dag.httpproxy import surroundings
-from tests.free_ports import free_ports
 
 Document = dict[str, Any]
 
@@ -32,21 +33,8 @@ metadata: {name: auth}
 spec: {protocol: h2c, services: [{name: s1, port: 80}]}
 """
 
-USUAL: Document = {
-    "rateLimitService": {"extensionService": {"namespace": "default", "name": "auth"}},
-    "httpproxy": {"fallbackCertificate": {"namespace": "default", "name": "cert"}},
-}
-"""The configuration that HTTPProxies need to be served whole."""
-
-
-def configuration(spec: Document) -> Document:
-    """The only ContourConfiguration there is."""
-    return {
-        "apiVersion": "projectcontour.io/v1alpha1",
-        "kind": "ContourConfiguration",
-        "metadata": {"name": "contour", "namespace": "projectcontour"},
-        "spec": spec,
-    }
+_PATIENCE = Patience(warming=0.3, absence=0.1, grace=0.05)
+"""There are no endpoints, so what is checked never gets healthy."""
 
 
 @dataclass
@@ -56,11 +44,11 @@ class Live:
     instance: Instance
     server: Server
 
-    def take(self, documents: Iterable[Document]) -> None:
-        """Writes objects as a provider would; what breaks its schema is left out."""
-        found = [it for it in map(decode, documents) if isinstance(it, Decoded) and it.object]
-        events = tuple(Event(it.kind, it.key, it.object) for it in found)
-        self.instance.take(Batch(events, {}))
+    def take(self, documents: Iterable[Document], gone: Iterable[Document] = ()) -> None:
+        """Writes objects as a provider would, and removes others; what is no object is left out."""
+        events = [Event(it.kind, it.key, it.object) for it in _decoded(documents)]
+        events += [Event(it.kind, it.key, None) for it in _decoded(gone)]
+        self.instance.take(Batch(tuple(events), {}))
         failures = self.instance.controller.engine.failures
         assert not failures, failures
 
@@ -90,17 +78,27 @@ class Live:
         return isinstance(told, ContourStatus) and not told.errors and not board.faults(subject)
 
 
+def _decoded(documents: Iterable[Document]) -> list[Decoded]:
+    return [it for it in map(decode, documents) if isinstance(it, Decoded) and it.object]
+
+
 @contextlib.asynccontextmanager
-async def live(folder: Path) -> AsyncIterator[Live]:
-    """An instance with its Envoy, over the things that generated objects refer to."""
-    http, https = free_ports(2)
+async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> AsyncIterator[Live]:
+    """An instance with its Envoy, over the things that generated objects refer to.
+
+    On one machine ports are said from outside; in a pod the configuration says them.
+    """
     with state.claimed(folder / "state") as directory:
-        server = Server((f"unix:{directory.socket('xds.sock')}",))
+        server = Server((f"unix:{directory.socket('xds.sock')}",), _PATIENCE)
         found = Live(Instance(server), server)
-        found.instance.controller.bind(HostPorts("127.0.0.1", ((80, http), (443, https))))
+        if not is_pod:
+            found.instance.controller.bind(
+                HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))
+            )
         found.take(yaml.safe_load_all(surroundings.MANIFESTS + _ASKED))
-        found.take([configuration(USUAL)])
-        sockets.hold(found.instance.controller.engine)
+        found.take([configurations.usual(ports)])
+        if not is_pod:
+            sockets.hold(found.instance.controller.engine)
         await server.start()
         options = host.Options(concurrency=1, drain_seconds=0)
         try:

@@ -13,7 +13,8 @@ from tests.dag.httpproxy import generated
 
 Document = dict[str, Any]
 
-_VALIDATION = {"caSecret": "ca", "subjectName": "a.com"}
+_NAMED = {"caSecret": "ca", "subjectName": "a.com"}
+_VALIDATIONS = (_NAMED, _NAMED | {"subjectNames": ["a.com", "b.com"]})
 _MOST = 14
 """Features on a route: more would hide one another."""
 
@@ -54,7 +55,8 @@ def documents(number: int, wanted: Iterable[frozenset[str]], chance: Random) -> 
         child = [_route(index, it, host, chance) for index, it in enumerate(chosen(chance, more))]
         made.append(_proxy(f"p{number}-child", {"routes": child}))
         conditions = [{"prefix": "/child"}, *_conditions(chance)]
-        spec["includes"] = [{"name": f"p{number}-child", "conditions": conditions}]
+        include = {"name": f"p{number}-child", "conditions": conditions}
+        spec["includes"] = [include | chance.choice(({}, {"namespace": "default"}))]
     return made
 
 
@@ -63,10 +65,13 @@ def stream(number: int, chance: Random) -> list[Document]:
     proxy = _some("tcpproxy", generated.SPECS["HTTPProxy"]["properties"]["tcpproxy"], chance)
     for field in ("include", "includes", "services"):
         proxy.pop(field, None)
-    services = [_service(it, set(), chance) for it in ("s1", "s2")]
+    fields = set(chance.sample(sorted(features.SERVICE.keys() - {"name", "port"}), 2))
+    services = [_service(it, fields, chance) for it in ("s1", "s2")]
+    if "mirror" in fields:
+        services.append({"name": "s1", "port": 80, "mirror": True})
     children = []
     if chance.random() < 0.4:
-        proxy = {chance.choice(("include", "includes")): {"name": f"p{number}-stream"}}
+        proxy = {chance.choice(("include", "includes")): _stream_of(number, chance)}
         tail = {"tcpproxy": {"services": services}}
         children.append(_proxy(f"p{number}-stream", tail))
     else:
@@ -77,6 +82,11 @@ def stream(number: int, chance: Random) -> list[Document]:
     tls = chance.choice(({"passthrough": True}, {"secretName": "cert"}))
     host = {"fqdn": f"h{number}.com", "tls": tls}
     return [_proxy(f"p{number}", {"virtualhost": host, "tcpproxy": proxy}), *children]
+
+
+def _stream_of(number: int, chance: Random) -> Document:
+    made = {"name": f"p{number}-stream"}
+    return made | chance.choice(({}, {"namespace": "default"}))
 
 
 def _proxy(name: str, spec: Document) -> Document:
@@ -167,7 +177,9 @@ def _service(name: str, fields: set[str], chance: Random) -> Document:
     for field in sorted(fields - {"mirror", "validation"}):
         _write(service, features.SERVICE, ("routes", "services"), field, chance)
     if "validation" in fields:
-        service.update(protocol=chance.choice(("tls", "h2")), validation=_VALIDATION)
+        service.update(
+            protocol=chance.choice(("tls", "h2")), validation=chance.choice(_VALIDATIONS)
+        )
     return service
 
 
@@ -193,7 +205,9 @@ def _some(name: str, schema: Document, chance: Random, path: tuple[str, ...] = (
 
 def _mend_guards(host: Document, chance: Random) -> None:
     if "authorization" in host:
-        host["authorization"]["extensionRef"] = {"name": "auth", "namespace": "default"}
+        version = chance.choice(({}, {"apiVersion": "projectcontour.io/v1alpha1"}))
+        named = {"name": "auth", "namespace": "default"}
+        host["authorization"]["extensionRef"] = named | version
         _mend_context(host["authorization"], host["authorization"])
     providers = {it["name"]: it for it in host.get("jwtProviders", ())}
     for index, provider in enumerate(providers.values()):
@@ -201,7 +215,9 @@ def _mend_guards(host: Document, chance: Random) -> None:
         if "localJWKS" in provider:
             provider["localJWKS"] = {"secretName": "keys", "key": "jwks"}
         else:
-            provider["remoteJWKS"].update(uri="https://keys.com/jwks", validation=_VALIDATION)
+            provider["remoteJWKS"].update(
+                uri="https://keys.com/jwks", validation=chance.choice(_VALIDATIONS)
+            )
     if providers:
         host["jwtProviders"] = list(providers.values())
 

@@ -3,6 +3,7 @@
 Every batch is settled before the next, and after each Envoy must have refused nothing.
 """
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
@@ -10,21 +11,24 @@ from typing import Any
 from tests.agreement import configurations, features, live, proxies
 from tests.agreement.coverage import Coverage
 from tests.dag.httpproxy import generated
-from tests.free_ports import free_ports
 
 Document = dict[str, Any]
 
 _BATCH = 25
+_ALIVE = 6
+"""Batches: older ones are removed, for an Envoy grows with every set of terms of TLS."""
 _STREAMS = 0.05
 """The share of roots for bytes."""
 
 
 async def push_proxies(to: live.Live, count: int, seed: int, found: Coverage) -> list[str]:
     """Pushes so many roots; returns Envoy's words, if it had any."""
+    alive: deque[list[Document]] = deque()
     for start in range(seed, seed + count, _BATCH):
         numbers = range(start, min(start + _BATCH, seed + count))
         documents = [it for number in numbers for it in _root(number, found)]
-        to.take(documents)
+        alive.append(documents)
+        to.take(documents, gone=alive.popleft() if len(alive) > _ALIVE else ())
         await to.settled()
         if words := to.refusals():
             return words
@@ -46,16 +50,15 @@ def _wanted(found: Coverage, chance: Random) -> Iterator[features.Pair]:
     yield from chance.sample(missing, min(2, len(missing)))
 
 
-async def push_configurations(to: live.Live, count: int, seed: int, found: Coverage) -> list[str]:
-    """Pushes until so many configurations were served, one after the other."""
-    ports: Sequence[int] = free_ports(4)
-    number, served = seed, found.objects["ContourConfiguration"]
-    while found.objects["ContourConfiguration"] < served + count:
-        document = configurations.document(number, ports)
+async def push_configurations(
+    to: live.Live, ports: Sequence[int], seeds: range, found: Coverage
+) -> list[str]:
+    """Pushes so many configurations, one after the other."""
+    for seed in seeds:
+        document = configurations.document(seed, ports)
         to.take([document])
         await to.settled()
         if words := to.refusals():
-            return [f"seed {number}: {it}" for it in words]
+            return [f"seed {seed}: {it}" for it in words]
         found.count(document, is_accepted=to.is_accepted(document))
-        number += 1
     return []
