@@ -1,5 +1,6 @@
 """Operators as processes, and the configurations that a user writes for them."""
 
+import dataclasses
 import signal
 import subprocess
 import sys
@@ -198,6 +199,30 @@ class Rig:
     def until_provisioned(self, name: str = "contour") -> float:
         """Waits until all is there."""
         return self.until(lambda: self.condition("Provisioned", name).get("status") == "True")
+
+
+@contextmanager
+def granted(cluster: Cluster, folder: Path) -> Iterator[Rig]:
+    """A home with its rights; its operators end with the block."""
+    home = cluster.namespace("home")
+    found = Rig(cluster, home, home.replace("home", "instance"), folder)
+    found.grant()
+    try:
+        yield found
+    finally:
+        for it in found.operators:
+            it.process.kill()
+            it.process.wait()
+        found.revoke()
+        cluster.delete(namespace(home))
+
+
+@contextmanager
+def in_a_namespace(rig: Rig) -> Iterator[Rig]:
+    """The same home, with a fresh namespace for instances."""
+    name = rig.cluster.namespace(rig.prefix)
+    yield dataclasses.replace(rig, namespace=name)
+    rig.cluster.delete(namespace(name))
 
 
 def namespace(name: str) -> Raw:

@@ -4,15 +4,13 @@ Every step in this process, where a death is an exception that nobody catches; s
 real process and SIGKILL.
 """
 
-import signal
-import threading
-
 import pytest
 
 from provisioning.ownership import Owner
 from tests.operator import inprocess
-from tests.operator.operators import Operator, Rig
-from tests.operator.proxy import Proxy, Request
+from tests.operator.execution import Executioner
+from tests.operator.operators import Rig
+from tests.operator.proxy import Proxy
 
 pytestmark = pytest.mark.cluster
 
@@ -46,28 +44,6 @@ async def _lives(rig: Rig) -> int:
         if not await inprocess.live(config, owner, after=1):
             return count
     raise AssertionError("it never ends")
-
-
-class Executioner:
-    """Kills an operator when its API server has taken a certain number of writes."""
-
-    def __init__(self, proxy: Proxy, after: int) -> None:
-        self.operator: Operator | None = None
-        self.dead = threading.Event()
-        self._left = after
-        self._lock = threading.Lock()
-        proxy.answered = self._answered
-
-    def _answered(self, request: Request, code: int) -> None:
-        """The answer is not passed on: the operator does not know that it has written."""
-        if not request.is_write or code >= 400:
-            return
-        with self._lock:
-            self._left -= 1
-            if self._left == 0 and self.operator is not None:
-                self.operator.process.send_signal(signal.SIGKILL)
-                self.operator.process.wait(10)
-                self.dead.set()
 
 
 def test_a_process_that_is_killed_is_made_up_for(rig: Rig) -> None:

@@ -10,8 +10,8 @@ from dag.fleets import Fleet
 from provisioning import rights
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
+from tests.contour.infrastructure.mortals import authority
 from tests.contour.infrastructure.rig import SHARED, Rig, leading
-from tests.contour.infrastructure.test_crashes import authority
 
 pytestmark = pytest.mark.cluster
 

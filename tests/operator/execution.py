@@ -1,0 +1,29 @@
+"""The death of an operator's process at a write that is chosen."""
+
+import signal
+import threading
+
+from tests.operator.operators import Operator
+from tests.operator.proxy import Proxy, Request
+
+
+class Executioner:
+    """Kills an operator when its API server has taken a certain number of writes."""
+
+    def __init__(self, proxy: Proxy, after: int) -> None:
+        self.operator: Operator | None = None
+        self.dead = threading.Event()
+        self._left = after
+        self._lock = threading.Lock()
+        proxy.answered = self._answered
+
+    def _answered(self, request: Request, code: int) -> None:
+        """The answer is not passed on: the operator does not know that it has written."""
+        if not request.is_write or code >= 400:
+            return
+        with self._lock:
+            self._left -= 1
+            if self._left == 0 and self.operator is not None:
+                self.operator.process.send_signal(signal.SIGKILL)
+                self.operator.process.wait(10)
+                self.dead.set()
