@@ -178,7 +178,11 @@ class Server:
         while not over.is_set():
             stirred.clear()
             while not over.is_set() and (message := stream.response(self.clock())) is not None:
-                await call.write(message)
+                try:
+                    await call.write(message)
+                except aio.InternalError:  # the client has vanished; its reading ends, or is ended
+                    self._reading[stream].cancel()
+                    return
             if not over.is_set():
                 await self._stirring(stirred, stream.alarm)
 

@@ -1,8 +1,8 @@
 """The server on real sockets: who is let in, what others are told, and that nobody else suffers."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tests.contour.xds import certificates, world
 pb: Any = discovery_pb2
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
 CDS = "/envoy.service.cluster.v3.ClusterDiscoveryService/"
+ALONE = (("grpc.use_local_subchannel_pool", 1),)
 SHAPES = [
     f"{ADS}DeltaAggregatedResources",
     f"{ADS}StreamAggregatedResources",
@@ -128,11 +129,10 @@ async def test_garbage_ends_its_stream_and_no_other(
 
 async def test_a_client_that_reads_nothing_delays_no_other(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/xds"
-    alone = (("grpc.use_local_subchannel_pool", 1),)
     async with (
         serving(address) as server,
-        aio.insecure_channel(address, options=alone) as one,
-        aio.insecure_channel(address, options=alone) as other,
+        aio.insecure_channel(address, options=ALONE) as one,
+        aio.insecure_channel(address, options=ALONE) as other,
     ):
         deaf, good = Caller(one, SHAPES[0]), Caller(other, SHAPES[0])
         for caller in (deaf, good):
@@ -183,6 +183,63 @@ async def test_an_envoy_that_leaves_is_forgotten(tmp_path: Path) -> None:
         async with asyncio.timeout(5):
             await gone.wait()
         assert not server.fleets["web"].envoys
+
+
+async def test_a_client_that_vanishes_while_it_is_told_something_is_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    address, shaky = f"unix:{tmp_path}/xds", f"{tmp_path}/shaky"
+    async with serving(address) as server:
+
+        def publish(number: int) -> None:
+            server.fleets["web"].publish([world.cluster("b", alt_stat_name=f"{number}")])
+
+        server.fleets["web"].publish([world.cluster("big", alt_stat_name="9" * 99_999)])
+        for length in (300, 5_000, 50_000) * 6:
+            async with (
+                _cut(shaky, address, length, publish) as over,
+                aio.insecure_channel(f"unix:{shaky}", options=ALONE) as channel,
+            ):
+                await Caller(channel, SHAPES[0]).ask(type_url=CLUSTER, node=node())
+                async with asyncio.timeout(5):
+                    await over.wait()
+    assert not server.fleets["web"].envoys
+    assert not caplog.records
+
+
+@asynccontextmanager
+async def _cut(
+    path: str, address: str, length: int, publish: Callable[[int], None]
+) -> AsyncIterator[asyncio.Event]:
+    """Cuts the connection after so many bytes of answers, while much is published."""
+    over = asyncio.Event()
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answers, asks = await asyncio.open_unix_connection(address.removeprefix("unix:"))
+        sending = asyncio.ensure_future(_copy(reader, asks))
+        with suppress(OSError):
+            await _copy(answers, writer, length)
+        for it in (asks, writer):
+            it.transport.abort()
+        sending.cancel()
+        for number in range(100):
+            publish(number)
+            await asyncio.sleep(0)
+        over.set()
+
+    server = await asyncio.start_unix_server(relay, path)
+    try:
+        yield over
+    finally:
+        server.close()
+
+
+async def _copy(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, length: int = 1 << 30
+) -> None:
+    while length > 0 and (chunk := await reader.read(4096)):
+        writer.write(chunk)
+        length -= len(chunk)
 
 
 async def test_a_port_in_use_and_a_long_path_are_told(tmp_path: Path) -> None:
