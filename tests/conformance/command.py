@@ -17,9 +17,9 @@ MODE = "per-gateway"
 IMPLEMENTATION: Mapping[str, str] = {
     "organization": "contour-ingress",
     "project": "contour-ingress",
-    "url": "https://pypi.org/project/contour-ingress/",
+    "url": "https://contour-ingress.example",
     "version": f"v{metadata.version('contour-ingress')}",
-    "contact": "@contour-ingress",
+    "contact": "maintainers@contour-ingress.example",
 }
 PATIENCE: Mapping[str, str] = {
     # Two cores start two dozen pods first; consistency stays at the 30 s that the suite demands.

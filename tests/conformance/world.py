@@ -61,6 +61,7 @@ class World:
 @contextmanager
 def running(folder: Path, channel: str) -> Iterator[World]:
     """Starts everything; what was written to logs is in the folder in the end."""
+    shutil.rmtree(folder / "logs", ignore_errors=True)
     with controlplane.ControlPlane(folder / "cluster") as plane:
         cluster = Cluster(plane.folder)
         cluster.install_crds(OURS, assets.gateway_api_crds(channel))
