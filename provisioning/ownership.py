@@ -14,6 +14,9 @@ NAME = "projectcontour.io/owning-configuration-name"
 NAMESPACE = "projectcontour.io/owning-configuration-namespace"
 MAKER = "app.kubernetes.io/managed-by"
 
+GATEWAY = "gateway.networking.k8s.io/gateway-name"
+"""The label that the Gateway API asks for on what is made for a Gateway."""
+
 _LONGEST_VALUE = 63
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from contour.infrastructure import desired
-from contour.infrastructure.desired import GATEWAY_NAME, Release
+from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
 from dag import fleets
 from dag.fleets import Trouble
@@ -61,7 +61,7 @@ class Certificates:
             "labels": {
                 "app.kubernetes.io/part-of": "contour",
                 **self._release.mark.labels,
-                GATEWAY_NAME: ownership.value(gateway.name),
+                ownership.GATEWAY: ownership.value(gateway.name),
             },
             "ownerReferences": [
                 {

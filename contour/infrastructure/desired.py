@@ -23,11 +23,8 @@ from provisioning.templating import Document
 MAKER = "contour"
 """Whose the objects are, in their labels and in their managed fields."""
 
-GATEWAY_NAME = "gateway.networking.k8s.io/gateway-name"
-"""The label that the Gateway API asks for on what is made for a Gateway."""
-
 SHARED = ""
-"""The value of that label where there is none: on the shared fleet."""
+"""The value of the label with a Gateway's name where there is none: on the shared fleet."""
 
 _LONGEST_NAME = 63  # of a Service
 
@@ -73,7 +70,7 @@ def key(release: Release, gateway: NamespacedName | None) -> Key:
 def key_of(document: Document) -> Key:
     """The fleet that an object with our mark is of."""
     metadata = document["metadata"]
-    return Key(metadata["namespace"], (metadata.get("labels") or {}).get(GATEWAY_NAME, SHARED))
+    return Key(metadata["namespace"], (metadata.get("labels") or {}).get(ownership.GATEWAY, SHARED))
 
 
 def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:
@@ -97,7 +94,7 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
         return ()
     where = called(release, fleet)
     control_plane = release.named("contour")
-    own = {} if fleet.gateway is None else {GATEWAY_NAME: ownership.value(fleet.gateway.name)}
+    own = {} if fleet.gateway is None else {ownership.GATEWAY: ownership.value(fleet.gateway.name)}
     place = Place(
         namespace=where.namespace,
         labels={**_of_users(fleet.labels), **release.mark.labels, **own},
@@ -130,7 +127,7 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
 
 def _of_users(labels: Mapping[str, str]) -> Mapping[str, str]:
     """Without the label by which fleets are told apart."""
-    return {key: it for key, it in labels.items() if key != GATEWAY_NAME}
+    return {key: it for key, it in labels.items() if key != ownership.GATEWAY}
 
 
 def _label(name: str) -> str:

@@ -8,7 +8,7 @@ kept.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from kube import ledger
@@ -36,6 +36,11 @@ class Child(NamedTuple):
     resource: Resource
     document: Document
     """Its metadata and its status, without the rest."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """By which it is known."""
+        return self.document["metadata"].get("labels") or {}
 
     @property
     def path(self) -> str:

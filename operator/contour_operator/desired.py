@@ -51,6 +51,15 @@ def is_managed(configuration: Mapping[str, Any]) -> bool:
     return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
 
 
+def is_for_fleets_of_gateways(binding: Document) -> bool:
+    """Whether a child of ours is there for what an instance makes for Gateways."""
+    return str(binding["metadata"]["name"]).startswith(_OF_GATEWAYS)
+
+
+_OF_GATEWAYS = f"{manifests.GATEWAYS_ROLE}-"
+"""How the names of these bindings begin, in `provisioning/templates`."""
+
+
 def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:
     owner, spec = Owner(*configuration.metadata.key), configuration.spec
     place = Place(namespace=owner.namespace, labels=mark(owner).labels, image=release.image)

@@ -166,9 +166,13 @@ class Reconciler:
 
     async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:
         """Removes children of another time: of namespaces that are not watched any more."""
-        for child in self._children.of(owner):
+        every = self._children.of(owner)
+        has_fleets = any(ownership.GATEWAY in it.labels for it in every)
+        for child in every:
             if not _is_of_the_operator(child) or child.path in kept:
                 continue
+            if has_fleets and desired.is_for_fleets_of_gateways(child.document):
+                continue  # the instance removes them first, by the rights that are bound here
             try:
                 await applying.remove(self._client, child.resource, child.document)
             except errors.Refused as error:

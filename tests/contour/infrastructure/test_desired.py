@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from contour.infrastructure import desired
-from contour.infrastructure.desired import GATEWAY_NAME, Key, Release
+from contour.infrastructure.desired import Key, Release
 from crds import workloads
 from crds.meta import NamespacedName
 from dag.fleets import Fleet, Port
 from dag.statuses import Address
+from provisioning import ownership
 from provisioning.ownership import Owner
 from provisioning.templating import Document
 
@@ -49,7 +50,7 @@ def test_the_fleet_of_a_gateway_is_called_after_it_and_asks_at_home() -> None:
     assert {(it["metadata"]["namespace"], it["metadata"]["name"]) for it in found.values()} == {
         ("shop", "gw-ours")
     }
-    assert all(it["metadata"]["labels"][GATEWAY_NAME] == "gw" for it in found.values())
+    assert all(it["metadata"]["labels"][ownership.GATEWAY] == "gw" for it in found.values())
     told = arguments(OWN, name="shop/gw")
     assert {"--xds-address=contour.home", "--fleet=shop/gw"} <= set(told)
     volumes = found["DaemonSet"]["spec"]["template"]["spec"]["volumes"]
@@ -74,13 +75,18 @@ def test_a_name_that_no_service_can_have_becomes_one_that_nothing_else_has(name:
     assert desired._SERVICE_NAME.fullmatch(found)
     near = replace(OWN, gateway=NamespacedName("shop", f"{name}x"))
     assert found != desired.called(RELEASE, near).name
-    value = documents(other)["Service"]["metadata"]["labels"][GATEWAY_NAME]
+    value = documents(other)["Service"]["metadata"]["labels"][ownership.GATEWAY]
     assert Key("shop", value) == desired.key(RELEASE, other.gateway)
     assert len(value) <= 63
 
 
 def test_what_users_label_does_not_make_it_somebody_elses() -> None:
-    labels = {GATEWAY_NAME: "other", "app": "other", "app.kubernetes.io/managed-by": "me", "a": "b"}
+    labels = {
+        ownership.GATEWAY: "other",
+        "app": "other",
+        "app.kubernetes.io/managed-by": "me",
+        "a": "b",
+    }
     found = documents(replace(SHARED, labels=labels, annotations={"c": "d"}))
     for it in found.values():
         assert desired.key_of(it) == Key("home")

@@ -1,0 +1,38 @@
+"""Rights to make fleets for Gateways are there as long as there is something to be done by them."""
+
+import pytest
+
+from provisioning import ownership
+from tests.operator.operators import Rig
+
+pytestmark = pytest.mark.cluster
+
+
+def test_rights_for_fleets_of_gateways_stay_until_the_last_of_them_is_gone(operated: Rig) -> None:
+    binding = ("ClusterRoleBinding", "", f"contour-gateways-{operated.namespace}")
+    operated.configure(gateway={"mode": "PerGateway"})
+    operated.until_provisioned()
+    assert binding in operated.children()
+    left = operated.cluster.create(_of_a_fleet(operated.namespace))
+    generation = operated.configure(gateway={"mode": "Single"})["metadata"]["generation"]
+    operated.until(
+        lambda: operated.condition("Provisioned").get("observedGeneration") == generation
+    )
+    assert binding in operated.children()
+    operated.cluster.delete(left)
+    operated.until(lambda: binding not in operated.children())
+
+
+def _of_a_fleet(namespace: str) -> dict[str, object]:
+    """Something that the instance has made for a Gateway, and is about to remove."""
+    labels = {
+        ownership.NAMESPACE: namespace,
+        ownership.NAME: "contour",
+        ownership.MAKER: "contour",
+        ownership.GATEWAY: "gw",
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "gw-ours", "namespace": namespace, "labels": labels},
+    }
