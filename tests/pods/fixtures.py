@@ -36,22 +36,23 @@ def demand() -> None:
 
 @pytest.fixture(scope="session")
 def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[runner.Pods]:
-    """Two nodes and all CRDs; images `shell` (/bin/sh), `backends`, and Envoy's by its name."""
+    """Two nodes; images `shell` (/bin/sh -c) and `backends` (`tests.backends`)."""
     demand()
     folder = tmp_path_factory.mktemp("pods") / "cluster"
-    with controlplane.ControlPlane(folder, CONTROLLERS) as running:
-        cluster = Cluster(running.folder)
-        cluster.install_crds(OURS, assets.gateway_api_crds())
-        with runner.running(cluster, nodes=2) as it:
-            it.add_image("shell", "/bin/sh", "-c")
-            it.known("backends", images.backends())
-            it.known("docker.io/envoyproxy/envoy:*", images.envoy())
-            yield it
+    with (
+        controlplane.ControlPlane(folder, CONTROLLERS) as running,
+        runner.running(Cluster(running.folder), nodes=2) as it,
+    ):
+        it.add_image("shell", "/bin/sh", "-c")
+        it.known("backends", images.backends())
+        yield it
 
 
 @pytest.fixture(scope="session")
 def installed(pods: runner.Pods) -> runner.Pods:
-    """The same, with our image: the wheel, installed."""
+    """The same, with all CRDs, Envoy's image and ours: the wheel, installed."""
+    pods.cluster.install_crds(OURS, assets.gateway_api_crds())
+    pods.known("docker.io/envoyproxy/envoy:*", images.envoy())
     pods.known("contour-ingress:*", images.ours())
     return pods
 

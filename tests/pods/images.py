@@ -24,6 +24,7 @@ _SOURCES = (
     *("contour", "crds", "dag", "kube", "provisioning", "operator"),
     *("pyproject.toml", "README.md", "LICENSE"),
 )
+_KEPT = 8
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -95,7 +96,16 @@ def _installed() -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             _install(folder)
             (folder / "made").touch()
+            _forget(folder.parent)
     return folder
+
+
+def _forget(wheels: Path) -> None:
+    """All but the newest: somebody may run from those."""
+    made = sorted(wheels.glob("*/made"), key=lambda it: it.stat().st_mtime)
+    for it in made[:-_KEPT]:
+        shutil.rmtree(it.parent, ignore_errors=True)
+        it.parent.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _install(folder: Path) -> None:

@@ -9,6 +9,7 @@ import http.client
 import os
 import signal
 import socket
+import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -229,7 +230,13 @@ def missing() -> str:
     absent = [it for it in programs if not any(
         Path(folder, it).exists() for folder in ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
     )]  # fmt: skip
-    return f"pods need {', '.join(absent)} (iproute2, nftables, util-linux)" if absent else ""
+    if absent:
+        return f"pods need {', '.join(absent)} (iproute2, nftables, util-linux)"
+    tried = subprocess.run(
+        ["unshare", "--mount", "--net", "--uts", "nft", "add", "table", "ip", "tried"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return f"pods need namespaces and nftables: {tried.stderr.strip()}" if tried.returncode else ""
 
 
 @contextmanager
