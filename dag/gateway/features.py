@@ -62,10 +62,19 @@ _OF_MANAGED_FLEETS = {
     "GatewayStaticAddresses",
 }
 
+_OF_THE_EXPERIMENTAL_CHANNEL = {
+    "HTTPRouteRetry",
+    "HTTPRouteRetryBackendTimeout",
+    "HTTPRouteRetryConnectionError",
+}
+"""The CRDs of the other channel have no fields for them."""
+
 SUPPORTED = tuple(sorted(_GATEWAY | _HTTP | _OTHERS | _OF_MANAGED_FLEETS))
-_OF_FOREIGN_FLEETS = tuple(it for it in SUPPORTED if it not in _OF_MANAGED_FLEETS)
 
 
-def claimed(*, is_managed: bool) -> tuple[str, ...]:
-    """What an instance claims that makes Envoys, or does not."""
-    return SUPPORTED if is_managed else _OF_FOREIGN_FLEETS
+def claimed(*, is_managed: bool, is_experimental: bool = True) -> tuple[str, ...]:
+    """What an instance claims that makes Envoys or does not, with CRDs of one channel."""
+    absent = (set() if is_managed else _OF_MANAGED_FLEETS) | (
+        set() if is_experimental else _OF_THE_EXPERIMENTAL_CHANNEL
+    )
+    return tuple(it for it in SUPPORTED if it not in absent)

@@ -51,7 +51,10 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
             conditions.condition("Accepted", told, "the class is served"),
             conditions.condition("SupportedVersion", told, "the CRDs are of a version we know"),
         ),
-        features.claimed(is_managed=view.ask(infrastructure.is_managed, ())),
+        features.claimed(
+            is_managed=view.ask(infrastructure.is_managed, ()),
+            is_experimental=versions.is_experimental(view),
+        ),
     )
 
 

@@ -1,7 +1,7 @@
-"""Whether the CRDs that are installed are of a version that we know ("SupportedVersion").
+"""Which CRDs are installed: whether we know their version ("SupportedVersion"), and their channel.
 
-The bundle version stands in an annotation of every CRD of the Gateway API; we look at that of
-GatewayClasses. Without one, as on a machine without Kubernetes, the version that we know holds.
+Both stand in annotations of every CRD of the Gateway API; we look at that of GatewayClasses.
+Without one, as on a machine without Kubernetes, it is the version that we know, with all fields.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,21 @@ SUPPORTED = ("v1.5", "v1.6")
 
 _CRD = NamespacedName("", OF_GATEWAY_CLASSES)
 _BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
+_CHANNEL = "gateway.networking.k8s.io/channel"
 
 
 def problem(view: View, own: Place) -> Iterator[Problem]:
     """That the CRDs are of a version that we do not know, if they are."""
-    crd = view.read(tables.CRDS, _CRD)
-    found = crd.metadata.annotations.get(_BUNDLE_VERSION) if crd is not None else None
+    found = _said(view, _BUNDLE_VERSION)
     if found is not None and found.rpartition(".")[0] not in SUPPORTED:
         yield problems.version_not_supported(own, found, SUPPORTED)
+
+
+def is_experimental(view: View) -> bool:
+    """Whether there are the fields that the standard channel does not have."""
+    return _said(view, _CHANNEL) != "standard"
+
+
+def _said(view: View, annotation: str) -> str | None:
+    crd = view.read(tables.CRDS, _CRD)
+    return crd.metadata.annotations.get(annotation) if crd is not None else None

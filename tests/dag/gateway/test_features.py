@@ -4,6 +4,7 @@ from dag.gateway import features
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
+from tests.dag.gateway.test_versions import definition
 from tests.dag.world import world
 
 FOLDERS = {
@@ -50,3 +51,14 @@ def test_a_class_tells_the_claims_sorted_and_at_most_as_many_as_the_api_takes() 
 def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else() -> None:
     missing = set(features.SUPPORTED) - set(told.features(world(gateway_class()), "contour"))
     assert missing == {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}
+
+
+def test_what_the_installed_crds_have_no_fields_for_is_not_claimed() -> None:
+    def claims(channel: str) -> set[str]:
+        crd = definition("v1.6.1", channel=channel)
+        return set(told.features(world(gateway_class() + crd), "contour"))
+
+    missing = claims("experimental") - claims("standard")
+    retries = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"}
+    assert missing == retries
+    assert claims("experimental") == set(told.features(world(gateway_class()), "contour"))

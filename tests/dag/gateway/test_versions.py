@@ -9,12 +9,16 @@ from tests.dag.world import apply, delete, world
 NAME = "gatewayclasses.gateway.networking.k8s.io"
 
 
-def definition(version: str, name: str = NAME) -> str:
+def definition(version: str, name: str = NAME, channel: str = "experimental") -> str:
     return f"""
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {{name: {name}, annotations: {{gateway.networking.k8s.io/bundle-version: {version}}}}}
+metadata:
+  name: {name}
+  annotations:
+    gateway.networking.k8s.io/bundle-version: {version}
+    gateway.networking.k8s.io/channel: {channel}
 spec: {{group: gateway.networking.k8s.io}}
 """
 
