@@ -7,6 +7,7 @@ a finalizer being there: who dies between two steps leaves what the next leader 
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from kube import errors
 from kube.client import Client
 from kube.resources import Resource
 from provisioning.turns import Turns, Unfinished
+
+log = logging.getLogger(__name__)
 
 FIELD_MANAGER = "contour"
 WRITE_TIMEOUT = 4.0  # seconds: as for statuses, a write ends before anybody else can lead
@@ -96,6 +99,7 @@ class Finalizers:
         await self._write(path, known, [*others, own] if is_wanted else others)
         if not is_wanted:
             self._held.discard(subject)
+            log.info("%s is let go of", subject)
         return is_wanted
 
     async def _farewell(self) -> None:
