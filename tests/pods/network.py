@@ -55,7 +55,7 @@ class Network:
         forward = "echo 1 > /proc/sys/net/ipv4/ip_forward"
         _run("nsenter", f"--net=/run/netns/{self.name}", "sh", "-c", forward)
         Path(f"/proc/sys/net/ipv4/conf/{self.name}/route_localnet").write_text("1")
-        self._open_the_api_server()
+        self._guard_the_host()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -137,18 +137,29 @@ class Network:
         """Replaces the nftables rules of the routing namespace, atomically."""
         _run("nsenter", f"--net=/run/netns/{self.name}", "nft", "-f", "-", stdin=rules)
 
-    def _open_the_api_server(self) -> None:
-        """It listens on loopback only."""
-        rule = (
-            f'iifname "{self.name}" ip daddr {self.host} tcp dport {_API_PORT} '
-            f"dnat to 127.0.0.1:{self._api_port}"
-        )
-        chain = f"chain prerouting {{ type nat hook prerouting priority dstnat; {rule}; }}"
-        closed = (
-            "chain forward { type filter hook forward priority 0; "
-            f'iifname "{self.name}" drop; oifname "{self.name}" ip saddr != {self.host} drop; }}'
-        )
-        _run("nft", "-f", "-", stdin=f"table ip {self.name} {{ {chain}\n{closed}\n }}\n")
+    def _guard_the_host(self) -> None:
+        """Pods reach this host by one address; there the API server is, which listens on loopback.
+
+        Nothing is forwarded, to pods or from them.
+        """
+        ours = f'iifname "{self.name}"'
+        lines = [
+            f"table ip {self.name} {{",
+            "chain arriving { type nat hook prerouting priority dstnat;",
+            f"{ours} ip daddr {self.host} tcp dport {_API_PORT} dnat to 127.0.0.1:{self._api_port}",
+            "}",
+            "chain entering { type filter hook input priority 0;",
+            f"{ours} ct state established,related accept",
+            f"{ours} ct status dnat accept",
+            f"{ours} ip daddr != {self.host} drop",
+            "}",
+            "chain passing { type filter hook forward priority 0;",
+            f"{ours} drop",
+            f'oifname "{self.name}" drop',
+            "}",
+            "}",
+        ]
+        _run("nft", "-f", "-", stdin="\n".join(lines) + "\n")
 
     def _next(self) -> str:
         self._pods += 1

@@ -13,6 +13,8 @@ from tests.pods import load, runner, written
 
 Raw = dict[str, Any]
 
+pytestmark = pytest.mark.timeout(300)  # building the wheel is among it
+
 NAMESPACE, HOST = "projectcontour", "pods.example.com"
 MANIFESTS = assets.ROOT / "manifests"
 
