@@ -8,6 +8,7 @@ run's outcome is noted by itself; runs share a stage as long as they survive.
 import asyncio
 import itertools
 import logging
+import statistics
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -17,7 +18,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from hack.measuring import registry
-from hack.measuring.figures import Figure
+from hack.measuring.figures import Figure, percentile
 from hack.measuring.load import Tally
 
 USUAL, QUICK = 20, 5
@@ -50,6 +51,8 @@ class Turn:
     sent: int = 0
     failures: Counter[str] = field(default_factory=Counter)
     figures: dict[str, float] = field(default_factory=dict)
+    samples: dict[str, list[float]] = field(default_factory=dict)
+    """What was measured more than once; the figure of that name is the worst of them."""
     proofs: dict[str, Any] = field(default_factory=dict)
     trouble: str = "not run"
 
@@ -68,6 +71,11 @@ class Turn:
         self.proofs[name] = value
         if not value:
             raise NotInjected(name)
+
+    def sample(self, name: str, value: float) -> None:
+        """One more value of a figure."""
+        self.samples.setdefault(name, []).append(value)
+        self.figures[name] = max(self.samples[name])
 
     def expect(self, is_so: object, words: str) -> None:
         """Raises `NotSurvived`."""
@@ -190,6 +198,7 @@ def _note(row: Fault, turn: Turn, seconds: float, options: registry.Options) -> 
         lost=turn.lost,
         failures=dict(turn.failures),
         figures=turn.figures,
+        samples=turn.samples,
         proofs=turn.proofs,
         seconds=round(seconds, 3),
     )
@@ -206,5 +215,9 @@ def _figures(row: Fault, turns: list[Turn]) -> Iterator[Figure]:
         if found:
             words = name.replace("_", " ")
             yield Figure(f"{words}, worst run", max(found), limit.unit, limit.most)
+        if every := [value for it in turns for value in it.samples.get(name, ())]:
+            words = f"{name.replace('_', ' ')}, {len(every)} times"
+            yield Figure(f"{words}, median", statistics.median(every), limit.unit)
+            yield Figure(f"{words}, p99", percentile(every, 0.99), limit.unit)
     for trouble, times in Counter(it.trouble for it in turns if it.trouble).items():
         yield Figure(f"run(s) with {trouble}", times, "")

@@ -1,0 +1,5 @@
+"""Makes the scripts of faults of the operator and of fleets in a cluster known to `hack/chaos`."""
+
+from hack.measuring.operating import crashes, repairs
+
+__all__ = ["crashes", "repairs"]
