@@ -44,10 +44,11 @@ def follow_readme(site: Site) -> None:
     """Its block of commands for the operator, letter by letter."""
     readme = (assets.ROOT / "README.md").read_text()
     block = next(it for it in re.findall(r"```sh\n(.*?)```", readme, re.S) if "operator.yaml" in it)
-    programs = Path(sys.executable).parent
+    programs, home = Path(sys.executable).parent, str(site.cluster.folder)
+    path = f"{programs}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block],
         cwd=assets.ROOT, capture_output=True, text=True, check=False,
-        env={"PATH": f"{programs}:{os.environ['PATH']}", "KUBECONFIG": str(site.cluster.admin)},
+        env={"PATH": path, "HOME": home, "KUBECONFIG": str(site.cluster.admin)},
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{site.story()}"
