@@ -52,19 +52,25 @@ def told(
 def _with_what_is_missing(
     view: View, key: NamespacedName, found: statuses.GatewayStatus
 ) -> statuses.GatewayStatus:
-    """What is wrong with the Gateway itself is told rather than that Envoy does not have it."""
-    if any(it.status == "False" for it in found.conditions if it.type == "Programmed"):
+    """What is wrong with the Gateway itself is told rather than that Envoy does not have it.
+
+    Whatever keeps its fleet from being as it should be is told beside: Envoys may serve all the
+    same, as those do that wait for a rollout.
+    """
+    fleet = view.ask(selection.fleet, key) or DEFAULT_FLEET
+    programmed = next((it for it in found.conditions if it.type == "Programmed"), None)
+    if programmed is None:
         return found
-    missing = _missing(view, key)
-    return replace(found, conditions=_with(found.conditions, missing)) if missing else found
+    told = programmed
+    if told.status == "True":
+        told = _missing(view, fleet) or told
+    troubles = (it.message for it in view.read(fleets.TROUBLES, fleet) or ())
+    told = replace(told, message="; ".join((told.message, *troubles)))
+    return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 
-def _missing(view: View, gateway: NamespacedName) -> Condition | None:
+def _missing(view: View, fleet: str) -> Condition | None:
     """What there must be before a Gateway is programmed."""
-    fleet = view.ask(selection.fleet, gateway) or DEFAULT_FLEET
-    if troubles := view.read(fleets.TROUBLES, fleet):
-        message = "; ".join(it.message for it in troubles)
-        return Condition("Programmed", "False", "NoResources", message)
     if view.read(ENVOYS, fleet) == 0:
         return Condition("Programmed", "False", "NoResources", "no Envoy is connected")
     pending = view.read(PENDING, fleet)

@@ -1,7 +1,8 @@
 """What Envoy refuses is told on the object that asked for it, and goes when it is mended."""
 
 from crds.meta import ObjectRef
-from dag import refusals, statuses
+from dag import fleets, refusals, statuses
+from dag.fleets import Trouble
 from dag.plan import STATUSES
 from tests.dag import test_hosts, world
 
@@ -32,6 +33,19 @@ def test_a_refused_part_of_an_httproute_is_a_fall_back() -> None:
     (partly,) = [it for it in found.parents[0].conditions if it.type == "PartiallyInvalid"]
     assert partly.status == "True"
     assert partly.message.startswith("Fall Back")
+
+
+def test_what_is_wrong_with_a_fleet_is_told_beside_and_takes_nothing_from_what_is_served() -> None:
+    engine = world.world(test_hosts.GATEWAY)
+    engine.write(fleets.TROUBLES, "contour", (Trouble("the Service is somebody else's"),))
+    for envoys, status in {0: "False", 1: "True"}.items():
+        engine.write(refusals.ENVOYS, "contour", envoys)
+        engine.settle()
+        found = engine.answer(STATUSES["Gateway"], world.key("edge"))
+        assert isinstance(found, statuses.GatewayStatus)
+        (it,) = [it for it in found.conditions if it.type == "Programmed"]
+        assert it.status == status
+        assert it.message.endswith("; the Service is somebody else's")
 
 
 def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:
