@@ -110,7 +110,7 @@ class Rig:
         path = self.cluster.path(self.named(kind))
         return self.cluster.ask("PATCH", path, change, media, fieldManager=manager)
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 15.0) -> float:
+    async def until(self, condition: Callable[[], bool], seconds: float = 45.0) -> float:
         """Waits until it is so; the seconds that took."""
         loop = asyncio.get_running_loop()
         start = loop.time()
