@@ -130,4 +130,6 @@ def _make_place(it: Mount) -> str:
 
 def _line(it: Mount) -> str:
     escaped = str(it.source).replace(" ", "\\040")
-    return f"{escaped} @{it.path} none bind{',ro' if it.is_read_only else ''} 0 0"
+    # A volume may cover the place: programs below /tmp, where there is one.
+    place = ",X-mount.mkdir" if it.source.is_dir() else ""
+    return f"{escaped} @{it.path} none bind{',ro' if it.is_read_only else ''}{place} 0 0"

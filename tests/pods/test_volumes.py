@@ -2,6 +2,8 @@
 
 import base64
 import json
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +50,19 @@ def test_a_pod_waits_for_its_volumes_and_sees_them_and_no_other_may_write(
     pods.until_logged(space, "one", "refused\nrefused\nrefused\n")
     told = pods.logs(space, "one").splitlines()
     assert told[:5] == ["1 2 one", "65532", "65532", "440:0:65532", "writable"]
+
+
+def test_a_program_is_seen_also_where_a_volume_is_above_it(pods: runner.Pods, space: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder, "program").write_text("echo seen; sleep 600")
+        pods.add_image("below-tmp", "/bin/sh", f"{folder}/program", shows=(Path(folder),))
+        volumes, mounts = [{"name": "it", "emptyDir": {}}], [{"name": "it", "mountPath": "/tmp"}]
+        pods.cluster.create(
+            written.pod(
+                space, "one", image="below-tmp", args=[], volumes=volumes, volumeMounts=mounts
+            )
+        )
+        pods.until_logged(space, "one", "seen\n")
 
 
 def test_a_volume_changes_under_a_container_all_at_once(pods: runner.Pods, space: str) -> None:
