@@ -8,13 +8,14 @@ rest of the process, and are read again when the API server refuses them.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import aiohttp
 import kopf
 
 from contour_operator import configurations
+from contour_operator.definition import Definition
 from kube import pauses
 from kube.credentials import Access
 from provisioning.ownership import Owner
@@ -39,7 +40,7 @@ class Signals(Protocol):
         ...
 
 
-async def follow(access: Access, notice: Notice, signals: Signals) -> None:
+async def follow(access: Access, definition: Definition, notice: Notice, signals: Signals) -> None:
     """Until it is cancelled, whatever keeps it from following: missing rights, a lost server."""
     for name in ("kopf", "aiohttp"):
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -47,22 +48,33 @@ async def follow(access: Access, notice: Notice, signals: Signals) -> None:
     _register(registry, access, notice)
     pause = pauses.Pauses(1.0, LONGEST_PAUSE)
     while True:
+        outdated = asyncio.Event()
         try:
-            await _followed(registry, signals)
+            await _followed(registry, definition, signals, outdated)
         except Exception as error:  # kopf's own, and whatever comes through it
             seconds = pause.next()
             log.warning("configurations are not followed: %s; again in %.1f s", error, seconds)
             await asyncio.sleep(seconds)
         else:
-            signals.stop()  # kopf ends in order only if it was told to, by one that it had taken
+            if not outdated.is_set():
+                signals.stop()  # it was told to end by a signal that it had taken
 
 
-async def _followed(registry: kopf.OperatorRegistry, signals: Signals) -> None:
+async def _followed(
+    registry: kopf.OperatorRegistry,
+    definition: Definition,
+    signals: Signals,
+    outdated: asyncio.Event,
+) -> None:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.execution.max_workers = 1
     ready = asyncio.Event()
-    waiting = asyncio.ensure_future(_then(ready, signals.take))
+    known = await definition.identity()
+    waiting = [
+        asyncio.ensure_future(_then(ready.wait(), signals.take)),
+        asyncio.ensure_future(_then(definition.other_than(known), outdated.set)),
+    ]
     try:
         await kopf.operator(
             registry=registry,
@@ -71,9 +83,11 @@ async def _followed(registry: kopf.OperatorRegistry, signals: Signals) -> None:
             standalone=True,
             clusterwide=True,
             ready_flag=ready,
+            stop_flag=outdated,
         )
     finally:
-        waiting.cancel()
+        for it in waiting:
+            it.cancel()
 
 
 _NOBODY: Any = "contour-operator"  # of a type that kopf does not export
@@ -81,9 +95,9 @@ _NOBODY: Any = "contour-operator"  # of a type that kopf does not export
 containers do not have."""
 
 
-async def _then(ready: asyncio.Event, take: Callable[[], None]) -> None:
-    await ready.wait()
-    take()
+async def _then(awaited: Awaitable[object], act: Callable[[], None]) -> None:
+    await awaited
+    act()
 
 
 def _register(registry: kopf.OperatorRegistry, access: Access, notice: Notice) -> None:

@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 
 from contour_operator import children, configurations, desired, following, pages
 from contour_operator.configurations import Configuration, Kind
+from contour_operator.definition import Definition
 from contour_operator.reconciling import Reconciler
 from kube import election, events
 from kube.client import Client
@@ -104,6 +105,7 @@ class _Term:
         self._options = options
         self._known: dict[children.Labels, Owner] = {}
         self._children = children.Children(client, self._touched)
+        self._definition = Definition(client)
         self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
         reconciler = Reconciler(client, self._children, options.release, self._tell)
         self._turns = Turns[Owner](reconciler.turn)
@@ -112,9 +114,13 @@ class _Term:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._children.run())
             group.create_task(self._recorder.run())
+            group.create_task(self._definition.run())
             await self._children.settled()
             group.create_task(self._turns.run())
-            group.create_task(following.follow(self._options.access, self._noticed, signals))
+            follow = following.follow(
+                self._options.access, self._definition, self._noticed, signals
+            )
+            group.create_task(follow)
             self._operator.settle()
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:

@@ -44,12 +44,23 @@ def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlive
         rig.cluster.delete(rig.configuration())
         rig.until(lambda: rig.is_gone(rig.configuration()))
         assert rig.children() == {}
+        _replace_the_crd(cluster)
+        rig.configure()
+        rig.until_provisioned()
         assert operator.stop() < 5
         assert operator.process.returncode == 0
         assert "Traceback" not in log()
     finally:
         operator.process.kill()
         operator.process.wait()
+
+
+def _replace_the_crd(cluster: Cluster) -> None:
+    """As somebody does who deletes our CRDs and applies them again."""
+    name = {"name": "contourconfigurations.projectcontour.io"}
+    version = "apiextensions.k8s.io/v1"
+    cluster.delete({"apiVersion": version, "kind": "CustomResourceDefinition", "metadata": name})
+    cluster.install_crds(OURS)
 
 
 def _install(cluster: Cluster) -> None:

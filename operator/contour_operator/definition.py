@@ -1,0 +1,87 @@
+"""Our CRD as it comes and goes: whether what kopf has looked for was there to be found.
+
+For `following`. kopf looks for resources when a CRD is said to be established. The API server may
+serve them only a moment later, and then kopf would never hear of a configuration.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from contour_operator import configurations
+from kube import errors, ledger
+from kube.client import Client
+from kube.discovery import Discovery, Wanted
+from kube.reflector import Collection, Reflector
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 2.0  # seconds until kopf starts, though it may not be known what there is
+AGAIN = 0.2  # seconds between questions whether it is served
+
+_GROUP, _VERSION, _PLURAL, _ = configurations.RESOURCE
+_CRDS = Wanted("apiextensions.k8s.io", ("v1",), "customresourcedefinitions", namespaced=False)
+_OURS = {"fieldSelector": f"metadata.name={_PLURAL}.{_GROUP}"}
+
+
+class Definition:
+    """Follows the CRD, in `run`."""
+
+    def __init__(self, client: Client) -> None:
+        self._discovery = Discovery(client, good_for=AGAIN / 2)
+        self._reflector = Reflector(client, self._discovery, Collection(_CRDS, "", _OURS), self)
+        self._uid = ""
+        self._news = asyncio.Event()
+
+    async def run(self) -> None:
+        """Never ends."""
+        await self._reflector.run()
+
+    async def identity(self) -> str:
+        """Of the one by which configurations are served now; empty if there is none."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._reflector.settled.wait()
+        return await self._served()
+
+    async def other_than(self, known: str) -> str:
+        """The next one by which they are served."""
+        while (found := await self._served()) in {known, ""}:
+            await self._news.wait()
+        return found
+
+    async def _served(self) -> str:
+        """Waits until what is established is served."""
+        self._news.clear()
+        while self._uid and not await self._is_served():
+            await asyncio.sleep(AGAIN)
+        return self._uid
+
+    async def _is_served(self) -> bool:
+        wanted = Wanted(_GROUP, (_VERSION,), _PLURAL)
+        try:
+            return await self._discovery.resource(wanted) is not None
+        except errors.RequestError:
+            return False
+
+    def take(self, news: Sequence[ledger.Sighting]) -> None:
+        """Of the reflector."""
+        for _, found in news:
+            self._uid = _uid(found) if found is not None else ""
+        self._news.set()
+
+    def trouble(self, message: str) -> None:
+        """Of the reflector."""
+        if message:
+            log.warning("the CRD of configurations is not followed: %s", message)
+        else:
+            log.info("the CRD of configurations is followed again")
+
+
+def _uid(crd: dict[str, Any]) -> str:
+    """Empty unless it is established."""
+    conditions = (crd.get("status") or {}).get("conditions") or ()
+    is_so = any(it["type"] == "Established" and it["status"] == "True" for it in conditions)
+    return str(crd["metadata"]["uid"]) if is_so else ""
