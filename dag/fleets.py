@@ -45,6 +45,8 @@ class Fleet:
     workload: Workload = field(default_factory=Workload)
     is_managed: bool = False
     """It is for us to make and to keep."""
+    hides_stats: bool = False
+    """Metrics are for clients with a certificate only, so that no page in the clear has them."""
     speaks_proxy_protocol: bool = False
     monitors: tuple[int, ...] = ()
     """Where Envoy tells how it is, beside what the bootstrap opens."""
@@ -113,6 +115,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         publishing=asked.publishing,
         workload=asked.workload or Workload(),
         is_managed=asked.is_managed and not _is_leaving(view),
+        hides_stats=view.ask(_hides_stats, ()),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         monitors=_monitors(view),
         labels=asked.labels,
@@ -138,6 +141,7 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         publishing=envoy.network_publishing if envoy is not None else None,
         workload=(envoy and envoy.workload) or Workload(),
         is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
+        hides_stats=view.ask(_hides_stats, ()),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         monitors=_monitors(view),
         labels=asked.labels,
@@ -156,6 +160,13 @@ def _is_leaving(view: View) -> bool:
     """The instance is being removed: whoever removes it must not find anything made anew."""
     found = view.ask(settings.chosen_configuration, ())
     return found is not None and found.metadata.deletion_timestamp is not None
+
+
+@query
+def _hides_stats(view: View, _: tuple[()]) -> bool:
+    configuration = view.ask(settings.chosen_configuration, ())
+    envoy = configuration.spec.envoy if configuration is not None else None
+    return bool(envoy and envoy.metrics and envoy.metrics.tls)
 
 
 def _ports(view: View, fleet: str, found: tuple[nodes.Listener, ...]) -> Iterator[Port]:

@@ -46,6 +46,7 @@ def bootstrap(given: Fleet) -> list[str]:
         *("--envoy-cafile=/certs/ca.crt", "--envoy-cert-file=/certs/tls.crt"),
         *("--envoy-key-file=/certs/tls.key", "--resources-dir=/config/resources"),
         *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),
+        *(["--no-stats"] if given.hides_stats else ()),
         *(f"{option}={value}" for option, value in limits.items() if value),
     ]
 

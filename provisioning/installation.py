@@ -99,6 +99,8 @@ class Fleet:
     """Whether the pods say which ports they have: whenever these change, all pods are replaced."""
     monitors: tuple[int, ...] = ()
     """Ports where Envoy tells how it is, beside 8002; open to whoever may read metrics."""
+    hides_stats: bool = False
+    """Whether the page for probes is without metrics, which are then for few to read elsewhere."""
     speaks_proxy_protocol: bool = False
     """Whether the load balancer is to tell by the PROXY protocol who its clients are."""
     address: str = ""

@@ -45,5 +45,5 @@ def _static_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.Stati
         clusters=[control_plane.cluster(given), monitoring.cluster(given)]
     )
     if given.monitoring is not None:
-        result.listeners.append(monitoring.listener(given.monitoring))
+        result.listeners.append(monitoring.listener(given.monitoring, given.hides_stats))
     return result

@@ -1,7 +1,7 @@
 """The administration interface as listeners reach it, and the one for probes of a fleet's pods.
 
-That one is there before the control plane is known: exactly `/ready` and `/stats/prometheus`. The
-settings may open others over xDS.
+That one is there before the control plane is known: exactly `/ready` and `/stats/prometheus`, or
+the first alone. The settings may open others over xDS.
 """
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -32,7 +32,8 @@ def cluster(given: settings.Settings) -> cluster_pb2.Cluster:
     )
 
 
-def listener(address: settings.SocketAddress) -> listener_pb2.Listener:
+def listener(address: settings.SocketAddress, hides_stats: bool) -> listener_pb2.Listener:
     """The listener for probes."""
-    site = monitoring.Site(monitoring.NAME, address.host, address.port, _PATHS)
+    paths = _PATHS[:1] if hides_stats else _PATHS
+    site = monitoring.Site(monitoring.NAME, address.host, address.port, paths)
     return monitoring.listener(site)

@@ -52,6 +52,8 @@ class Settings:
     """The Unix socket of the administration interface; for its owner alone."""
     monitoring: SocketAddress | None = None
     """Where `/ready` and `/stats/prometheus` are served, if anywhere."""
+    hides_stats: bool = False
+    """There is only `/ready`: who may read more is for the settings of Contour to say."""
     heap_bytes: int | None = None
     """Memory at which requests are shed; absent: no limit."""
     connections: int = CONNECTIONS

@@ -25,6 +25,7 @@ from dag.listeners import DEFAULT_FLEET
     "--stats-port", type=click.IntRange(0, 65535), default=0,
     help="Where /ready and /stats/prometheus are served; 0: nowhere.",
 )  # fmt: skip
+@click.option("--no-stats", is_flag=True, help="Only /ready is.")
 @click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
 @click.option(
     "--overload-downstream-max-conn", type=click.IntRange(0), default=0,
@@ -50,6 +51,7 @@ def bootstrap(
     resources_dir: str | None,
     stats_address: str,
     stats_port: int,
+    no_stats: bool,
     overload_max_heap: int,
     overload_downstream_max_conn: int,
     dns_lookup_family: str,
@@ -72,6 +74,7 @@ def bootstrap(
         dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
         monitoring=bootstraps.SocketAddress(stats_address, stats_port) if stats_port else None,
+        hides_stats=no_stats,
         heap_bytes=overload_max_heap or None,
         connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
     )

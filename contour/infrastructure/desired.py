@@ -119,6 +119,7 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
         ),
         declares_ports=False,
         monitors=fleet.monitors,
+        hides_stats=fleet.hides_stats,
         speaks_proxy_protocol=fleet.speaks_proxy_protocol,
         address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
     )

@@ -122,3 +122,12 @@ def test_the_fleet_of_a_configuration_that_is_being_deleted_is_left_to_who_remov
 def test_http3_has_the_udp_port_of_https(listener_settings: str, found: list[str]) -> None:
     it = world(without_gateways(f"{PUBLISHED}, listener: {{{listener_settings}}}"))
     assert [port for port in ports(it) if "UDP" in port] == found
+
+
+@pytest.mark.parametrize(
+    ("metrics", "hides"),
+    [("port: 9000", False), ("tls: {}", True), ("tls: {certFile: /c, keyFile: /k}", True)],
+)
+def test_metrics_over_tls_are_nowhere_in_the_clear(metrics: str, hides: bool) -> None:
+    it = world(without_gateways(f"{PUBLISHED}, metrics: {{{metrics}}}"))
+    assert fleet(it).hides_stats is hides

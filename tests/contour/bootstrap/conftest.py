@@ -53,6 +53,7 @@ def settings(
     control_plane: bootstrap.SocketAddress | None = None,
     credentials: bootstrap.Credentials | None = None,
     monitoring: bootstrap.SocketAddress | None = None,
+    hides_stats: bool = False,
 ) -> bootstrap.Settings:
     """An Envoy whose control plane is at that address, or at a socket in the directory."""
     return bootstrap.Settings(
@@ -62,6 +63,7 @@ def settings(
         credentials=credentials,
         admin=directory.socket(host.ADMIN),
         monitoring=monitoring,
+        hides_stats=hides_stats,
     )
 
 

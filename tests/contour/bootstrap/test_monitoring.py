@@ -27,12 +27,13 @@ _ANSWERS = [
 ]
 
 
+@pytest.mark.parametrize("hides_stats", [False, True])
 async def test_exactly_two_paths_are_let_through_and_only_to_read(
-    directory: state.StateDirectory,
+    directory: state.StateDirectory, hides_stats: bool
 ) -> None:
     port = free_port()
     address = bootstrap.SocketAddress("127.0.0.1", port)
-    text = bootstrap.text(settings(directory, monitoring=address))
+    text = bootstrap.text(settings(directory, monitoring=address, hides_stats=hides_stats))
     server = Server((f"unix:{directory.socket('xds.sock')}",))
     async with serving(server), live(directory, text), aiohttp.ClientSession() as client:
         found = []
@@ -40,4 +41,7 @@ async def test_exactly_two_paths_are_let_through_and_only_to_read(
             url = URL(f"http://127.0.0.1:{port}{path}", encoded=True)
             async with client.request(method, url) as answer:
                 found.append((method, path, answer.status))
-    assert found == _ANSWERS
+    expected = {(method, path): status for method, path, status in _ANSWERS}
+    if hides_stats:
+        expected["GET", "/stats/prometheus"] = 404
+    assert found == [(*asked, status) for asked, status in expected.items()]

@@ -120,3 +120,8 @@ def test_an_address_is_asked_for_where_a_load_balancer_can_have_it() -> None:
     }.items():
         given = documents(replace(SHARED, addresses=(address,)))
         assert given["Service"]["spec"].get("loadBalancerIP") == found
+
+
+def test_the_page_for_probes_is_without_metrics_where_these_are_guarded() -> None:
+    assert "--no-stats" in arguments(replace(SHARED, hides_stats=True))
+    assert "--no-stats" not in arguments(SHARED)
