@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance import __main__ as program
-from tests.conformance import command
+from tests.conformance import command, programs, report
 
 OUTPUT = """\
 === RUN   TestConformance/HTTPRouteCORS
@@ -52,3 +52,15 @@ def test_what_the_suite_does_not_know_is_refused(
     with pytest.raises(SystemExit):
         program.parser().parse_args(wrong)
     assert "invalid choice" in capsys.readouterr().err
+
+
+def test_the_documents_have_the_last_reports() -> None:
+    text = report.FOLDER.with_suffix(".md").read_text()
+    found = sorted(report.FOLDER.glob("*.yaml"))
+    assert len(found) == len(program.CHANNELS)
+    for path in found:
+        it = report.read(path)
+        assert path.name == report.name(it)
+        assert it["gatewayAPIVersion"] == programs.version()
+        assert report.table(it) in text
+        assert f"{it['gatewayAPIChannel']} channel, {str(it['date'])[:10]}" in text
