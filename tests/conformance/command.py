@@ -24,8 +24,6 @@ IMPLEMENTATION: Mapping[str, str] = {
 PATIENCE: Mapping[str, str] = {
     # Two cores start two dozen pods first; consistency stays at the 30 s that the suite demands.
     "NamespacesMustBeReady": "600s",
-    "GatewayMustHaveAddress": "180s",
-    "GatewayMustHaveCondition": "180s",
     "DefaultTestTimeout": "120s",
 }
 
