@@ -133,12 +133,36 @@ async def renew(
     With `anew` nothing is kept. Raises `kube.errors.RequestError`: what was written until then
     fits together, and the next attempt goes on from there.
     """
-    every = names.all(want.subjects)
-    found = {it: await _present(client, names.namespace, it) for it in every}
+    found = await stored(client, names, want)
+    before = Holdings() if anew else _held(found, names, want)
+    return await _written(client, documents(rotation.renewed(before, want, now), names), found)
+
+
+Stored = Mapping[str, Secret | None]
+"""The Secrets of an instance by name, as they are in the cluster."""
+
+
+async def stored(client: Client, names: Names, want: Wanted) -> Stored:
+    """For who has to look at them before they are renewed."""
+    return {it: await _present(client, names.namespace, it) for it in names.all(want.subjects)}
+
+
+async def renew_these(
+    client: Client, names: Names, want: Wanted, now: datetime, found: Stored
+) -> tuple[str, ...]:
+    """Likewise; refused if one of them is not any more what was found."""
+    renewed = rotation.renewed(_held(found, names, want), want, now)
+    return await _written(client, documents(renewed, names), found)
+
+
+def _held(found: Stored, names: Names, want: Wanted) -> Holdings:
     present = {name: secret for name, secret in found.items() if secret is not None}
-    before = Holdings() if anew else holdings(present, want.subjects, names)
+    return holdings(present, want.subjects, names)
+
+
+async def _written(client: Client, wanted: Iterable[Secret], found: Stored) -> tuple[str, ...]:
     written = []
-    for document in documents(rotation.renewed(before, want, now), names):
+    for document in wanted:
         name = document["metadata"]["name"]
         if await _put(client, document, found[name]):
             written.append(name)

@@ -34,10 +34,12 @@ async def renew(client: Client, owner: Owner, now: datetime) -> Sequence[str]:
 
     Raises `applying.Unowned` and request errors.
     """
-    mark = desired.mark(owner)
-    for it in documents(owner):
-        await applying.require_ours(client, it, mark)
-    return await secrets.renew(client, _names(owner), _wanted(owner), now)
+    names, want, mark = _names(owner), _wanted(owner), desired.mark(owner)
+    found = await secrets.stored(client, names, want)
+    for it in found.values():
+        if it is not None and not mark.is_on(it):
+            raise applying.Unowned(it)
+    return await secrets.renew_these(client, names, want, now, found)
 
 
 def _names(owner: Owner) -> Names:

@@ -104,18 +104,19 @@ class Rig:
             for it in (binding, lesser):
                 self.cluster.delete(it)
 
-    def access(self) -> str:
+    def access(self, proxy: Proxy | None = None) -> str:
         """A kubeconfig of an operator."""
         token = self.cluster.token(self.home, "contour-operator")
-        return str(self.cluster.kubeconfig(token, self.home))
-
-    def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
-        """An operator, for the namespace unless told otherwise."""
-        config, token = Path(self.access()), self.cluster.token(self.home, "contour-operator")
+        config = self.cluster.kubeconfig(token, self.home)
         if proxy is not None:
             controlplane.write_kubeconfig(
                 config, proxy.url, self.cluster.authority, token, self.home
             )
+        return str(config)
+
+    def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
+        """An operator, for the namespace unless told otherwise."""
+        config = self.access(proxy)
         log = self.folder / f"operator-{len(self.operators)}.log"
         names = ("lease-duration", "renew-deadline", "retry-period")
         timing = [f"--leader-election-{k}={v}" for k, v in zip(names, FAST, strict=True)]

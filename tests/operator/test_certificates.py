@@ -8,10 +8,11 @@ import pytest
 from cryptography import x509
 
 from contour_operator import desired, issuing
-from kube import kubeconfig
+from kube import errors, kubeconfig
 from kube.client import Client
 from provisioning.ownership import Owner
 from tests.operator.operators import Rig
+from tests.operator.proxy import Proxy, Request
 
 pytestmark = pytest.mark.cluster
 
@@ -39,16 +40,36 @@ async def test_certificates_that_grow_old_are_renewed_and_their_authority_is_kep
 
 
 def test_a_certificate_of_somebody_else_is_left_alone(operated: Rig) -> None:
-    foreign: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "envoycert", "namespace": operated.namespace},
-    }
+    foreign = _foreign(operated)
     before = operated.cluster.create(foreign)
     operated.configure()
     operated.until(lambda: operated.reason() == "NotOurs")
     assert operated.children() == {}
     assert operated.cluster.get(foreign) == before
+
+
+async def test_a_secret_that_comes_in_between_is_not_written_to(rig: Rig) -> None:
+    owner, foreign = Owner(rig.namespace, "contour"), _foreign(rig)
+    proxy = Proxy(rig.cluster)
+    with proxy.running():
+        async with Client(kubeconfig.Kubeconfig(rig.access(proxy))) as client:
+            await issuing.renew(client, owner, datetime.now(UTC) - timedelta(days=61))
+            replaced: list[dict[str, Any]] = []
+
+            def replace(request: Request, _: int) -> None:
+                if request.path.endswith("/envoycert") and not replaced:
+                    rig.cluster.delete(foreign)
+                    replaced.append(rig.cluster.create(foreign))
+
+            proxy.answered = replace
+            with pytest.raises(errors.Refused):
+                await issuing.renew(client, owner, datetime.now(UTC))
+    assert replaced == [rig.cluster.get(foreign)]
+
+
+def _foreign(rig: Rig) -> dict[str, Any]:
+    metadata = {"name": "envoycert", "namespace": rig.namespace}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
 
 
 def _certificates(rig: Rig) -> dict[tuple[str, str], x509.Certificate]:

@@ -238,10 +238,9 @@ _OF_THE_OPERATOR: Mapping[str, tuple[Raw, ...]] = {
 }
 _OF_THE_FLEET: Mapping[str, tuple[Raw, ...]] = {
     "Deployment": (*_PODS("envoy"), {"spec": {"replicas": 7}}, _LABELS),
-    "DaemonSet": (*_PODS("envoy"), {"spec": {"minReadySeconds": 9}}, _LABELS),
+    "DaemonSet": (*_PODS("envoy"), _LABELS),
     "Service": (
         {"spec": {"ports": [{"port": 80, "targetPort": 9999}]}},
-        {"spec": {"externalTrafficPolicy": "Cluster"}},
         *_SERVICE,
     ),
     "NetworkPolicy": _POLICY,
