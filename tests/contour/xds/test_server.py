@@ -20,6 +20,7 @@ from tests.contour.xds import certificates, world
 pb: Any = discovery_pb2
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
 CDS = "/envoy.service.cluster.v3.ClusterDiscoveryService/"
+PATIENCE = 30.0  # seconds, for machines that have much else to do
 ALONE = (("grpc.use_local_subchannel_pool", 1),)
 SHAPES = [
     f"{ADS}DeltaAggregatedResources",
@@ -54,11 +55,11 @@ class Caller:
         await self.call.write(self._kind(**fields).SerializeToString())
 
     async def answer(self) -> Any:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return self._answer.FromString(await self.call.read())
 
     async def code(self) -> grpc.StatusCode:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             return await self.call.code()  # type: ignore[no-any-return]
 
 
@@ -180,7 +181,7 @@ async def test_an_envoy_that_leaves_is_forgotten(tmp_path: Path) -> None:
         await caller.ask(type_url=ENDPOINTS, node=node(), resource_names_subscribe=["a"])
         await caller.answer()
         caller.call.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await gone.wait()
         assert not server.fleets["web"].envoys
 
@@ -201,7 +202,7 @@ async def test_a_client_that_vanishes_while_it_is_told_something_is_no_error(
                 aio.insecure_channel(f"unix:{shaky}", options=ALONE) as channel,
             ):
                 await Caller(channel, SHAPES[0]).ask(type_url=CLUSTER, node=node())
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE):
                     await over.wait()
     assert not server.fleets["web"].envoys
     assert not caplog.records
