@@ -31,6 +31,7 @@ class Upkeep:
         self._scope = scope
         self._located = located
         self._addresses: dict[str, tuple[Address, ...]] = {}
+        self._made_classes = False
 
     def fleets(self) -> Mapping[str, Fleet]:
         """What there is to be, by name; empty while there is no configuration."""
@@ -41,11 +42,17 @@ class Upkeep:
         if not any(it.is_managed for it in self.fleets().values()):
             return None
         home, gateway = self._scope.own, self._controller.configuration.gateway
+        watched, with_classes = self._scope.namespaces, self._makes_classes()
         if gateway is None or gateway.mode == "Single":
-            return Reach((home,))
-        watched = self._scope.namespaces
+            return Reach((home,), home=home, with_classes=with_classes)
         everywhere = tuple(dict.fromkeys((*watched, home))) if watched else ("",)
-        return Reach(everywhere, with_secrets=True)
+        return Reach(everywhere, with_secrets=True, home=home, with_classes=with_classes)
+
+    def _makes_classes(self) -> bool:
+        """Or has made some: who sees all namespaces may look for those of another time."""
+        outer = (it.publishing.gateway for it in self.fleets().values() if it.publishing)
+        self._made_classes |= any(it is not None and it.controller_name for it in outer)
+        return self._made_classes or not self._scope.namespaces
 
     def knows_gateways(self) -> bool:
         """Whether a Gateway that is not among them is gone."""
@@ -57,9 +64,9 @@ class Upkeep:
         """What is not as it should be with a fleet."""
         self._controller.trouble(fleet, tuple(troubles))
 
-    def locate(self, fleet: str, service: Document | None) -> None:
-        """The Service in front of a fleet, as it is now; None if there is none."""
-        found = self._addresses[fleet] = located(service)
+    def locate(self, fleet: str, entrance: Document | None) -> None:
+        """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
+        found = self._addresses[fleet] = located(entrance)
         self._located(fleet, found)
 
     def forget(self, fleet: str) -> None:
@@ -73,15 +80,17 @@ class Upkeep:
         return self._addresses.get(fleet, ())
 
 
-def located(service: Document | None) -> tuple[Address, ...]:
-    """Where clients reach what is behind a Service; nowhere, as long as it has no address.
+def located(entrance: Document | None) -> tuple[Address, ...]:
+    """Where clients reach what is behind it; nowhere, as long as it has no address.
 
     Without a balancer those within the cluster are told: at a node's address, which nobody here may
     know, the ports would be others.
     """
-    if service is None:
+    if entrance is None:
         return ()
-    spec = service.get("spec") or {}
+    if entrance["kind"] == "Gateway":
+        return tuple(addresses.assigned_to_gateway(entrance.get("status") or {}))
+    spec = entrance.get("spec") or {}
     if spec.get("type") in {"ClusterIP", "NodePort"}:
         return tuple(Address(ip=it) for it in spec.get("clusterIPs") or () if it != "None")
-    return addresses.addresses("", service.get("status"))
+    return addresses.addresses("", entrance.get("status"))

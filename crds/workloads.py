@@ -7,7 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from crds.fields import Int64, Natural32, Natural64, Port
+from crds.fields import Int64, Natural32, Natural64, Port, Subdomain
+from crds.gateway.gatewayclass import ControllerName
+from crds.gateway.references import ParametersReference
 from crds.meta import model
 
 Quantity = str
@@ -159,6 +161,18 @@ class NodePort:
 
 
 @model
+class OuterGateway:
+    """A Gateway of somebody else's controller in front of the Service, with ClusterIPService."""
+
+    gateway_class_name: Subdomain | None = None
+    """The class that it is of; or `controllerName`."""
+    controller_name: ControllerName | None = None
+    """Whose it is, in a GatewayClass that is made for it."""
+    parameters_ref: ParametersReference | None = None
+    """What this controller is given, in that class."""
+
+
+@model
 class NetworkPublishing:
     """The Service in front of a fleet."""
 
@@ -174,3 +188,5 @@ class NetworkPublishing:
     """What kind of load balancer, with LoadBalancerService."""
     node_ports: tuple[NodePort, ...] = Field(default=(), max_length=2)
     """The ports of the nodes, with NodePortService."""
+    gateway: OuterGateway | None = None
+    """Clients come through a Gateway that another controller serves."""

@@ -112,13 +112,14 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
     errors: readings.Errors = []
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
-    publishing.check(envoy, errors)
+    controller_name = (gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else ""
+    publishing.check(envoy, controller_name, errors)
     settings = Settings(
         class_names=spec.ingress.class_names if spec.ingress else (),
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),
         disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
         external_names=bool(spec.enable_external_name_service),
-        controller_name=(gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else "",
+        controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
         routing=envoy.listener.routing if envoy.listener else "Shards",
         ports=_ports(envoy),

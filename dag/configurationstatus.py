@@ -51,6 +51,9 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
     if view.ask(settings.chosen_configuration, ()) == found:
         for it in defaults.faults(view):
             yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
+        if fleets.is_behind_itself(view, (found.spec.envoy or Envoy()).network_publishing):
+            text = f"{publishing.OUTER_CLASS}: is of our own controller, which is behind it"
+            yield SubCondition("SpecError", "UnresolvedReference", text)
         for text in view.read(tables.PROCESS_FAULTS, ()) or ():
             yield SubCondition("SpecError", "NotDone", text)
         for trouble in _troubles(view, is_error=True):

@@ -8,7 +8,7 @@ has its own. Elsewhere: what a Gateway asks for (`gateway.infrastructure`), wher
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName
@@ -83,6 +83,15 @@ def fleet(view: View, name: str) -> Fleet | None:
     return _of_a_gateway(view, name, gateway, asked or Infrastructure())
 
 
+def is_behind_itself(view: View, publishing: NetworkPublishing | None) -> bool:
+    """Clients are to come through a Gateway that we would have to serve ourselves."""
+    outer = publishing.gateway if publishing is not None else None
+    if outer is None or outer.gateway_class_name is None:
+        return False
+    name = NamespacedName("", outer.gateway_class_name)
+    return view.ask(selection.is_of_our_controller, name)
+
+
 def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
     """Whether an HTTPS listener has one for HTTP/3 beside it, on the UDP port of its number.
 
@@ -112,7 +121,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         gateway_class=gateway_class.name if gateway_class else "",
         ports=ports,
         is_due=bool(ports),
-        publishing=asked.publishing,
+        publishing=_directly(asked.publishing),
         workload=asked.workload or Workload(),
         is_managed=asked.is_managed and not _is_leaving(view),
         hides_stats=view.ask(_hides_stats, ()),
@@ -127,6 +136,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
 def _shared(view: View, asked: Infrastructure) -> Fleet:
     configuration = view.ask(settings.chosen_configuration, ())
     envoy = configuration.spec.envoy if configuration is not None else None
+    publishing = envoy.network_publishing if envoy is not None else None
     every = view.ask(listeners.listeners, DEFAULT_FLEET)
     of_gateways = {it[0] for it in view.bucket(owners.PORTS, DEFAULT_FLEET)}
     shown = tuple(it for it in every if it.name in of_gateways)
@@ -138,7 +148,7 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         gateway=None,
         ports=tuple(_ports(view, DEFAULT_FLEET, shown or every)),
         is_due=bool(shown) or not waits,
-        publishing=envoy.network_publishing if envoy is not None else None,
+        publishing=_directly(publishing) if is_behind_itself(view, publishing) else publishing,
         workload=(envoy and envoy.workload) or Workload(),
         is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
         hides_stats=view.ask(_hides_stats, ()),
@@ -148,6 +158,11 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         annotations=asked.annotations,
         addresses=asked.addresses,
     )
+
+
+def _directly(publishing: NetworkPublishing | None) -> NetworkPublishing | None:
+    """Without another Gateway in front: that is for the shared fleet."""
+    return replace(publishing, gateway=None) if publishing is not None else None
 
 
 def _monitors(view: View) -> tuple[int, ...]:

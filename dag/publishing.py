@@ -10,21 +10,26 @@ from collections import Counter
 from collections.abc import Iterator
 
 from crds.envoysettings import Envoy
-from crds.workloads import LoadBalancer, NetworkPublishing, ProviderParameters
+from crds.workloads import LoadBalancer, NetworkPublishing, OuterGateway, ProviderParameters
 from dag import readings
 
 _PATH = "spec.envoy.networkPublishing"
 _BALANCER = f"{_PATH}.loadBalancer"
 _PROVIDER = f"{_BALANCER}.providerParameters"
+_GATEWAY = f"{_PATH}.gateway"
+OUTER_CLASS = f"{_GATEWAY}.gatewayClassName"
 
 
-def check(envoy: Envoy, errors: readings.Errors) -> None:
-    """Adds what contradicts itself."""
+def check(envoy: Envoy, own_controller: str, errors: readings.Errors) -> None:
+    """Adds what contradicts itself; our own controller's name is empty if it serves no Gateways."""
     publishing = envoy.network_publishing
     if publishing is None:
         return
     for path, message in (*_types(publishing), *_node_ports(publishing)):
         readings.tell(errors, path, message)
+    if publishing.gateway is not None:
+        for path, message in _outer(publishing.type, publishing.gateway, own_controller):
+            readings.tell(errors, path, message)
     parameters = _parameters(publishing)
     if parameters is not None:
         for path, message in (*_blocks(parameters), *_addresses(parameters)):
@@ -38,6 +43,8 @@ def check(envoy: Envoy, errors: readings.Errors) -> None:
 def without_effect(envoy: Envoy) -> Iterator[str]:
     """What is said and changes nothing, with its path."""
     publishing = envoy.network_publishing
+    if publishing is not None and publishing.gateway and envoy.listener and envoy.listener.http3:
+        yield f"{_GATEWAY}: only TCP comes through it, so HTTP/3 does not"
     parameters = _parameters(publishing) if publishing is not None else None
     if publishing is None or parameters is None:
         return
@@ -72,6 +79,17 @@ def _node_ports(given: NetworkPublishing) -> Iterator[tuple[str, str]]:
         if it.port_number and numbers[it.port_number] > 1:
             where = f"{_PATH}.nodePorts[{index}].portNumber"
             yield where, f"{it.port_number} is there more than once"
+
+
+def _outer(type_: str, given: OuterGateway, own_controller: str) -> Iterator[tuple[str, str]]:
+    if type_ != "ClusterIPService":
+        yield _GATEWAY, f"is only for type ClusterIPService, not {type_}"
+    if (given.gateway_class_name is None) == (given.controller_name is None):
+        yield _GATEWAY, "needs either gatewayClassName or controllerName"
+    elif given.controller_name is None and given.parameters_ref is not None:
+        yield f"{_GATEWAY}.parametersRef", "is only for a class that is made, by controllerName"
+    if given.controller_name is not None and given.controller_name == own_controller:
+        yield f"{_GATEWAY}.controllerName", "is our own controller, which is behind this Gateway"
 
 
 def _blocks(given: ProviderParameters) -> Iterator[tuple[str, str]]:

@@ -20,6 +20,7 @@ WRITE_TIMEOUT = 4.0
 """Seconds. A write that a leader has begun ends before anybody else can lead."""
 
 _RBAC, _NETWORKING = "rbac.authorization.k8s.io", "networking.k8s.io"
+_GATEWAY = "gateway.networking.k8s.io"
 
 RESOURCES: Mapping[str, Resource] = {
     "ServiceAccount": Resource("", "v1", "serviceaccounts"),
@@ -32,6 +33,9 @@ RESOURCES: Mapping[str, Resource] = {
     "DaemonSet": Resource("apps", "v1", "daemonsets"),
     "PodDisruptionBudget": Resource("policy", "v1", "poddisruptionbudgets"),
     "NetworkPolicy": Resource(_NETWORKING, "v1", "networkpolicies"),
+    "GatewayClass": Resource(_GATEWAY, "v1", "gatewayclasses", namespaced=False),
+    "Gateway": Resource(_GATEWAY, "v1", "gateways"),
+    "TCPRoute": Resource(_GATEWAY, "v1", "tcproutes"),
 }
 """The kinds of objects that we make for a configuration."""
 

@@ -73,6 +73,8 @@ class ControlPlane:
     """Whether it may make the Envoys beside it, and keep them."""
     makes_fleets_for_gateways: bool = False
     """Whether every Gateway has a fleet of its own, in its namespace."""
+    makes_outer_class: bool = False
+    """Whether the Gateway in front of its fleet has a GatewayClass of its own."""
     makes_no_roles: bool = False
     """Whether its rights in watched namespaces are those of the ClusterRole, bound there: for
     whoever may bind that one, and does not hold what it grants."""

@@ -5,12 +5,13 @@ them up to date in a cluster. They stay the same when they are applied again: no
 is made up, and nothing is empty that an API server would leave out.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
 from crds import kinds, schema, workloads
+from crds.gateway.references import ParametersReference
 from provisioning import commands, exposure, rights, templating
 from provisioning.installation import (
     VERSION,
@@ -29,7 +30,10 @@ CLUSTER_ROLE = "contour"
 GATEWAYS_ROLE = "contour-gateways"
 """What it may do in addition where Gateways have fleets of their own; one for all instances."""
 
-_BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE)
+CLASSES_ROLE = "contour-outer-classes"
+"""What it may do in addition where it makes a class for the Gateway in front of its fleet."""
+
+_BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE, CLASSES_ROLE)
 
 MONITORING = {"projectcontour.io/monitoring": "true"}
 """The label of namespaces whose pods may read metrics."""
@@ -83,7 +87,8 @@ def everything(given: Installation) -> list[Document]:
 
 def _of_the_cluster(given: Installation) -> list[Document]:
     is_restricted = not given.fleet.takes_host_ports
-    return [*namespace(given.place, is_restricted=is_restricted), *cluster_wide()]
+    where = namespace(given.place, is_restricted=is_restricted)
+    return [*where, *cluster_wide(), *(outer_classes() if given.control_plane.makes_fleet else ())]
 
 
 def crds() -> list[Document]:
@@ -94,11 +99,16 @@ def crds() -> list[Document]:
 def cluster_wide() -> list[Document]:
     """The ClusterRoles that instances are bound to: all of them to the first."""
     every = {CLUSTER_ROLE: rights.everywhere(), GATEWAYS_ROLE: rights.of_gateways()}
-    return [
-        document
-        for name, rules in every.items()
-        for document in _rendered("cluster_role", Place(), {"cluster_role": name, "rights": rules})
-    ]
+    return [it for name, rules in every.items() for it in _cluster_role(name, rules)]
+
+
+def outer_classes() -> list[Document]:
+    """The ClusterRole of instances that are exposed by a GatewayClass of their own."""
+    return _cluster_role(CLASSES_ROLE, rights.of_outer_classes())
+
+
+def _cluster_role(name: str, rules: Sequence[rights.Rule]) -> list[Document]:
+    return _rendered("cluster_role", Place(), {"cluster_role": name, "rights": rules})
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
@@ -146,6 +156,7 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "contour": name,
         "cluster_role": CLUSTER_ROLE,
         "gateways_role": GATEWAYS_ROLE,
+        "classes_role": CLASSES_ROLE,
         "watches_everything": watches_everything,
         "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
@@ -190,7 +201,7 @@ def operator(given: Operator) -> list[Document]:
         "spread": _spread(name),
     }
     where = namespace(place, is_restricted=True)
-    return [*where, *cluster_wide(), *_rendered("operator", place, values)]
+    return [*where, *cluster_wide(), *outer_classes(), *_rendered("operator", place, values)]
 
 
 def fleet(given: Fleet) -> list[Document]:
@@ -215,7 +226,27 @@ def fleet(given: Fleet) -> list[Document]:
         "beside": _BESIDE,
         "spread": _spread(name),
     }
-    return _rendered("fleet", place, values)
+    outer = outer_gateway(given) if given.publishing.gateway is not None else ()
+    return [*_rendered("fleet", place, values), *outer]
+
+
+def outer_gateway(given: Fleet) -> list[Document]:
+    """The Gateway of another controller through which clients reach the Service, and its routes."""
+    name, outer = given.place.named(given.called), given.publishing.gateway
+    assert outer is not None
+    values = {
+        "envoy": name,
+        "labels": _labels(name, "envoy", given.place),
+        # No name of a Service has a dot: nobody else's becomes this one.
+        "own_class": f"{name}.{given.place.namespace}",
+        "outer": outer,
+        "parameters": _PARAMETERS.dump_python(outer.parameters_ref, exclude_none=True),
+        "ports": [it for it in given.ports if it.protocol == "TCP"],
+    }
+    return _rendered("outer_gateway", given.place, values)
+
+
+_PARAMETERS = TypeAdapter(ParametersReference | None)
 
 
 def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Document]:

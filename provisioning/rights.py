@@ -26,6 +26,8 @@ _BY_NAME = {"CustomResourceDefinition": (OF_GATEWAY_CLASSES,)}
 _WITH_FINALIZERS = frozenset({"Gateway", "GatewayClass"})
 """Those that must not go before we have left them: nothing else of them is written."""
 
+_GATEWAY_API = kinds.GATEWAY
+
 _READ = ("list", "watch")
 _WRITE_STATUS = ("patch",)
 
@@ -49,9 +51,14 @@ def of_gateways() -> list[Rule]:
     ]
 
 
+def of_outer_classes() -> list[Rule]:
+    """Of a control plane that makes a GatewayClass for the Gateway in front of its fleet."""
+    return [_rule([_GATEWAY_API], ["gatewayclasses"], _MAKE)]
+
+
 def at_home(lease: str, watches_everything: bool, makes_fleet: bool = True) -> list[Rule]:
     """Of the control plane, in its own namespace."""
-    found = [*_leases(lease), *(_fleets() if makes_fleet else ())]
+    found = [*_leases(lease), *((*_fleets(), _outer_gateways()) if makes_fleet else ())]
     if not watches_everything:
         own = (it for it in kinds.KINDS.values() if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]
@@ -66,6 +73,11 @@ def _fleets() -> list[Rule]:
         _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
         _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
     ]
+
+
+def _outer_gateways() -> Rule:
+    """Of who keeps the shared fleet, for the Gateway of somebody else in front of it."""
+    return _rule([_GATEWAY_API], ["gateways", "tcproutes"], _MAKE)
 
 
 def certificates(secrets: Sequence[str]) -> list[Rule]:
@@ -89,6 +101,8 @@ def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -
         _rule([rbac], ["clusterroles"], ["bind"], cluster_roles),
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
+        # Those of instances go with these.
+        _rule([_GATEWAY_API], ["gatewayclasses"], ("get", *_READ, "delete")),
         _events(),
         # What the Role of an instance grants; most of it is made for instances, too.
         *at_home(lease, watches_everything=True),

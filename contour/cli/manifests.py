@@ -17,6 +17,9 @@ from provisioning import manifests as documents
 @click.option("--host-ports", is_flag=True, help="Take ports 80 and 443 of every node.")
 @click.option("--managed", is_flag=True, help="The control plane makes the Envoys, and keeps them.")
 @click.option("--gateway-fleets", is_flag=True, help="For mode PerGateway: rights to make them.")
+@click.option(
+    "--outer-class", is_flag=True, help="With --managed: the right to make GatewayClasses."
+)
 @click.option("--crds", "crds_only", is_flag=True, help="The definitions of our kinds instead.")
 def manifests(
     namespace: str,
@@ -27,6 +30,7 @@ def manifests(
     host_ports: bool,
     managed: bool,
     gateway_fleets: bool,
+    outer_class: bool,
     crds_only: bool,
 ) -> None:
     """Prints the manifests of an installation, for `kubectl apply -f -`.
@@ -46,6 +50,7 @@ def manifests(
             envoy_image=envoy_image,
             makes_fleet=managed,
             makes_fleets_for_gateways=gateway_fleets,
+            makes_outer_class=managed and outer_class,
         ),
         fleet=replace(found.fleet, image=envoy_image),
     )

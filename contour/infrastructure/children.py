@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import orjson
 
@@ -35,6 +36,9 @@ KINDS = (
 )
 """What every fleet is made of."""
 
+OUTER = ("TCPRoute", "Gateway", "GatewayClass")
+"""What somebody else's Gateway in front of the shared one is, in the order in which it goes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reach:
@@ -45,10 +49,20 @@ class Reach:
     with_secrets: bool = False
     """Gateways' fleets have a certificate of their own each."""
 
+    home: str = ""
+    """Where somebody else's Gateway may be in front of the shared fleet; empty: nowhere."""
+    with_classes: bool = False
+    """Such a Gateway may have a class of ours."""
+
     @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of these objects."""
-        return (*KINDS, "Secret") if self.with_secrets else KINDS
+    def places(self) -> Iterator[tuple[str, str]]:
+        """The kinds of these objects, each with its namespaces."""
+        kinds = (*KINDS, "Secret") if self.with_secrets else KINDS
+        yield from product(kinds, self.namespaces)
+        if self.home:
+            yield from (("Gateway", self.home), ("TCPRoute", self.home))
+        if self.with_classes:
+            yield "GatewayClass", ""
 
 
 class Children:
@@ -153,8 +167,7 @@ def _excerpt(found: Document) -> Document:
 
 def _collections(mark: Mark, reach: Reach) -> Iterable[tuple[str, Collection]]:
     params = {"labelSelector": ownership.selector(mark.labels)}
-    for kind in reach.kinds:
+    for kind, namespace in reach.places:
         group, version, plural, namespaced = applying.RESOURCES[kind]
-        for namespace in reach.namespaces:
-            wanted = Wanted(group, (version,), plural, namespaced)
-            yield kind, Collection(wanted, namespace, params)
+        wanted = Wanted(group, (version,), plural, namespaced)
+        yield kind, Collection(wanted, namespace, params)

@@ -70,7 +70,10 @@ def key(release: Release, gateway: NamespacedName | None) -> Key:
 def key_of(document: Document) -> Key:
     """The fleet that an object with our mark is of."""
     metadata = document["metadata"]
-    return Key(metadata["namespace"], (metadata.get("labels") or {}).get(ownership.GATEWAY, SHARED))
+    labels = metadata.get("labels") or {}
+    # What is in no namespace is of the shared fleet, beside the configuration.
+    where = metadata.get("namespace") or labels.get(ownership.NAMESPACE, "")
+    return Key(where, labels.get(ownership.GATEWAY, SHARED))
 
 
 def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:

@@ -62,7 +62,7 @@ class Keeper:
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
         found = [it async for it in self._applied_all(key, wanted, due)]
         if not found:
-            found = [it async for it in self._tidied(key, every)]
+            found = [it async for it in self._tidied(key, wanted.fleet, every)]
         return found
 
     async def remove(self, key: Key) -> Sequence[Trouble]:
@@ -102,6 +102,8 @@ class Keeper:
                 trouble = await self._certify(key, wanted.fleet)
             if trouble is not None:
                 yield trouble
+                if document["kind"] in children.OUTER:
+                    return  # nothing is to hang on what is somebody else's
 
     async def _certify(self, key: Key, fleet: fleets.Fleet) -> Trouble | None:
         if fleet.gateway is None:
@@ -127,12 +129,20 @@ class Keeper:
         self._applied[path] = (digest, children.digest(made))
         return None
 
-    async def _tidied(self, key: Key, every: Sequence[Document]) -> AsyncIterator[Trouble]:
+    async def _tidied(
+        self, key: Key, fleet: fleets.Fleet, every: Sequence[Document]
+    ) -> AsyncIterator[Trouble]:
         """Removes what is of another time, once what has come in its place serves."""
         present, kept = self._children.of(key), {applying.path(it) for it in every}
         old = {
-            path: it for path, it in present.items() if path not in kept and it["kind"] != "Secret"
+            path: it
+            for path, it in present.items()
+            if path not in kept and not _stays(it["kind"], fleet)
         }
+        for path, document in _outer(old):
+            del old[path]
+            async for trouble in self._removed(path, document):
+                yield trouble
         if old and (missing := _missing(present, every, old)):
             yield Trouble(missing, is_error=False)
             return
@@ -155,7 +165,20 @@ def _idle(fleet: fleets.Fleet) -> Trouble:
     return Trouble("there is no listener that Envoys could serve", is_error=False)
 
 
-_WITH_PORTS = ("Service", "NetworkPolicy")
+_WITH_PORTS = ("Service", "NetworkPolicy", "Gateway", "TCPRoute")
+
+
+def _stays(kind: str, fleet: fleets.Fleet) -> bool:
+    """Whether objects of a kind that are not asked for now are none of another time."""
+    if kind == "TCPRoute" and not fleet.is_due:
+        return fleet.publishing is not None and fleet.publishing.gateway is not None
+    return kind == "Secret"
+
+
+def _outer(old: Mapping[str, Document]) -> Sequence[tuple[str, Document]]:
+    """Nothing comes in the place of those, nor do Envoys depend on them."""
+    found = [it for it in old.items() if it[1]["kind"] in children.OUTER]
+    return sorted(found, key=lambda it: children.OUTER.index(it[1]["kind"]))
 
 
 def _missing(

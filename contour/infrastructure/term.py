@@ -38,8 +38,8 @@ class Instance(Protocol):
     def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
         """What is not as it should be with a fleet."""
 
-    def locate(self, fleet: str, service: Document | None) -> None:
-        """The Service in front of a fleet, as it is now; None if there is none."""
+    def locate(self, fleet: str, entrance: Document | None) -> None:
+        """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
 
     def forget(self, fleet: str) -> None:
         """Nothing is known of a fleet any more: it is not for us to keep."""
@@ -145,7 +145,7 @@ class _Term:
         if self._wanted.get(key) != wanted:
             return True  # another turn is due already, or nobody wants to know
         self._instance.tell(wanted.name, troubles)
-        self._instance.locate(wanted.name, self._service(key, wanted))
+        self._instance.locate(wanted.name, self._entrance(key, wanted))
         if troubles:
             raise Unfinished("; ".join(it.message for it in troubles))
         return True
@@ -162,9 +162,10 @@ class _Term:
             raise Unfinished("; ".join(it.message for it in troubles))
         return bool(self._children.of(key))
 
-    def _service(self, key: Key, wanted: Wanted) -> Document | None:
-        name = desired.called(self._release, wanted.fleet).name
+    def _entrance(self, key: Key, wanted: Wanted) -> Document | None:
+        name, publishing = desired.called(self._release, wanted.fleet).name, wanted.fleet.publishing
+        kind = "Gateway" if publishing is not None and publishing.gateway else "Service"
         for it in self._children.of(key).values():
-            if it["kind"] == "Service" and it["metadata"]["name"] == name:
+            if it["kind"] == kind and it["metadata"]["name"] == name:
                 return it
         return None

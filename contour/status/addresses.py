@@ -42,6 +42,13 @@ def of_gateway(found: Iterable[Address]) -> tuple[statuses.Address, ...]:
     )
 
 
+def assigned_to_gateway(status: Mapping[str, Any]) -> Iterable[Address]:
+    """Those that another controller tells of its Gateway; names that only it knows are left out."""
+    for it in status.get("addresses") or ():
+        if it.get("type", "IPAddress") in {"IPAddress", "Hostname"} and it.get("value"):
+            yield _of(it["value"])
+
+
 def _of(text: str) -> Address:
     try:
         return Address(ip=str(ipaddress.ip_address(text)))

@@ -97,7 +97,10 @@ class ParametersReference:
     """The object that configures a GatewayClass."""
 
     group: Group
+    """The group of its API."""
     kind: KindName
+    """Its kind."""
     name: ObjectName
+    """Its name."""
     namespace: Label | None = None
     """Absent for a cluster-scoped object."""

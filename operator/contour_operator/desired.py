@@ -51,12 +51,18 @@ def is_managed(configuration: Mapping[str, Any]) -> bool:
     return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
 
 
+def is_for_outer_classes(binding: Document) -> bool:
+    """Whether a child of ours is there for a GatewayClass that an instance makes."""
+    return str(binding["metadata"]["name"]).startswith(_OF_CLASSES)
+
+
 def is_for_fleets_of_gateways(binding: Document) -> bool:
     """Whether a child of ours is there for what an instance makes for Gateways."""
     return str(binding["metadata"]["name"]).startswith(_OF_GATEWAYS)
 
 
 _OF_GATEWAYS = f"{manifests.GATEWAYS_ROLE}-"
+_OF_CLASSES = f"{manifests.CLASSES_ROLE}-"
 """How the names of these bindings begin, in `provisioning/templates`."""
 
 
@@ -71,7 +77,14 @@ def _control_plane(configuration: ContourConfiguration, release: Release) -> Con
         makes_no_roles=True,
         makes_fleet=True,
         makes_fleets_for_gateways=spec.gateway is not None and spec.gateway.mode == "PerGateway",
+        makes_outer_class=_makes_outer_class(spec),
     )
+
+
+def _makes_outer_class(spec: ContourConfigurationSpec) -> bool:
+    publishing = spec.envoy.network_publishing if spec.envoy is not None else None
+    outer = publishing.gateway if publishing is not None else None
+    return outer is not None and outer.controller_name is not None
 
 
 def _contour(spec: ContourConfigurationSpec) -> Contour:

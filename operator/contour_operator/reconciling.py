@@ -167,12 +167,11 @@ class Reconciler:
     async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:
         """Removes children of another time: of namespaces that are not watched any more."""
         every = self._children.of(owner)
-        has_fleets = any(ownership.GATEWAY in it.labels for it in every)
         for child in every:
             if not _is_of_the_operator(child) or child.path in kept:
                 continue
-            if has_fleets and desired.is_for_fleets_of_gateways(child.document):
-                continue  # the instance removes them first, by the rights that are bound here
+            if _is_needed(child, every):
+                continue  # the instance removes first what it has made by the rights bound here
             try:
                 await applying.remove(self._client, child.resource, child.document)
             except errors.Refused as error:
@@ -222,6 +221,13 @@ class Reconciler:
         if found.is_begun:
             await self._writer.write(found, {"conditions": []})
             await self._writer.release(found)
+
+
+def _is_needed(binding: children.Child, every: Sequence[children.Child]) -> bool:
+    if desired.is_for_fleets_of_gateways(binding.document):
+        return any(ownership.GATEWAY in it.labels for it in every)
+    has_class = any(it.resource == applying.RESOURCES["GatewayClass"] for it in every)
+    return has_class and desired.is_for_outer_classes(binding.document)
 
 
 def _decoded(found: Configuration) -> tuple[ContourConfiguration | None, list[Problem]]:

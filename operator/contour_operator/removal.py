@@ -26,6 +26,8 @@ class _Stage(NamedTuple):
 
 
 _STAGES = (
+    _Stage(("TCPRoute", "Gateway"), is_of_the_fleet=True),
+    _Stage(("GatewayClass",), is_of_the_fleet=True),
     _Stage(("Service",), is_of_the_fleet=True),
     _Stage(("Service",)),
     _Stage(("DaemonSet", "Deployment"), is_of_the_fleet=True),

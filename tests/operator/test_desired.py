@@ -61,7 +61,8 @@ def test_rights_are_bound_and_never_made_but_for_what_is_at_home() -> None:
         roles = [it for it in found.values() if it["kind"] == "Role"]
         assert [it["metadata"]["namespace"] for it in roles] == ["ingress"]
         groups = {group for it in roles for rule in it["rules"] for group in rule["apiGroups"]}
-        assert groups == {"coordination.k8s.io", "", "apps", "policy", "networking.k8s.io"}
+        groups -= {"coordination.k8s.io", "", "apps", "policy"}
+        assert groups == {"networking.k8s.io", "gateway.networking.k8s.io"}
         bindings = {
             it["metadata"].get("namespace", "everywhere")
             for it in found.values()
@@ -85,6 +86,32 @@ def test_rights_in_the_namespaces_of_gateways_are_bound_only_if_these_have_fleet
             if it["kind"].endswith("Binding") and it["roleRef"]["kind"] == "ClusterRole"
         }
         assert bound == roles
+
+
+@pytest.mark.parametrize("watched", [[], ["a"]])
+@pytest.mark.parametrize(
+    ("gateway", "is_bound"),
+    [
+        (None, False),
+        ({"gatewayClassName": "theirs"}, False),
+        ({"controllerName": "example.com/balancer"}, True),
+    ],
+)
+def test_the_right_to_make_a_class_is_bound_only_if_one_is_asked_for(
+    gateway: dict[str, Any] | None, is_bound: bool, watched: list[str]
+) -> None:
+    publishing = {"type": "ClusterIPService", "gateway": gateway}
+    spec = {
+        "contour": {"watchNamespaces": watched},
+        "envoy": {"networkPublishing": {key: it for key, it in publishing.items() if it}},
+    }
+    found = [it["kind"] for it in children(spec).values() if _binds_classes(it)]
+    assert found == ["ClusterRoleBinding"] * is_bound
+
+
+def _binds_classes(document: dict[str, Any]) -> bool:
+    role = document.get("roleRef")
+    return role is not None and role["name"] == "contour-outer-classes"
 
 
 @pytest.mark.parametrize(

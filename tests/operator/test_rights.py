@@ -27,6 +27,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         rig.configure(envoy=MANAGED)
         rig.until_provisioned()
         rig.cluster.create(_fleet(rig))
+        rig.cluster.create(_class(rig))
         for key in [it for it in rig.children() if it[0] == "Secret"]:
             _spoil(rig, key)
         gateway = {"mode": "PerGateway"}
@@ -46,7 +47,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
     used = {right for request, _ in codes if (right := _right(request)) is not None}
     # Applying what is not there yet is creating it, too; bindings bind.
     used |= {(*it[:2], "create", it[3]) for it in used if it[2] == "patch"} & _granted()
-    used |= {(*RBAC, "bind", "contour"), (*RBAC, "bind", "contour-gateways")}
+    used |= {(*RBAC, "bind", it) for it in BOUND}
     passed_on = _flat(rights.at_home("leader-elect", watches_everything=True))
     told_again = {("events.k8s.io", "events", "patch", "")}
     assert _granted() - used - passed_on - told_again == set()
@@ -59,11 +60,12 @@ def test_it_may_bind_one_role_and_neither_escalate_nor_do_anything_to_everything
         assert not {"escalate", "impersonate"} & set(rule["verbs"])
         if "bind" in rule["verbs"]:
             assert rule["resources"] == ["clusterroles"]
-            assert rule["resourceNames"] == ["contour", "contour-gateways"]
+            assert rule["resourceNames"] == BOUND
         if "secrets" in rule["resources"] and rule["verbs"] != ["create"]:
             assert rule["resourceNames"] == ["contour-authority", "contourcert", "envoycert"]
 
 
+BOUND = ["contour", "contour-gateways", "contour-outer-classes"]
 RBAC = ("rbac.authorization.k8s.io", "clusterroles")
 MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
 
@@ -78,11 +80,6 @@ def _spoil(rig: Rig, key: tuple[str, str, str]) -> None:
 
 def _fleet(rig: Rig) -> dict[str, Any]:
     """What an instance has made for the same configuration."""
-    labels = {
-        "projectcontour.io/owning-configuration-name": "contour",
-        "projectcontour.io/owning-configuration-namespace": rig.namespace,
-        "app.kubernetes.io/managed-by": "contour",
-    }
     pod = {
         "metadata": {"labels": {"app": "envoy"}},
         "spec": {"containers": [{"name": "envoy", "image": "none"}]},
@@ -90,8 +87,26 @@ def _fleet(rig: Rig) -> dict[str, Any]:
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": "envoy", "namespace": rig.namespace, "labels": labels},
+        "metadata": {"name": "envoy", "namespace": rig.namespace, "labels": _labels(rig)},
         "spec": {"selector": {"matchLabels": {"app": "envoy"}}, "template": pod},
+    }
+
+
+def _class(rig: Rig) -> dict[str, Any]:
+    """Likewise."""
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": f"envoy.{rig.namespace}", "labels": _labels(rig)},
+        "spec": {"controllerName": "example.com/balancer"},
+    }
+
+
+def _labels(rig: Rig) -> dict[str, str]:
+    return {
+        "projectcontour.io/owning-configuration-name": "contour",
+        "projectcontour.io/owning-configuration-namespace": rig.namespace,
+        "app.kubernetes.io/managed-by": "contour",
     }
 
 

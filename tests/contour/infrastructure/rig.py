@@ -82,8 +82,8 @@ class Rig:
     def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
         self.told[fleet] = tuple(troubles)
 
-    def locate(self, fleet: str, service: Document | None) -> None:
-        self.services[fleet] = service
+    def locate(self, fleet: str, entrance: Document | None) -> None:
+        self.services[fleet] = entrance
 
     def forget(self, fleet: str) -> None:
         self.told.pop(fleet, None)
