@@ -8,6 +8,7 @@ import itertools
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,7 +17,9 @@ from hack.measuring.faults.table import Limit, Turn, fault
 from hack.measuring.operating import stage
 from hack.measuring.operating.stage import Site, blocking, clustered, operated
 from provisioning.ownership import Owner
+from tests.cluster import controlplane
 from tests.cluster.cluster import OURS, RefusedError
+from tests.contour.infrastructure import mortals
 from tests.contour.infrastructure import rig as fleets
 from tests.operator import operators
 from tests.operator.operators import Rig
@@ -111,9 +114,31 @@ def deletions_answered_with_errors(turn: Turn, site: Site) -> None:
         turn.figures["left"] = len(rig.children())
 
 
-def _chosen(chance: Random) -> Callable[[], bool]:
+@fault("f68-fleet", clustered, patience=120, gone=Limit("s", 40), left=LEFT)
+async def deletions_of_a_fleet_answered_with_errors(turn: Turn, site: Site) -> None:
+    """Likewise for the fleet of a Gateway that is gone, which its leader removes."""
+    proxy = Proxy(site.cluster)
+    with site.namespace() as namespace, proxy.running():
+        rig = mortals.installed(site.cluster, namespace)
+        await rig.live(rig.own, mortals.kept(rig.own))
+        turn.prove("made", len(rig.made(rig.own)) >= 6)
+        token = site.cluster.token(namespace, "leader")
+        controlplane.write_kubeconfig(
+            Path(rig.config), proxy.url, site.cluster.authority, token, namespace
+        )
+        refused: list[str] = []
+        proxy.refuse = functools.partial(_refuses, _chosen(turn.chance, 3), refused)
+        start = time.monotonic()
+        await rig.live(rig.own, mortals.removed)
+        await mortals.until_gone(rig, rig.own)
+        turn.figures["gone"] = time.monotonic() - start
+        turn.prove("refused", refused)
+        turn.figures["left"] = len(rig.made(rig.own))
+
+
+def _chosen(chance: Random, last: int = 11) -> Callable[[], bool]:
     """Which of the deletions are refused."""
-    first, number, is_random = chance.randint(0, 11), chance.randint(1, 4), chance.random() < 0.4
+    first, number, is_random = chance.randint(0, last), chance.randint(1, 4), chance.random() < 0.4
     count = itertools.count()
     refused = range(first, first + number)
 
