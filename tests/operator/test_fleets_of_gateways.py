@@ -23,6 +23,33 @@ def test_rights_for_fleets_of_gateways_stay_until_the_last_of_them_is_gone(opera
     operated.until(lambda: binding not in operated.children())
 
 
+def test_the_right_to_a_class_stays_until_that_is_gone(operated: Rig) -> None:
+    namespace = operated.namespace
+    binding = ("ClusterRoleBinding", "", f"contour-outer-classes-{namespace}")
+    outer = {"controllerName": "example.com/balancer"}
+    published: dict[str, object] = {"type": "ClusterIPService"}
+    operated.configure(envoy={"networkPublishing": published | {"gateway": outer}})
+    operated.until_provisioned()
+    assert binding in operated.children()
+    labels = {ownership.NAMESPACE: namespace, ownership.NAME: "contour", ownership.MAKER: "contour"}
+    left = operated.cluster.create(
+        {
+            "apiVersion": "gateway.networking.k8s.io/v1",
+            "kind": "GatewayClass",
+            "metadata": {"name": f"envoy.{namespace}", "labels": labels},
+            "spec": outer,
+        }
+    )
+    found = operated.configure(envoy={"networkPublishing": published})
+    generation = found["metadata"]["generation"]
+    operated.until(
+        lambda: operated.condition("Provisioned").get("observedGeneration") == generation
+    )
+    assert binding in operated.children()
+    operated.cluster.delete(left)
+    operated.until(lambda: binding not in operated.children())
+
+
 def _of_a_fleet(namespace: str) -> dict[str, object]:
     """Something that the instance has made for a Gateway, and is about to remove."""
     labels = {

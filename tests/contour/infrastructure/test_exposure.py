@@ -9,7 +9,7 @@ import pytest
 from contour.infrastructure.children import Reach
 from contour.upkeep import located
 from dag.fleets import Fleet, Port
-from provisioning import rights
+from provisioning import applying, rights
 from tests.cluster.cluster import MEDIA, Cluster, RefusedError
 from tests.contour.infrastructure import rig as rigs
 from tests.contour.infrastructure.rig import AS_A_DAEMON_SET, PORTS, SHARED, Rig, leading, of
@@ -192,6 +192,22 @@ async def test_a_right_that_is_missing_is_told_until_it_is_there(
         }
         cluster.create(binding)
         await rig.until(rig.is_whole, 20)
+
+
+async def test_a_kind_that_is_not_served_is_told_until_it_is(
+    rig: Behind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig.want(of(publishing={"type": "ClusterIPService"}))
+    async with leading(rig):
+        await rig.until_kinds(AS_A_DAEMON_SET)
+        with monkeypatch.context() as without:
+            known = applying.RESOURCES["TCPRoute"]
+            without.setitem(applying.RESOURCES, "TCPRoute", known._replace(version="v0"))
+            rig.want(behind(gateway_class_name="theirs"))
+            await rig.until_told(f"TCPRoute {rig.namespace}/envoy-http: ")
+            assert rig.found("Gateway") is not None
+        await rig.until(rig.is_whole)
+        await rig.until_told("")
 
 
 async def test_its_addresses_are_where_clients_reach_the_fleet(rig: Behind) -> None:
