@@ -95,6 +95,19 @@ async def rehearse(client: Client, document: Document, mark: Mark, field_manager
 
 async def apply(client: Client, document: Document, mark: Mark, field_manager: str) -> Document:
     """The object, as it stands there afterwards. Raises Unowned, Leaving and request errors."""
+    for _ in range(_LOOKS - 1):
+        try:
+            return await _applied(client, document, mark, field_manager)
+        except errors.Refused as error:
+            if error.code != 409:
+                raise  # else somebody has written since we have looked
+    return await _applied(client, document, mark, field_manager)
+
+
+_LOOKS = 4
+
+
+async def _applied(client: Client, document: Document, mark: Mark, field_manager: str) -> Document:
     present = await found(client, document)
     where = path(document)
     if present is None:
@@ -103,9 +116,11 @@ async def apply(client: Client, document: Document, mark: Mark, field_manager: s
         raise Unowned(document)
     if present["metadata"].get("deletionTimestamp"):
         raise Leaving(f"{described(document)} is being removed")
-    body = _scaled_by_others(document, present) | {
-        "metadata": document["metadata"] | {"uid": present["metadata"]["uid"]}
-    }
+    body = _scaled_by_others(document, present)
+    # An autoscaler must not come in between: with replicas, it is to be what was looked at.
+    same = ("uid", "resourceVersion") if "replicas" in body.get("spec", {}) else ("uid",)
+    looked_at = {it: present["metadata"][it] for it in same}
+    body = body | {"metadata": document["metadata"] | looked_at}
     try:
         return await client.apply(where, body, field_manager, force=True, timeout=WRITE_TIMEOUT)
     except errors.Refused as error:

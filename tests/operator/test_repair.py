@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from provisioning.ownership import Owner
 from tests.cluster.cluster import MEDIA
+from tests.operator import inprocess
 from tests.operator.operators import Rig, cluster_wide
+from tests.operator.proxy import Proxy, Request
 
 pytestmark = pytest.mark.cluster
 
@@ -92,6 +95,30 @@ def test_an_autoscaler_is_not_fought(provisioned: Rig) -> None:
 
     rig.until(is_repaired, SOON)
     assert rig.cluster.get(deployment)["spec"]["replicas"] == 5
+
+
+async def test_an_autoscaler_that_comes_between_look_and_write_is_not_fought(rig: Rig) -> None:
+    rig.configure()
+    await inprocess.live(rig.access(), Owner(rig.namespace, "contour"))
+    deployment = rig.children()["Deployment", rig.namespace, "contour"]
+    path, pending = rig.cluster.path(deployment), [5]
+
+    def scale(request: Request, _: int) -> None:
+        if request.path == path and pending:
+            rig.cluster.ask(
+                "PATCH", f"{path}/scale", {"spec": {"replicas": pending.pop()}}, MEDIA["merge"],
+                fieldManager="kube-controller-manager",
+            )  # fmt: skip
+
+    rig.configure(contour={"podAnnotations": {"example.com/added": "1"}})
+    proxy = Proxy(rig.cluster)
+    with proxy.running():
+        proxy.answered = scale
+        await inprocess.live(rig.access(proxy), Owner(rig.namespace, "contour"))
+    found = rig.cluster.get(deployment)["spec"]
+    assert not pending
+    assert found["template"]["metadata"]["annotations"]["example.com/added"] == "1"
+    assert found["replicas"] == 5
 
 
 def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(operated: Rig) -> None:
