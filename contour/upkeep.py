@@ -88,7 +88,7 @@ def located(entrance: Document | None) -> tuple[Address, ...]:
     """
     if entrance is None:
         return ()
-    if entrance["kind"] == "Gateway":
+    if entrance.get("kind") == "Gateway":
         return tuple(addresses.assigned_to_gateway(entrance.get("status") or {}))
     spec = entrance.get("spec") or {}
     if spec.get("type") in {"ClusterIP", "NodePort"}:
