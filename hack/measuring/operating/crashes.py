@@ -16,7 +16,7 @@ from hack.measuring.faults.table import Limit, Turn, fault
 from hack.measuring.operating.stage import Site, blocking, clustered
 from provisioning.ownership import Owner
 from tests.contour.infrastructure import mortals
-from tests.contour.infrastructure.rig import PORTS, VERSIONS
+from tests.contour.infrastructure.rig import PORTS, VERSIONS, of
 from tests.operator import inprocess
 from tests.operator.execution import Executioner
 from tests.operator.operators import Rig
@@ -74,7 +74,7 @@ async def leader_dies_after_each_write(turn: Turn, site: Site) -> None:
     """The shared fleet or that of a Gateway: made, changed twice and removed."""
     with site.namespace() as namespace:
         rig = mortals.installed(site.cluster, namespace)
-        fleet = turn.chance.choice((mortals.of(), rig.own))
+        fleet = turn.chance.choice((of(), rig.own))
         deaths = 0
         for _ in range(3):
             fleet = _fleet(turn.chance, fleet)

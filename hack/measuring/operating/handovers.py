@@ -27,10 +27,12 @@ def instance_handed_over(turn: Turn, site: Rig) -> None:
         rig.configure()
         rig.until_provisioned()
         made = rig.children()
-        stage.merge(rig, rig.configuration(), {"spec": {"contour": None}})
+        stage.merge(rig.cluster, rig.configuration(), {"spec": {"contour": None}})
         rig.until(lambda: not rig.finalizers())
         edited, removed = turn.chance.sample(sorted(made), 2)
-        stage.merge(rig, made[edited], {"metadata": {"annotations": {"example.com/mine": "1"}}})
+        stage.merge(
+            rig.cluster, made[edited], {"metadata": {"annotations": {"example.com/mine": "1"}}}
+        )
         rig.cluster.delete(made[removed])
         before = rig.children()
         turn.prove("removed", removed not in before)

@@ -181,7 +181,7 @@ def _assigned(rig: fleets.Rig) -> Raw:
     change = {"status": {"loadBalancer": address}}
     rig.cluster.ask("PATCH", path, change, media, fieldManager="cloud-controller-manager")
     added: Raw = {"metadata": {"finalizers": ["example.com/balancer"]}}
-    return _cloud(stage.merge(rig, service, added, "cloud-controller-manager"))
+    return _cloud(stage.merge(rig.cluster, service, added, "cloud-controller-manager"))
 
 
 def _cloud(service: Raw) -> Raw:

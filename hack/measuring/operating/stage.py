@@ -93,11 +93,11 @@ def remove(rig: Rig, name: str = "contour") -> float:
     return rig.until(lambda: rig.is_gone(rig.configuration(name)))
 
 
-def merge(rig: Rig, obj: Raw, change: Raw, manager: str = "kubectl-edit") -> Raw:
+def merge(cluster: Cluster, obj: Raw, change: Raw, manager: str = "kubectl-edit") -> Raw:
     """A JSON merge patch, as somebody else."""
-    path = rig.cluster.path(obj)
+    path = cluster.path(obj)
     media = "application/merge-patch+json"
-    return rig.cluster.ask("PATCH", path, change, media, fieldManager=manager)
+    return cluster.ask("PATCH", path, change, media, fieldManager=manager)
 
 
 def essence(obj: Raw) -> Raw:

@@ -54,7 +54,7 @@ def name_of_a_child_taken(turn: Turn, site: Rig) -> None:
         (process,) = (it.process for it in rig.operators)
         process.send_signal(signal.SIGSTOP)
         try:
-            stage.merge(rig, their, {"metadata": {"finalizers": None}})
+            stage.merge(rig.cluster, their, {"metadata": {"finalizers": None}})
             rig.cluster.delete(their)
             rig.until(lambda: rig.is_gone(their))
             their = rig.cluster.create(their)
