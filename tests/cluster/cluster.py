@@ -168,7 +168,7 @@ class Cluster:
         """Ours and those of the Gateway API, unless told; returns when they are served."""
         chosen = folders or (OURS, assets.gateway_api_crds())
         crds = [self.apply(it) for it in _definitions(chosen)]
-        deadline = monotonic() + 20
+        deadline = monotonic() + 60
         while not all(self._is_established(it) for it in crds):
             assert monotonic() < deadline, "the CRDs are not served"
             sleep(0.02)
