@@ -44,7 +44,7 @@ def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlive
         rig.cluster.delete(rig.configuration())
         rig.until(lambda: rig.is_gone(rig.configuration()))
         assert rig.children() == {}
-        _replace_the_crd(cluster)
+        _replace_the_crd(rig)
         rig.configure()
         rig.until_provisioned()
         assert operator.stop() < 5
@@ -55,12 +55,13 @@ def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlive
         operator.process.wait()
 
 
-def _replace_the_crd(cluster: Cluster) -> None:
-    """As somebody does who deletes our CRDs and applies them again."""
-    name = {"name": "contourconfigurations.projectcontour.io"}
-    version = "apiextensions.k8s.io/v1"
-    cluster.delete({"apiVersion": version, "kind": "CustomResourceDefinition", "metadata": name})
-    cluster.install_crds(OURS)
+def _replace_the_crd(rig: Rig) -> None:
+    """As somebody does who deletes our CRD and applies it again."""
+    old = cluster_wide("CustomResourceDefinition", "contourconfigurations.projectcontour.io")
+    old["apiVersion"] = "apiextensions.k8s.io/v1"
+    rig.cluster.delete(old)
+    rig.until(lambda: rig.is_gone(old))  # what is applied to one that is going goes with it
+    rig.cluster.install_crds(OURS)
 
 
 def _install(cluster: Cluster) -> None:
