@@ -99,6 +99,8 @@ class Reporter:
             except* (aio.AioRpcError, asyncio.InvalidStateError, OSError, TimeoutError) as errors:
                 words = "; ".join(_words(it) for it in errors.exceptions)
                 log.info("cannot report to the leader at %s: %s", address, words)
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise asyncio.CancelledError  # which a failure at the same moment had hidden
             pause = self.pace.shortest if self.is_reporting else min(2 * pause, self.pace.longest)
             self.is_reporting = False
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
