@@ -116,7 +116,7 @@ def _gateway(view: View, name: str) -> NamespacedName | None:
 def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrastructure) -> Fleet:
     gateway_class = view.ask(selection.accepted_class, ())
     ports = tuple(_ports(view, name, view.ask(listeners.listeners, name)))
-    return Fleet(
+    found = Fleet(
         gateway=gateway,
         gateway_class=gateway_class.name if gateway_class else "",
         ports=ports,
@@ -124,13 +124,8 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         publishing=_directly(asked.publishing),
         workload=asked.workload or Workload(),
         is_managed=asked.is_managed and not _is_leaving(view),
-        hides_stats=view.ask(_hides_stats, ()),
-        speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
-        monitors=_monitors(view),
-        labels=asked.labels,
-        annotations=asked.annotations,
-        addresses=asked.addresses,
     )
+    return _with_what_all_have(view, found, asked)
 
 
 def _shared(view: View, asked: Infrastructure) -> Fleet:
@@ -144,13 +139,20 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         bool(view.ask(settings.controller_name, ()))
         and view.ask(settings.gateway_mode, ()) == "Single"
     )
-    return Fleet(
+    found = Fleet(
         gateway=None,
         ports=tuple(_ports(view, DEFAULT_FLEET, shown or every)),
         is_due=bool(shown) or not waits,
         publishing=_directly(publishing) if is_behind_itself(view, publishing) else publishing,
         workload=(envoy and envoy.workload) or Workload(),
         is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
+    )
+    return _with_what_all_have(view, found, asked)
+
+
+def _with_what_all_have(view: View, found: Fleet, asked: Infrastructure) -> Fleet:
+    return replace(
+        found,
         hides_stats=view.ask(_hides_stats, ()),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         monitors=_monitors(view),
