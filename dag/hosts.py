@@ -34,7 +34,9 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     if not wanted and (is_open or not view.count(owners.HOSTS, key)):
         return None
     routes = _in_order(_unbeaten(wanted))
-    if _is_closed(view, key):
+    if bool(routes) and view.ask(owners.is_closed, key):
+        routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
+    elif _is_closed(view, key):
         routes = tuple(map(_closed, routes))
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
@@ -59,7 +61,9 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     for claim in (httpproxy_claims.claim, ingress_claims.claim):
         wanted = view.ask(claim, key.host)
         if wanted is not None and wanted.host is not None:
-            return wanted.host
+            is_closed = wanted.host.stream is not None and view.ask(owners.is_closed, key)
+            closed = gateway_hosts.CLOSED
+            return replace(wanted.host, stream=closed) if is_closed else wanted.host
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return gateway_hosts.closed_host(view, key) or _fallback(view, key)

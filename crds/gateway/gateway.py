@@ -23,8 +23,9 @@ from crds.gateway.references import (
     SecretObjectReference,
 )
 from crds.gateway.selector import LabelSelector
-from crds.meta import ObjectMeta, model
+from crds.meta import ObjectMeta, excerpt, model
 from crds.rules import rule
+from crds.unserved import Unserved
 
 Protocol = Annotated[
     str,
@@ -83,6 +84,11 @@ class AllowedRoutes:
     """Every kind that fits the protocol, if empty."""
 
 
+@excerpt
+class ListenerFilters:
+    """The filters of a listener, of which nothing is read: that there are any is enough."""
+
+
 def _has_tls_only_if_secure(listener: Any) -> bool:
     return listener.tls is None or listener.protocol not in {"HTTP", "TCP", "UDP"}
 
@@ -104,6 +110,8 @@ class Listener:
     protocol: Protocol
     tls: ListenerTLSConfig | None = None
     allowed_routes: AllowedRoutes = AllowedRoutes()
+    filters: Annotated[ListenerFilters | None, Unserved(guards=True)] = None
+    """What every request passes before it is routed (v1.7, GEP-5224), such as authorization."""
     _plain = rule(
         "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']", _has_tls_only_if_secure
     )

@@ -22,6 +22,8 @@ def routes(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
     found = view.ask(owners.owner, key)
     if found is None or not found.is_http:
         return ()
+    if found.is_closed:
+        return (nodes.Route(nodes.Match(), REFUSED, found.section.holder),)
     guests = sorted(view.bucket(attachment.ATTACHED, Seat(key, found.section)))
     return tuple(
         completion.completed(view, route, found, key.host)
@@ -53,6 +55,8 @@ def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Itera
 
 
 NOT_FOUND = nodes.Respond(404)
+REFUSED = nodes.Respond(503)
+"""What a listener answers whose guard is not served yet."""
 
 
 @query
@@ -90,7 +94,7 @@ def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     """Where the connections or packets for a host go: as the oldest route says."""
     found = view.ask(owners.owner, key)
-    if found is None:
+    if found is None or found.is_closed:
         return CLOSED
     guests = view.bucket(attachment.ATTACHED, Seat(key, found.section))
     wanted = kinds.rules(view, min(guests).ref).stream if guests else None

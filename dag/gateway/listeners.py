@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from crds.gateway import gateway as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
+from crds.unserved import unserved
 from dag import hostnames, nodes, tables
 from dag.gateway import (
     certificates,
@@ -35,6 +36,8 @@ class Verdict:
 
     door: Door
     is_served: bool
+    is_closed: bool = False
+    """Envoy has it and answers every request with 503: something guards it that is not served."""
     problems: tuple[Problem, ...] = ()
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
@@ -61,10 +64,12 @@ def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
         return ()
     asked = view.ask(doors.doors, holder)
     is_refused = view.ask(parameters.refusal, gateway) is not None
-    return tuple(
-        _verdict(door, it, tuple(_judgement(view, gateway, it, door, index)), is_refused)
-        for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True))
-    )
+    judged = []
+    for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True)):
+        at = Place(holder).at("listeners", index)
+        judgement = tuple(_judgement(view, gateway, it, door, at))
+        judged.append(_verdict(door, it, at, judgement, is_refused))
+    return tuple(judged)
 
 
 def terminates(listener: crd.Listener) -> bool:
@@ -74,29 +79,37 @@ def terminates(listener: crd.Listener) -> bool:
 
 
 def _verdict(
-    door: Door, listener: crd.Listener, found: tuple[Finding, ...], is_refused: bool
+    door: Door, listener: crd.Listener, at: Place, found: tuple[Finding, ...], is_refused: bool
 ) -> Verdict:
+    guards = tuple(_guards(listener, at)) if door.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
     is_bare = terminates(listener) and not secrets and not door.allows_certificates
     is_stopped = is_refused or is_bare or any(map(problems.stops_a_listener, told))
     if is_stopped or not door.kinds:
-        return Verdict(door, is_served=False, problems=told)
+        return Verdict(door, is_served=False, problems=(*guards, *told))
     return Verdict(
         door,
-        is_served=True,
-        problems=told,
+        is_served=not guards,
+        is_closed=bool(guards),
+        problems=(*guards, *told),
         secrets=secrets,
         clients=next((it for it in found if isinstance(it, nodes.ClientValidation)), None),
         terminates=terminates(listener),
     )
 
 
+def _guards(listener: crd.Listener, at: Place) -> Iterator[Problem]:
+    """What is to stand before every request, and does not."""
+    for field in unserved(listener):
+        if field.guards:
+            place = Place(at.subject, f"{at.path}.{field.path}")
+            yield problems.listener_guard_not_served(place)
+
+
 def _judgement(
-    view: View, gateway: NamespacedName, listener: crd.Listener, door: Door, index: int
+    view: View, gateway: NamespacedName, listener: crd.Listener, door: Door, at: Place
 ) -> Iterator[Finding]:
-    holder = door.section.holder
-    at = Place(holder).at("listeners", index)
     if door.family is None:
         yield problems.protocol_not_supported(at, listener.protocol)
         return

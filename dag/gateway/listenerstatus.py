@@ -35,6 +35,9 @@ def _conditions(verdict: Verdict) -> Iterator[Condition]:
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
     holder = Place(verdict.door.section.holder)
     idle = _told_as("Programmed", conflicts) or [problems.not_programmed(holder)]
+    if verdict.is_closed:
+        guards = (it for it in told if it.type == "Accepted" and it.severity == "error")
+        idle = [problems.listener_is_closed(it) for it in guards]
     yield conditions.condition("Programmed", () if verdict.is_served else idle, "Envoy serves it")
     yield from conditions.alarm("Conflicted", told)
     yield from conditions.alarm("OverlappingTLSConfig", told)

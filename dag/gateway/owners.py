@@ -33,6 +33,8 @@ class Owner:
     secrets: tuple[NamespacedName, ...] = ()
     clients: nodes.ClientValidation | None = None
     terminates: bool = False
+    is_closed: bool = False
+    """Something guards it that is not served: every request is answered with 503."""
 
     @property
     def family(self) -> Family:
@@ -53,7 +55,7 @@ def served(view: View, holder: ObjectRef) -> tuple[Owner, ...]:
     if gateway is None or fleet is None:
         return ()
     found = view.ask(listeners.verdicts, holder)
-    return tuple(_owner(fleet, gateway, it) for it in found if it.is_served)
+    return tuple(_owner(fleet, gateway, it) for it in found if it.is_served or it.is_closed)
 
 
 def _owner(fleet: str, gateway: NamespacedName, verdict: Verdict) -> Owner:
@@ -68,6 +70,7 @@ def _owner(fleet: str, gateway: NamespacedName, verdict: Verdict) -> Owner:
         secrets=verdict.secrets,
         clients=verdict.clients,
         terminates=verdict.terminates,
+        is_closed=verdict.is_closed,
     )
 
 
@@ -80,6 +83,15 @@ def owner(view: View, key: nodes.HostKey) -> Owner | None:
             is_attached = host == key.host or view.count(attachment.ATTACHED, seat) > 0
             return found if is_attached else None
     return None
+
+
+@query
+def is_closed(view: View, key: nodes.HostKey) -> bool:
+    """Whether the listener that takes requests for a host, of whichever API, is closed."""
+    for host in hostnames.covering(key.host):
+        for found in view.bucket(OWNERS, key._replace(host=host)):
+            return found.is_closed
+    return False
 
 
 def _own_host(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, Owner]]:

@@ -244,6 +244,16 @@ def authority_not_valid(field: Place, why: str) -> Problem:
     return field.error("ResolvedRefs", "InvalidCACertificateRef", why)
 
 
+def listener_guard_not_served(field: Place) -> Problem:
+    why = "is not served yet; until it is, the listener answers every request with 503"
+    return field.error("Accepted", "UnsupportedValue", why)
+
+
+def listener_is_closed(guard: Problem) -> Problem:
+    """Envoy has the listener, and nothing is routed on it."""
+    return replace(guard, type="Programmed", reason="Invalid")
+
+
 def stops_a_listener(found: Problem) -> bool:
     """Whether a listener with this problem cannot be served at all, whatever else it has."""
     return found.severity == "error" and found.type in {"Accepted", "Conflicted"}

@@ -13,6 +13,10 @@ OPTIONAL_ONCE = {"TLSRoute": {"hostnames"}}
 """Fields that older versions, which are still served, did not demand."""
 
 
+LATER = {kind: {".spec.listeners[].filters"} for kind in ("Gateway", "ListenerSet")}
+"""Fields of v1.7 that guard something, which must not be open where its CRDs are installed."""
+
+
 def stored(kind: kinds.Kind, channel: str) -> openapi.Schema:
     file = f"gateway-api-v1.6.1/{channel}/{kind.group}_{kind.plural}.yaml"
     versions = openapi.upstream(file)[kind.kind]["versions"]
@@ -58,4 +62,5 @@ def test_nothing_is_refused_that_the_crd_lets_through(kind: kinds.Kind, channel:
 def test_no_field_is_here_that_the_experimental_channel_does_not_have() -> None:
     for kind in GATEWAY:
         theirs = fields(stored(kind, "experimental")["schema"]["openAPIV3Schema"])
-        assert set(fields(schema.structural(kind.model))) == set(theirs)
+        later = LATER.get(kind.kind, set())
+        assert set(fields(schema.structural(kind.model))) - later == set(theirs)
