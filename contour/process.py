@@ -9,6 +9,7 @@ import asyncio
 import gc
 import logging
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -24,8 +25,20 @@ class Step(NamedTuple):
     seconds: float
 
 
+INTERRUPTED = 130
+"""The exit code of a process that SIGINT ended: 128 and the number of the signal."""
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Runs the activities of a command; one that is told to end at once exits with INTERRUPTED."""
+    try:
+        asyncio.run(main)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+
+
 def stop_signals() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second one does not wait for anything."""
+    """Set by the first SIGTERM or SIGINT; the second one ends `run` without waiting."""
     stopped = asyncio.Event()
     loop, main = asyncio.get_running_loop(), asyncio.current_task()
     assert main is not None

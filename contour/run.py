@@ -6,9 +6,9 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contour import bootstrap, files, host, inspection, process, sockets
@@ -18,6 +18,7 @@ from contour.instance import Instance
 from contour.serve import Controller
 from contour.xds.server import Server
 from dag import listeners
+from dag.nodes import Listener
 from dag.ports import HostPorts
 
 log = logging.getLogger(__name__)
@@ -29,11 +30,19 @@ XDS_SOCKET = "xds.sock"
 class Options:
     """What the command line says."""
 
-    paths: Sequence[Path]
+    paths: Sequence[Path] = ()
     address: str = "127.0.0.1"
     port_map: tuple[tuple[int, int], ...] = ()
     controller_name: str | None = None
     envoy: host.Options = field(default_factory=host.Options)
+    when_ready: Callable[[Sequence[Listener]], None] | None = None
+    """Is called with the listeners once Envoy serves the first complete configuration."""
+
+    def serving(
+        self, paths: Sequence[Path], when_ready: Callable[[Sequence[Listener]], None]
+    ) -> "Options":
+        """The same for these paths."""
+        return replace(self, paths=paths, when_ready=when_ready)
 
 
 async def run(directory: state.StateDirectory, options: Options) -> None:
@@ -58,7 +67,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
         )
         envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
-        activities = (_follow(instance, manifests), _announce(envoy, controller))
+        activities = (_follow(instance, manifests), _announce(envoy, controller, options))
         await process.until(stopped, activities)
 
 
@@ -78,7 +87,7 @@ async def _follow(instance: Instance, manifests: files.Manifests) -> None:
         instance.take(batch)
 
 
-async def _announce(envoy: host.Envoy, controller: Controller) -> None:
+async def _announce(envoy: host.Envoy, controller: Controller, options: Options) -> None:
     await envoy.live()
     envoy.mark_ready()
     for listener in controller.listeners():
@@ -86,6 +95,8 @@ async def _announce(envoy: host.Envoy, controller: Controller) -> None:
             "serving %s port %d on %s:%d",
             *(listener.protocol, listener.port, listener.address, listener.bind_port),
         )
+    if options.when_ready:
+        options.when_ready(controller.listeners())
     await asyncio.Event().wait()
 
 

@@ -9,8 +9,8 @@ import importlib
 import click
 
 _COMMANDS = (
-    "run", "serve", "translate", "status", "config", "bootstrap", "certgen", "manifests", "envoy",
-    "version",
+    "demo", "run", "serve", "translate", "status", "config", "bootstrap", "certgen", "manifests",
+    "envoy", "version",
 )  # fmt: skip
 
 

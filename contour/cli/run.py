@@ -1,13 +1,12 @@
 """`contour run`: serves manifests on this machine with a real Envoy."""
 
-import asyncio
 import logging
 import sys
 from pathlib import Path
 
 import click
 
-from contour import files, host
+from contour import files, host, process
 from contour import run as running
 from contour.cli import failures
 from contour.host import ports, state
@@ -47,8 +46,7 @@ def run(
     Runs until it is told to stop (Ctrl-C or SIGTERM), then lets requests finish. The file `ready`
     in the state directory exists while Envoy serves a complete configuration.
     """
-    level = logging.DEBUG if verbose else logging.INFO
-    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
+    log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
         options = running.Options(
             paths=paths,
@@ -58,4 +56,10 @@ def run(
             envoy=host.Options(concurrency=concurrency, drain_seconds=drain_time),
         )
         with state.claimed(state_dir or state.default_path()) as directory:
-            asyncio.run(running.run(directory, options))
+            process.run(running.run(directory, options))
+
+
+def log_to_stderr(verbose: bool) -> None:
+    """One line a message, for people."""
+    level = logging.DEBUG if verbose else logging.INFO
+    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)

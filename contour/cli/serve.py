@@ -1,6 +1,5 @@
 """`contour serve`: an instance in a Kubernetes cluster. Flags are Contour's where it has them."""
 
-import asyncio
 import ipaddress
 import os
 from collections.abc import Mapping
@@ -9,7 +8,7 @@ from typing import Any
 
 import click
 
-from contour import cluster, logs
+from contour import cluster, logs, process
 from contour.cli import failures
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
@@ -80,7 +79,7 @@ def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     """Serves the objects of a cluster to Envoys, and tells in statuses what became of them."""
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError):
-        asyncio.run(_serve(flags))
+        process.run(_serve(flags))
 
 
 async def _serve(flags: Mapping[str, Any]) -> None:

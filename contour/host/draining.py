@@ -5,10 +5,13 @@ the next response. So once no request is open, connections get a short grace to 
 """
 
 import asyncio
+import logging
 
 import aiohttp
 
 from contour.host import administration
+
+_log = logging.getLogger(__name__)
 
 _IDLE_GRACE = 1.0
 _POLL = 0.05
@@ -19,10 +22,20 @@ async def drain(envoy: administration.Administration, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             await envoy.drain()
+            await _tell(envoy, seconds)
             await _quiet(envoy)
     except (TimeoutError, aiohttp.ClientError):
         # Out of time, or Envoy is gone: either way there is nothing left to wait for.
         return
+
+
+async def _tell(envoy: administration.Administration, seconds: float) -> None:
+    open_ones = (await envoy.activity()).requests
+    if open_ones:
+        _log.info(
+            "draining: %d %s open, for at most %g s; a second signal (Ctrl-C) ends it at once",
+            *(open_ones, "request is" if open_ones == 1 else "requests are", seconds),
+        )
 
 
 async def _quiet(envoy: administration.Administration) -> None:

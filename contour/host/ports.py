@@ -42,6 +42,16 @@ def require_free(address: str, local: Mapping[int, int]) -> None:
         raise errors.OccupiedError("\n".join(complaints))
 
 
+def free(address: str, preferred: int) -> int:
+    """The preferred port of an address if it is free, else another one that is."""
+    for port in (preferred, 0):
+        try:
+            return _bind(address, port)
+        except OSError:
+            continue
+    return preferred
+
+
 def _complaint(address: str, external: int, port: int) -> str | None:
     try:
         _bind(address, port)
@@ -55,9 +65,11 @@ def _complaint(address: str, external: int, port: int) -> str | None:
     return None
 
 
-def _bind(address: str, port: int) -> None:
+def _bind(address: str, port: int) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
         # Else connections of an earlier run that linger in TIME_WAIT would count.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((address, port))
+        bound: int = probe.getsockname()[1]
+        return bound

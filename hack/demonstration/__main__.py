@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from hack.demonstration import quickstart
 from hack.demonstration.instance import EndedError, Instance
 from hack.demonstration.requests import Client
 from hack.demonstration.story import Story
+from tests.free_ports import free_ports
 
 
 @click.command()
@@ -21,7 +21,7 @@ def main(keep: bool) -> None:
     """Shows the quickstart with a real Envoy; ends with 1 if any answer is not as expected."""
     console = Console(highlight=False, soft_wrap=True)
     folder = Path(tempfile.mkdtemp(prefix="contour-demo-"))
-    instance = Instance(folder, quickstart.copied(folder))
+    instance = Instance(folder, *free_ports(2))
     is_kept = False
     try:
         wrong = asyncio.run(_tell(instance, console))
@@ -44,23 +44,23 @@ def main(keep: bool) -> None:
 async def _tell(instance: Instance, console: Console) -> int:
     console.print(f"[dim]$ contour {' '.join(instance.command)}[/]")
     await instance.start()
-    async with Client(instance.quickstart) as client:
+    async with Client(instance) as client:
         story = Story(instance, client, console)
         await story.tell()
     return story.wrong
 
 
 def _explain(instance: Instance, console: Console) -> None:
-    processes = " ".join(str(process.pid) for process in reversed(instance.processes))
-    ports = instance.quickstart
+    copy, process = instance.copy, instance.process
+    assert process is not None
     console.print(
-        f"\n[bold]It goes on.[/] Edit the files in {ports.manifests}, and ask:\n"
-        f"  curl -H 'Host: shop.example.com' http://127.0.0.1:{ports.http}/cart\n"
-        f"  curl --cacert {ports.authority} --connect-to ::127.0.0.1:{ports.https} "
+        f"\n[bold]It goes on.[/] Edit the files in {copy.manifests}, and ask:\n"
+        f"  curl -H 'Host: shop.example.com' http://127.0.0.1:{instance.http}/cart\n"
+        f"  curl --cacert {copy.authority} --connect-to ::127.0.0.1:{instance.https} "
         "https://account.example.com/\n"
         f"  .venv/bin/contour status --state-dir {instance.state}\n"
-        f"Stop it with\n  kill {processes}; "
-        f"while kill -0 {processes} 2>/dev/null; do sleep 0.1; done; rm -r {instance.folder}"
+        f"Stop it with\n  kill {process.pid}; "
+        f"while kill -0 {process.pid} 2>/dev/null; do sleep 0.1; done; rm -r {instance.folder}"
     )
 
 

@@ -1,4 +1,4 @@
-"""The programs of the demonstration: the backends and `contour run`, each a process of its own."""
+"""The program of the demonstration: `contour demo`, in a process of its own."""
 
 import asyncio
 import contextlib
@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from hack.demonstration.quickstart import Quickstart
+from contour.demo.copying import Copy
 
 ROOT = Path(__file__).parents[2]
 _CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
@@ -23,59 +23,57 @@ class EndedError(Exception):
 
 @dataclass(slots=True)
 class Instance:
-    """What runs, in a folder that holds its state and its logs."""
+    """A process of `contour demo`, in a folder that holds its manifests, its state and its log."""
 
     folder: Path
-    quickstart: Quickstart
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    http: int
+    https: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def copy(self) -> Copy:
+        """The manifests that it serves."""
+        return Copy(self.folder / "quickstart")
 
     @property
     def state(self) -> Path:
-        """The state directory of `contour run`."""
+        """The state directory."""
         return self.folder / "state"
 
     @property
     def command(self) -> Sequence[str]:
-        """`contour run`, as a user would write it."""
-        ports = self.quickstart
+        """`contour demo`, as a user would write it."""
         return (
-            *("run", str(ports.manifests), "--state-dir", str(self.state)),
-            *("--map-port", f"80={ports.http}", "--map-port", f"443={ports.https}"),
+            *("demo", str(self.copy.folder), "--state-dir", str(self.state)),
+            *("--map-port", f"80={self.http}", "--map-port", f"443={self.https}"),
         )
 
     async def start(self) -> None:
-        """Starts everything; returns when Envoy serves. Raises EndedError if it will not."""
-        backends = [f"{name}={port}" for name, port in self.quickstart.backends.items()]
-        self._start("backends", sys.executable, "-m", "tests.backends", *backends)
-        contour = self._start("contour", *_CONTOUR, *self.command)
-        while not (self.state / "ready").exists():
-            if contour.poll() is not None:
-                raise EndedError((self.folder / "contour.log").read_text())
-            await asyncio.sleep(0.02)
-
-    def _start(self, name: str, *command: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{name}.log").open("wb") as log:
-            process = subprocess.Popen(
-                command,
+        """Returns when Envoy serves. Raises EndedError if it will not."""
+        path = self.folder / "contour.log"
+        with path.open("wb") as log:
+            self.process = subprocess.Popen(
+                [*_CONTOUR, *self.command],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                # Its output is a file: without this, Python would keep lines back.
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
             )
-        self.processes.append(process)
-        return process
+        while not (self.state / "ready").exists():
+            if self.process.poll() is not None:
+                raise EndedError(path.read_text())
+            await asyncio.sleep(0.02)
 
     def stop(self) -> None:
-        """Ends everything, in the reverse order, and waits for it."""
-        for process in reversed(self.processes):
-            process.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=40)
-            process.kill()
-            process.wait()
+        """Ends the process and waits for it."""
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=40)
+        self.process.kill()
+        self.process.wait()
 
 
 async def shown_status(instance: Instance) -> str:

@@ -11,7 +11,7 @@ from typing import Self
 
 import aiohttp
 
-from hack.demonstration.quickstart import Quickstart
+from hack.demonstration.instance import Instance
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Request:
 class Client:
     """Asks Envoy for hosts whose names no DNS knows."""
 
-    def __init__(self, quickstart: Quickstart) -> None:
-        self._ports = {"http": quickstart.http, "https": quickstart.https}
-        self._tls = ssl.create_default_context(cafile=str(quickstart.authority))
+    def __init__(self, instance: Instance) -> None:
+        self._ports = {"http": instance.http, "https": instance.https}
+        self._tls = ssl.create_default_context(cafile=str(instance.copy.authority))
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10))
 
     async def __aenter__(self) -> Self:

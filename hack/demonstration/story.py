@@ -78,7 +78,7 @@ class Story:
             await requests.until("200 cart")
             await requests.more(300)
             saved = time.perf_counter()
-            self._instance.quickstart.replace(
+            self._instance.copy.replace(
                 "20-httpproxy.yaml",
                 "- conditions: [{prefix: /cart}]\n    services: [{name: cart,",
                 "- conditions: [{prefix: /cart}]\n    services: [{name: storefront-next,",
@@ -93,7 +93,7 @@ class Story:
         await self._show("From now on", [after])
 
     async def _show_mistake(self) -> None:
-        self._instance.quickstart.replace(
+        self._instance.copy.replace(
             "50-include.yaml", "{name: blog, port: 80}", "{name: blgo, port: 80}"
         )
         async with load(self._client, _BROKEN.url) as requests:

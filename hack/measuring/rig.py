@@ -182,7 +182,7 @@ async def backends(number: int, address: str = "127.0.0.1") -> AsyncIterator[tup
     """Backends `b0`, `b1` …, all in one process; yields their ports."""
     names = [f"b{it}" for it in range(number)]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.backends", "--address", address),
+        *(sys.executable, "-m", "contour.demo.backends", "--address", address),
         *(f"{it}=0" for it in names),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,  # it tells of every client that goes

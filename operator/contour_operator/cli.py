@@ -49,13 +49,20 @@ def run(log_level: str, **flags: Any) -> None:
     )
     told: list[str] = []
     try:
-        asyncio.run(_run(flags))
+        _run_to_the_end(flags)
     except* (AccessError, errors.RequestError, OSError) as failures:
         told = [f"contour-operator: {it}" for it in failures.exceptions]
     for line in told:
         click.echo(line, err=True)
     if told:
         sys.exit(2)  # not within `except*`: before Python 3.11.4 it would end up in a group
+
+
+def _run_to_the_end(flags: dict[str, Any]) -> None:
+    try:
+        asyncio.run(_run(flags))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        sys.exit(130)  # a second signal: 128 and the number of SIGINT
 
 
 async def _run(flags: dict[str, Any]) -> None:

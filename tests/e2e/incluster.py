@@ -281,7 +281,7 @@ def instance(
     )  # fmt: skip
     named = [f"{name}={ports[name]}" for name in backends]
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.backends", "--address", own_address(), *named],
+        [sys.executable, "-m", "contour.demo.backends", "--address", own_address(), *named],
         cwd=ROOT, stdout=subprocess.PIPE,
     ) as running:  # fmt: skip
         try:

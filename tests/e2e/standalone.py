@@ -156,7 +156,10 @@ def exchange(
 
 @contextlib.contextmanager
 def standalone(
-    folder: Path, manifests: Mapping[str, str], others: Mapping[str, int] | None = None
+    folder: Path,
+    manifests: Mapping[str, str],
+    others: Mapping[str, int] | None = None,
+    drain_seconds: int = 1,
 ) -> Iterator[Standalone]:
     """Runs an instance and the backends; others are the ports of backends that run already."""
     names = ("http", "https", *BACKENDS)
@@ -164,7 +167,8 @@ def standalone(
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(Template(text).safe_substitute(ports))
-    with _backends({it: ports[it] for it in BACKENDS}), contour(folder, ports) as instance:
+    backends = {it: ports[it] for it in BACKENDS}
+    with _backends(backends), contour(folder, ports, drain_seconds) as instance:
         wait_until_ready(instance)
         yield instance
 
@@ -173,7 +177,7 @@ def standalone(
 def _backends(ports: Mapping[str, int]) -> Iterator[None]:
     names = [f"{name}={port}" for name, port in ports.items()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.backends", *names], cwd=ROOT, stdout=subprocess.PIPE
+        [sys.executable, "-m", "contour.demo.backends", *names], cwd=ROOT, stdout=subprocess.PIPE
     )
     with process:
         assert process.stdout is not None
@@ -185,11 +189,13 @@ def _backends(ports: Mapping[str, int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def contour(folder: Path, ports: Mapping[str, int]) -> Iterator[Standalone]:
+def contour(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Iterator[Standalone]:
     """`contour run` on the manifests in the folder, told to end when the caller is done."""
     log = folder / "contour.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(command(folder, ports), stdout=output, stderr=output)
+        process = subprocess.Popen(
+            command(folder, ports, drain_seconds), stdout=output, stderr=output
+        )
     instance = Standalone(folder / "manifests", folder / "state", ports, process, log)
     with process:
         try:
@@ -198,12 +204,12 @@ def contour(folder: Path, ports: Mapping[str, int]) -> Iterator[Standalone]:
             process.send_signal(signal.SIGTERM)
 
 
-def command(folder: Path, ports: Mapping[str, int]) -> Sequence[str]:
+def command(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Sequence[str]:
     """The command line."""
     return (
         *(*CONTOUR, "run", str(folder / "manifests"), "--state-dir", str(folder / "state")),
         *("--map-port", f"80={ports['http']}", "--map-port", f"443={ports['https']}"),
-        *("--concurrency", "1", "--drain-time", "1"),
+        *("--concurrency", "1", "--drain-time", str(drain_seconds)),
     )
 
 

@@ -43,6 +43,29 @@ def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standal
     assert not [name for name in left if name.endswith(".sock")]
 
 
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[Standalone]:
+    """One that waits for open requests for longer than the test lasts."""
+    with standalone(tmp_path, _FILES, drain_seconds=100) as running:
+        yield running
+
+
+def test_a_second_ctrl_c_ends_at_once_without_a_traceback(patient: Standalone) -> None:
+    instance, [envoy] = patient, _children(patient)
+    connection = http.client.HTTPConnection("127.0.0.1", instance.ports["http"], timeout=10)
+    with contextlib.closing(connection), open(os.pidfd_open(envoy)) as ended:
+        connection.request("GET", "/stream?seconds=25", headers={"Host": "live.example.com"})
+        assert connection.getresponse().readline()
+        instance.process.send_signal(signal.SIGINT)
+        deadline = monotonic() + 10
+        while "draining: 1 request is open, for at most 100 s" not in instance.log.read_text():
+            assert monotonic() < deadline, instance.log.read_text()
+        instance.process.send_signal(signal.SIGINT)
+        assert instance.process.wait(timeout=10) == 130
+        assert select([ended], [], [], 5)[0]
+    assert "Traceback" not in instance.log.read_text()
+
+
 def test_a_run_that_is_killed_leaves_no_envoy_and_can_start_again(
     instance: Standalone, tmp_path: Path
 ) -> None:

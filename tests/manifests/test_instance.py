@@ -21,9 +21,9 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli import main
+from contour.demo import backends
 from contour.host import installation
 from provisioning import folders
-from tests import backends
 from tests.cluster.cluster import Cluster
 from tests.e2e import incluster
 from tests.free_ports import free_port

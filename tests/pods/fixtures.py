@@ -36,7 +36,7 @@ def demand() -> None:
 
 @pytest.fixture(scope="session")
 def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[runner.Pods]:
-    """Two nodes; images `shell` (/bin/sh -c) and `backends` (`tests.backends`)."""
+    """Two nodes; images `shell` (/bin/sh -c) and `backends` (`contour.demo.backends`)."""
     demand()
     folder = tmp_path_factory.mktemp("pods") / "cluster"
     with (

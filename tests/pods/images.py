@@ -62,12 +62,12 @@ def envoy() -> Image:
 
 
 def backends() -> Image:
-    """`tests.backends`; its arguments are NAME=PORT."""
+    """`contour.demo.backends`; its arguments are NAME=PORT."""
     root = assets.ROOT
     return Image(
-        [sys.executable, "-m", "tests.backends", "--address", "0.0.0.0"],
+        [sys.executable, "-m", "contour.demo.backends", "--address", "0.0.0.0"],
         {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
-        [*_interpreter(), root / "tests"],
+        [*_interpreter(), root / "contour"],
     )
 
 

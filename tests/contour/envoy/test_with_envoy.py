@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from contour.demo import backends
 from contour.envoy import shards
 from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import Settings
-from tests import backends
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.proxies import Answer, Proxy, ask, until
 from tests.dag import pairs

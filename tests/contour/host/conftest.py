@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from contour import bootstrap, host
+from contour.demo import backends
 from contour.host import state
-from tests import backends
 from tests.free_ports import free_port
 
 

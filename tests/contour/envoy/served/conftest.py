@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from contour.demo import backends
 from crds.meta import NamespacedName
 from dag import nodes
-from tests import backends, free_ports
+from tests import free_ports
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.dag import pairs

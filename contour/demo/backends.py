@@ -1,4 +1,4 @@
-"""Small HTTP backends that say who they are: for the demo, the benchmark and end-to-end tests.
+"""Small HTTP backends that say who they are: for `contour demo`, benchmarks and tests.
 
 Each answers `{"backend", "method", "host", "path", "headers"}` as JSON, `/stream?seconds=N` in ten
 pieces over that time, `/wait?seconds=N` after that time, and echoes what it hears on a WebSocket.

@@ -1,0 +1,53 @@
+"""`contour demo`: a first look with nothing but this package."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from contour import files, host, process
+from contour import run as running
+from contour.cli import failures
+from contour.cli.run import log_to_stderr
+from contour.demo import showing
+from contour.host import ports, state
+
+
+@click.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--map-port",
+    "port_map",
+    multiple=True,
+    metavar="EXTERNAL=LOCAL",
+    help="The local port for a port that users see. Default: 80=8080 and 443=8443, or ports that "
+    "are free.",
+)
+@click.option(
+    "--state-dir",
+    type=click.Path(path_type=Path),
+    help="The directory for sockets and logs. Default: the one of `contour run`.",
+)
+@click.option("--verbose", is_flag=True, help="Log debugging messages, too.")
+def demo(
+    folder: Path | None, port_map: tuple[str, ...], state_dir: Path | None, verbose: bool
+) -> None:
+    """Serves example manifests with example backends on this machine.
+
+    Writes the manifests to FOLDER, a new or empty folder, so that you can edit them (default: a
+    temporary folder, removed at the end), starts backends that answer, and serves both as
+    `contour run` does. Prints requests to try. Ctrl-C ends it.
+    """
+    log_to_stderr(verbose)
+    with failures.told(host.Error, files.UnreadableInput):
+        named = tuple(ports.mapping(port_map).items())
+        options = running.Options(
+            port_map=showing.port_map(named, "127.0.0.1"),
+            envoy=host.Options(concurrency=1, drain_seconds=5),
+        )
+        with (
+            tempfile.TemporaryDirectory(prefix="contour-demo-") as made,
+            state.claimed(state_dir or state.default_path()) as directory,
+        ):
+            place = folder.absolute() if folder else Path(made, "quickstart")
+            process.run(showing.show(directory, place, options))
