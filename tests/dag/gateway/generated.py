@@ -115,7 +115,7 @@ def _array(name: str, node: Any, chance: Random) -> Any:
 
 
 def _object(name: str, node: Any, chance: Random) -> Any:
-    if name in _ONE_OF:
+    if name in _ONE_OF and "properties" in node:
         return _one_of(name, node, chance)
     required = node.get("required", ())
     made = {
