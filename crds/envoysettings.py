@@ -125,6 +125,9 @@ class ListenerSettings:
     """How many requests of one connection are taken at a time."""
     http_max_concurrent_streams: PositiveUint32 | None = None
     """How many requests an HTTP/2 client may have open."""
+    max_headers_count: PositiveUint32 | None = None
+    """How many header fields a request may have; 256 if absent. Over HTTP/2 and HTTP/3 each cookie
+    is a field. Beside Contour's fields."""
     max_connections_per_listener: PositiveUint32 | None = None
     """How many connections a listener may have."""
     max_connections_to_accept_per_socket_event: PositiveUint32 | None = None
@@ -195,7 +198,7 @@ class NetworkSettings:
     admin_port: Annotated[int, Field(ge=0, le=65535, strict=True)] | None = None
     """The port of 127.0.0.1 where the admin pages can be read; if absent or 0, nowhere."""
     strip_trailing_host_dot: Flag | None = None
-    """Take `example.com.` for `example.com`."""
+    """Take `example.com.` for `example.com`; if absent too, other than Contour."""
 
 
 @model

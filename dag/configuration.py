@@ -87,7 +87,7 @@ class Settings:
     timeouts: Timeouts = field(default_factory=Timeouts)
     http_versions: tuple[str, ...] = ("HTTP/1.1", "HTTP/2")
     merge_slashes: bool = True
-    strip_trailing_host_dot: bool = False
+    strip_trailing_host_dot: bool = True
     num_trusted_hops: int = 0
     dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
     is_closed: bool = False
@@ -127,7 +127,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         timeouts=_timeouts(envoy.timeouts, errors),
         http_versions=_http_versions(envoy, errors),
         merge_slashes=not (envoy.listener and envoy.listener.disable_merge_slashes),
-        strip_trailing_host_dot=bool(envoy.network and envoy.network.strip_trailing_host_dot),
+        strip_trailing_host_dot=_strips_dot(envoy),
         num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
         dns_lookup_family=_dns_lookup_family(envoy, errors),
         is_closed=any(it.guards for it in unserved(spec)),
@@ -142,6 +142,11 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         monitors=monitoring.monitors(envoy, _taken(envoy), errors),
     )
     return settings, tuple(errors)
+
+
+def _strips_dot(envoy: Envoy) -> bool:
+    """On unless it is switched off by name: a dot at the end leads to the same host in DNS."""
+    return envoy.network is None or envoy.network.strip_trailing_host_dot is not False
 
 
 def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> TracingSettings | None:

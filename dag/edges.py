@@ -61,6 +61,7 @@ def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
         exact_balance=_is_exact(given, errors),
         max_requests_per_connection=given.max_requests_per_connection,
         max_concurrent_streams=_streams(given.http_max_concurrent_streams),
+        max_headers=given.max_headers_count,
         buffer_limit=given.per_connection_buffer_limit_bytes,
         max_connections_per_event=given.max_connections_to_accept_per_socket_event,
         tos=sockets.tos,

@@ -21,6 +21,9 @@ from dag import nodes
 
 _HEADERS_TIMEOUT = 10  # seconds
 _STREAMS = 100
+_HEADERS = 256
+"""Browsers keep up to 180 cookies for a site and send each as a field of its own (RFC 9113, section
+8.2.3). Envoy's own limit is 100; that of 60 KiB for all fields holds as well."""
 _STREAM_WINDOW = 64 * 1024
 _CONNECTION_WINDOW = 1024 * 1024
 
@@ -87,6 +90,9 @@ def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter
     result.preserve_external_request_id = True
     result.http_protocol_options.accept_http_10 = True
     result.http_protocol_options.allow_chunked_length = policy.edge.allow_chunked_length
+    result.common_http_protocol_options.max_headers_count.value = (
+        policy.edge.max_headers or _HEADERS
+    )
     result.request_headers_timeout.CopyFrom(encoding.seconds(_HEADERS_TIMEOUT))
     _write_http2(result.http2_protocol_options, policy.edge.max_concurrent_streams or _STREAMS)
     _write_timeouts(result, policy)

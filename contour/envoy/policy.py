@@ -30,7 +30,7 @@ class Downstream(NamedTuple):
     timeouts: Timeouts = Timeouts()
     http_versions: tuple[str, ...] = ("HTTP/1.1", "HTTP/2")
     merge_slashes: bool = True
-    strip_trailing_host_dot: bool = False
+    strip_trailing_host_dot: bool = True
     num_trusted_hops: int = 0
     edge: nodes.Edge = nodes.Edge()
     rate_limits: nodes.RateLimitService | None = None

@@ -201,6 +201,8 @@ class Edge:
     """Connections are spread evenly over Envoy's threads."""
     max_requests_per_connection: int | None = None
     max_concurrent_streams: int | None = None
+    max_headers: int | None = None
+    """Header fields of a request; 256 if None."""
     buffer_limit: int | None = None
     """Bytes buffered per connection; the edge guide's 32 KiB if None."""
     max_connections_per_event: int | None = None

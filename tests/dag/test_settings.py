@@ -59,6 +59,7 @@ def told(engine: Engine) -> list[str]:
         ("maxRequestsPerConnection: 5", {"max_requests_per_connection": 5}),
         ("per-connection-buffer-limit-bytes: 9", {"buffer_limit": 9}),
         ("httpMaxConcurrentStreams: 7", {"max_concurrent_streams": 7}),
+        ("maxHeadersCount: 50", {"max_headers": 50}),
         ("maxConnectionsToAcceptPerSocketEvent: 3", {"max_connections_per_event": 3}),
         ("socketOptions: {tos: 64, trafficClass: 0}", {"tos": 64, "traffic_class": 0}),
         ("compression: {algorithm: zstd}", {"compression": "zstd"}),

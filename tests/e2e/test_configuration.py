@@ -53,15 +53,15 @@ def _configure(instance: Standalone, spec: str) -> None:
     )
 
 
-def test_a_trailing_dot_of_the_host_is_dropped_where_the_configuration_says_so(
+def test_a_trailing_dot_of_the_host_is_dropped_unless_the_configuration_says_otherwise(
     configured: Standalone,
 ) -> None:
-    assert configured.ask("http://live.example.com./").status == 404
+    assert configured.ask("http://live.example.com./").backend == "one"
     with traffic(configured, "http://live.example.com/") as answers:
-        _configure(configured, "{envoy: {network: {stripTrailingHostDot: true}}}")
-        configured.until("http://live.example.com./", "one")
-        _configure(configured, "{}")
+        _configure(configured, "{envoy: {network: {stripTrailingHostDot: false}}}")
         configured.until_status("http://live.example.com./", 404)
+        _configure(configured, "{}")
+        configured.until("http://live.example.com./", "one")
     answers.require_all("one")
 
 
@@ -126,11 +126,11 @@ def _speaks_1_2(instance: Standalone) -> bool:
 
 def test_a_configuration_with_an_error_leaves_the_last_good_one(configured: Standalone) -> None:
     subject = "ContourConfiguration default/contour"
-    _configure(configured, "{envoy: {network: {stripTrailingHostDot: true}}}")
-    configured.until("http://live.example.com./", "one")
+    _configure(configured, "{envoy: {network: {stripTrailingHostDot: false}}}")
+    configured.until_status("http://live.example.com./", 404)
     _configure(configured, "{envoy: {timeouts: {requestTimeout: soon}}}")
     configured.until_told(subject, "spec.envoy.timeouts.requestTimeout")
-    assert configured.ask("http://live.example.com./").backend == "one"
+    assert configured.ask("http://live.example.com./").status == 404
     _configure(configured, "{}")
-    configured.until_status("http://live.example.com./", 404)
+    configured.until("http://live.example.com./", "one")
     assert configured.reasons(subject) == ""

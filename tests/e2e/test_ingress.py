@@ -23,7 +23,7 @@ _INGRESS = [
     Case("http://two.labels.ingress.example.com/", 404),
     Case("http://INGRESS.example.com/", backend="one"),
     Case("http://ingress.example.com:8080/", backend="one"),
-    Case("http://ingress.example.com./", 404),
+    Case("http://ingress.example.com./", backend="one"),
     Case("http://nobody.example.com/", 404),
     Case("http://another-class.example.com/", 404),
     Case("https://ingress-tls.example.com/", backend="one"),

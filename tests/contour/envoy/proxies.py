@@ -114,7 +114,7 @@ async def _asked(
     written = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"{line} HTTP/1.1\r\n{written}connection: close\r\n\r\n{body}".encode())
     try:
-        return await _answer(reader)
+        return await answer(reader)
     except (ConnectionError, asyncio.IncompleteReadError):
         return None
     finally:
@@ -148,7 +148,8 @@ def _unverified() -> ssl.SSLContext:
     return result
 
 
-async def _answer(reader: asyncio.StreamReader) -> Answer:
+async def answer(reader: asyncio.StreamReader) -> Answer:
+    """The next answer on a connection of HTTP/1.1."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     first, *lines = head.rstrip().split("\r\n")
     headers: dict[str, str] = {}

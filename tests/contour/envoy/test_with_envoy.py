@@ -153,7 +153,7 @@ async def test_a_connection_reaches_the_host_it_was_opened_for_and_no_other(
             ("a.test", "a.test", "a.test"),
             ("A.Test", "a.TEST:8443", "a.test"),
             ("a.test", "b.test", 421),
-            ("a.test", "a.test.", 421),
+            ("a.test", "a.test.", "a.test"),
             ("b.test", "b.test", "b.test"),
             ("y.wild.test", "y.wild.test", "*.wild.test"),
             ("y.wild.test", "z.wild.test", 421),
