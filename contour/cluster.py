@@ -36,6 +36,7 @@ from contour.verdicts import Verdicts, reporting
 from contour.verdicts.reception import Reception
 from contour.verdicts.reporting import Reporter
 from contour.xds import credentials
+from contour.xds.limits import Limits
 from contour.xds.server import Server
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
@@ -77,6 +78,8 @@ class Options:
     release: Release
     """What the fleets are of that we keep."""
     scope: Scope = field(default_factory=Scope)
+    limits: Limits = field(default_factory=Limits)
+    """What one peer may take of the xDS port."""
     election: Election | None = None
     """None: there is one replica, which always leads."""
     sites: Mapping[page_settings.Purpose, page_settings.Site] = field(
@@ -106,7 +109,9 @@ class Replica:
         self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
         self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
         service = self.reception.service()
-        self.server = Server((options.address,), tls=options.tls, services=(service,))
+        self.server = Server(
+            (options.address,), tls=options.tls, limits=options.limits, services=(service,)
+        )
         self.verdicts: list[Verdicts] = []
         self.instance = Instance(self.server, self._concern, self._heard, self._refit)
         self.controller = self.instance.controller

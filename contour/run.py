@@ -16,6 +16,7 @@ from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
 from contour.serve import Controller
+from contour.xds.limits import Limits
 from contour.xds.server import Server
 from dag import listeners
 from dag.nodes import Listener
@@ -49,7 +50,8 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
     stopped = process.stop_signals()
     socket = directory.socket(XDS_SOCKET)
-    server = Server((f"unix:{socket}",))
+    # Envoy is our child and has nobody else to ask: its connection may grow old.
+    server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))
     instance = Instance(server)
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map))

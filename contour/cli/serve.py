@@ -14,6 +14,7 @@ from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
 from contour.pages.settings import Site
 from contour.xds import credentials
+from contour.xds.limits import Limits
 from crds.meta import NamespacedName
 from dag import durations
 from kube import access, errors, pod
@@ -40,6 +41,7 @@ class Seconds(click.ParamType[float]):
 
 
 _PORT = click.IntRange(1, 65535)
+_COUNT = click.IntRange(0)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -51,6 +53,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--watch-namespaces", default="", metavar="A,B", help="Look nowhere else.")
 @click.option("--xds-address", default="127.0.0.1")
 @click.option("--xds-port", type=_PORT, default=8001)
+@click.option("--xds-handshake-timeout", type=Seconds(), default="10s", help="0s: two minutes.")
+@click.option("--xds-streams-per-connection", type=_COUNT, default=1024, help="0: no limit.")
+@click.option("--xds-streams-per-address", type=_COUNT, default=2048, help="0: no limit.")
+@click.option("--xds-connection-age", type=Seconds(), default="2h", help="0s: no limit.")
 @click.option("--advertise-address", envvar="POD_IP", help="Where the other replicas find us.")
 @click.option("--contour-cafile", type=_FILE, help="The authority of Envoys' certificates.")
 @click.option("--contour-cert-file", type=_FILE, help="Our certificate.")
@@ -102,6 +108,12 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> cluster
         advertised=_joined(flags["advertise_address"] or address, port),
         tls=_files(flags),
         fleet_service=service,
+        limits=Limits(
+            flags["xds_handshake_timeout"],
+            flags["xds_streams_per_connection"],
+            flags["xds_streams_per_address"],
+            flags["xds_connection_age"],
+        ),
         release=Release(
             Owner(*configuration),
             suffix=flags["name_suffix"],

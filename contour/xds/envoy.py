@@ -44,6 +44,7 @@ class Patience:
     warming: float = 5.0  # for a cluster that was sent, until its routes follow all the same
     absence: float = 5.0  # after a stream began, until anything may begin to leave
     grace: float = 1.0  # between the acknowledgement of the last route to it and its removal
+    comeback: float = 5.0  # of an Envoy whose stream has ended, until it counts as gone
 
 
 class Envoy:

@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 
+Later = Callable[[float, Callable[[], None]], None]
+"""Does something after so many seconds."""
+
 StandIn = Callable[[Name, str], Part | None]
 """What is served of a part that is refused, where none was ever accepted; perhaps nothing."""
 
@@ -32,15 +35,24 @@ def _nothing(_: Name, __: str) -> Part | None:
     return None
 
 
+def _at_once(_: float, action: Callable[[], None]) -> None:
+    action()
+
+
 class Fleet:
     """All that one fleet is served, and the Envoys connected to it."""
 
     def __init__(
-        self, name: str, patience: Patience | None = None, clock: Clock = time.monotonic
+        self,
+        name: str,
+        patience: Patience | None = None,
+        clock: Clock = time.monotonic,
+        later: Later = _at_once,
     ) -> None:
         self.name = name
         self.patience = patience or Patience()
         self.clock = clock
+        self._later = later
         self.store = Store()
         self.quarantine = Quarantine()
         self.witness: Witness = Nobody()
@@ -159,7 +171,7 @@ class Fleet:
     def leave(self, envoy: Envoy) -> None:
         """The last stream of an Envoy has ended."""
         self.envoys.discard(envoy)
-        self.witness.connected(len(self._takers()))
+        self._tell_of_loss()
         if self._by_id.get(envoy.id) is envoy:
             del self._by_id[envoy.id]
 
@@ -179,13 +191,20 @@ class Fleet:
         by.is_wildcard = True
         self._wildcards[by.type_url].add(by)
         if by.type_url == LISTENER:
-            self.witness.connected(len(self._takers()))
+            self._tell()
 
     def ignore_all(self, by: Subscription) -> None:
         by.is_wildcard = False
         self._wildcards[by.type_url].discard(by)
         if by.type_url == LISTENER:
-            self.witness.connected(len(self._takers()))
+            self._tell_of_loss()
+
+    def _tell_of_loss(self) -> None:
+        """There may be fewer Envoys; one that only looks for us again is not missed meanwhile."""
+        self._later(self.patience.comeback, self._tell)
+
+    def _tell(self) -> None:
+        self.witness.connected(len(self._takers()))
 
     def _takers(self) -> set[Envoy]:
         """The Envoys that take listeners: before that, one that has just come serves nothing."""

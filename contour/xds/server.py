@@ -18,6 +18,7 @@ from grpc import aio
 from contour.xds import authorisation, credentials, delta, resources, sotw
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
+from contour.xds.limits import Limits, Peers, TooMany
 from contour.xds.stream import Dialect, Node, Stream, Violation
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ _CODES: dict[type[Exception], grpc.StatusCode] = {
     authorisation.Denied: grpc.StatusCode.PERMISSION_DENIED,
     authorisation.UnknownFleet: grpc.StatusCode.NOT_FOUND,
     authorisation.NotYet: grpc.StatusCode.UNAVAILABLE,
+    TooMany: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _LONGEST_PATH = 107  # of a Unix socket, by the kernel
 
@@ -69,6 +71,7 @@ class Server:
     tls: credentials.Files | None = None  # for addresses that are not Unix sockets
     fallback: str = ""  # the fleet of nodes whose cluster names none, as with foreign bootstraps
     clock: Callable[[], float] = time.monotonic
+    limits: Limits = field(default_factory=Limits)
     fleets: dict[str, Fleet] = field(default_factory=dict)
     services: tuple[
         "grpc.GenericRpcHandler[bytes, bytes]", ...
@@ -76,11 +79,15 @@ class Server:
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
+    _peers: Peers = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._peers = Peers(self.limits.streams_per_address)
 
     def fleet(self, name: str) -> Fleet:
         """The fleet of a name; made when it is first asked for."""
         if name not in self.fleets:
-            self.fleets[name] = Fleet(name, self.patience, self.clock)
+            self.fleets[name] = Fleet(name, self.patience, self.clock, _later)
         return self.fleets[name]
 
     def remove(self, name: str) -> None:
@@ -92,7 +99,7 @@ class Server:
 
     async def start(self) -> None:
         """Opens the port. Everything that is known must have been published."""
-        server = aio.server(options=_OPTIONS)
+        server = aio.server(options=(*_OPTIONS, *self.limits.options()))
         server.add_generic_rpc_handlers((*self._services(), *self.services))
         self.ports = tuple(self._listen(server, address) for address in self.addresses)
         await server.start()
@@ -136,7 +143,11 @@ class Server:
 
             stirred = asyncio.Event()
             stream = Stream(dialect, admission, stirred.set, type_url)
-            error = await self._converse(stream, stirred, requests, call)
+            try:
+                with self._peers.counted(call.peer()):
+                    error = await self._converse(stream, stirred, requests, call)
+            except TooMany as too_many:
+                error = too_many
             if error is not None:
                 log.warning("ended the xDS stream of %s: %s", call.peer(), error)
                 await call.abort(_CODES[type(error)], str(error))
@@ -195,6 +206,10 @@ class Server:
                 await stirred.wait()
         except TimeoutError:
             return
+
+
+def _later(seconds: float, action: Callable[[], None]) -> None:
+    asyncio.get_running_loop().call_later(seconds, action)
 
 
 _LAST_WRITE = 0.5  # seconds
