@@ -77,10 +77,13 @@ class Statuses:
             family = CounterMetricFamily(f"contour_status_update{name}", told, labels=_KIND)
             yield _summed(family, counts.items())
         seconds = SummaryMetricFamily(
-            "contour_status_update_duration_seconds", "Seconds a write takes.", labels=_KIND
+            "contour_status_update_duration_seconds",
+            "Seconds a write takes, by whether it failed.",
+            labels=("error", *_KIND),
         )
         for kind, it in tallies:
-            seconds.add_metric((kind,), count_value=it.success, sum_value=it.seconds)
+            seconds.add_metric(("false", kind), it.success, it.seconds)
+            seconds.add_metric(("true", kind), it.failed, it.failed_seconds)
         yield seconds
 
 

@@ -15,4 +15,10 @@ class Tally:
     noop: int = 0  # that said it already
     conflict: int = 0  # refused, as somebody else had written meanwhile
     failed: int = 0
-    seconds: float = 0.0  # that the writes took, together
+    seconds: float = 0.0  # that the statuses written took, together
+    failed_seconds: float = 0.0  # that the failures took, together
+
+    def fail(self, seconds: float) -> None:
+        """A turn has failed after so many seconds."""
+        self.failed += 1
+        self.failed_seconds += seconds

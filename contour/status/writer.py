@@ -111,10 +111,10 @@ class Writer:
         try:
             outcome = await self._updates.update(subject, tally)
         except errors.RequestError as error:
-            tally.failed += 1
+            tally.fail(_now() - start)
             self._failed(subject, error)
         except Exception:  # a status that cannot be merged must not stop the others
-            tally.failed += 1
+            tally.fail(_now() - start)
             log.exception("the status of %s is not written", subject)
             self._backlog.settled(subject, _now())
         else:

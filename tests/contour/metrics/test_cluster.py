@@ -28,16 +28,20 @@ def test_collections_of_one_kind_are_summed_over_namespaces() -> None:
 
 
 def test_status_updates_have_upstreams_names() -> None:
-    tally = Tally(total=9, success=4, noop=3, conflict=1, failed=2, seconds=0.5)
+    tally = Tally(
+        total=9, success=4, noop=3, conflict=1, failed=2, seconds=0.5, failed_seconds=0.25
+    )
     read = Statuses({"HTTPProxy": tally}, lambda: 7)
     found = {
         name: scraped.values(read, f"contour_status_update_{name}")
-        for name in (
-            *("total", "success_total", "failed_total", "conflict_total", "noop_total"),
-            *("duration_seconds_count", "duration_seconds_sum"),
-        )
+        for name in ("total", "success_total", "failed_total", "conflict_total", "noop_total")
     }
-    assert [it["HTTPProxy",] for it in found.values()] == [9, 4, 2, 1, 3, 4, 0.5]
+    assert [it["HTTPProxy",] for it in found.values()] == [9, 4, 2, 1, 3]
+    for name, succeeded, failed in (("count", 4, 2), ("sum", 0.5, 0.25)):
+        assert scraped.values(read, f"contour_status_update_duration_seconds_{name}") == {
+            ("false", "HTTPProxy"): succeeded,
+            ("true", "HTTPProxy"): failed,
+        }
     assert scraped.values(read, "contour_status_update_waiting") == {(): 7}
 
 
