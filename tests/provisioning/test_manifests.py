@@ -68,6 +68,21 @@ def test_every_pod_is_as_restricted_as_pod_security_knows(documents: list[Docume
             assert "memory" in container["resources"]["limits"]
 
 
+def test_a_replica_that_hangs_is_out_of_its_service_before_envoys_look_for_another(
+    documents: list[Document],
+) -> None:
+    """Envoy's keepalive: a ping after 5 s of silence, 3 s for the answer (`contour.bootstrap`)."""
+    (probe,) = (
+        container["readinessProbe"]
+        for name, pod in pods(documents)
+        for container in containers(pod)
+        if name.startswith("Deployment contour") and "readinessProbe" in container
+    )
+    timeout = probe.get("timeoutSeconds", 1)
+    most = probe.get("failureThreshold", 3) * (probe["periodSeconds"] + timeout)
+    assert most <= 6, "it leaves 2 s for the endpoints to reach every node"
+
+
 def test_a_token_is_mounted_only_where_somebody_uses_it(documents: list[Document]) -> None:
     mounted = {name: pod["spec"]["automountServiceAccountToken"] for name, pod in pods(documents)}
     for name, is_mounted in mounted.items():
