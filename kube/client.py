@@ -9,6 +9,7 @@ the request has time. Everything else, and when to try again, is for the caller 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -17,6 +18,7 @@ import orjson
 
 from kube import errors, session, texts
 from kube.credentials import Access
+from kube.reach import Cut, Reach
 from kube.session import Request
 
 Raw = dict[str, Any]
@@ -34,12 +36,14 @@ class Client:
     def __init__(self, access: Access, user_agent: str = "contour") -> None:
         self._access = access
         self._user_agent = user_agent
+        self.reach = Reach()
+        """Whether the server answers."""
         self._session: session.Session | None = None
 
     async def __aenter__(self) -> Self:
         """Raises `credentials.AccessError` at once if there is no way to ask anything."""
         await self._access.credentials()
-        self._session = session.Session(self._access, self._user_agent)
+        self._session = session.Session(self._access, self._user_agent, self.reach)
         return self
 
     async def __aexit__(
@@ -135,10 +139,12 @@ class Client:
             if response.status >= 400:
                 with session.as_failures(path):
                     raise await session.refusal(response)
+            cut = partial(session.cut, response)
             try:
-                yield _lines(path, response)
+                with self.reach.watching(cut):
+                    yield self._lines(path, response, cut)
             finally:
-                session.cut(response)
+                cut()
 
     async def _answer(self, request: Request, timeout: float) -> Raw:
         loop = asyncio.get_running_loop()
@@ -154,17 +160,19 @@ class Client:
                     raise
                 await asyncio.sleep(pause)
 
+    async def _lines(
+        self, path: str, response: aiohttp.ClientResponse, cut: Cut
+    ) -> AsyncIterator[list[bytes]]:
+        with session.as_failures(path):
+            async for found in texts.lines(response.content.iter_any()):
+                self.reach.answered(by=cut)
+                yield found
+
     @property
     def _open(self) -> session.Session:
         if self._session is None:
             raise RuntimeError("the client is not open")
         return self._session
-
-
-async def _lines(path: str, response: aiohttp.ClientResponse) -> AsyncIterator[list[bytes]]:
-    with session.as_failures(path):
-        async for found in texts.lines(response.content.iter_any()):
-            yield found
 
 
 _APPLY = "application/apply-patch+yaml"

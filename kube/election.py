@@ -23,6 +23,7 @@ from kube.resources import Resource
 log = logging.getLogger(__name__)
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
+REPEATED_AFTER = 300.0  # seconds: the same trouble is told again
 RELEASE_TIMEOUT = 2.0  # seconds; a Lease that is not freed is free after its duration
 
 _NO_ANSWER = (errors.RequestError, TimeoutError)
@@ -91,7 +92,7 @@ class Elector:
         self._candidate = lease.Candidate(identity or own_identity(), timing, told)
         self._is_unsure = True  # the record may not be the one that was seen last
         self._news = asyncio.Event()
-        self._complaint = ""
+        self._quiet_until = 0.0  # nothing is complained of, if 0
 
     @property
     def identity(self) -> str:
@@ -212,12 +213,14 @@ class Elector:
             log.warning("the Lease %s is not freed: %s", self._path, error)
 
     def _complain(self, complaint: str) -> None:
-        """Says what is wrong once, and once that it is over."""
-        if complaint and complaint != self._complaint:
+        """Says what is wrong once, however its words change, again after a while, and once that it
+        is over."""
+        if complaint and uptime() >= self._quiet_until:
             log.warning("no news of the Lease %s: %s", self._path, complaint)
-        elif self._complaint and not complaint:
+            self._quiet_until = uptime() + REPEATED_AFTER
+        elif not complaint and self._quiet_until:
             log.info("the Lease %s is reached again", self._path)
-        self._complaint = complaint
+            self._quiet_until = 0.0
 
 
 def _wall_clock() -> str:

@@ -190,7 +190,8 @@ class Recorder:
         self._failures += 1
         if self._failures == 1:
             log.warning("Events wait: %s", error)
-        await asyncio.sleep(min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures - 1, 10)))
+        pause = min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures - 1, 10))
+        await self._client.reach.pause(pause)
 
 
 def event(found: Occurrence, reporter: Reporter, now: str) -> dict[str, Any]:

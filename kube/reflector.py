@@ -94,10 +94,18 @@ class Reflector:
         """Never ends."""
         while True:
             try:
-                pause = await self._turn()
+                await self._rest(await self._turn())
             except errors.RequestError as error:
                 pause = self._failed(error)
-            await asyncio.sleep(pause)
+                if isinstance(error, errors.Refused) and error.retry_after is not None:
+                    await asyncio.sleep(pause)  # as it was told
+                else:
+                    await self._rest(pause)
+
+    async def _rest(self, pause: float) -> None:
+        """Waits for the next turn; not longer than the server is away."""
+        if pause and await self._client.reach.pause(pause):
+            self._pauses.reset()
 
     async def _turn(self) -> float:
         """Lists if need be and watches until that ends; how long to wait then."""

@@ -14,6 +14,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from kube import errors, texts
 from kube.credentials import Access, AccessError, Credentials
+from kube.reach import Reach
 from kube.sockets import Sockets
 
 CONNECT_TIMEOUT = 10.0  # seconds
@@ -36,8 +37,9 @@ class Request(NamedTuple):
 class Session:
     """Connections to one API server."""
 
-    def __init__(self, access: Access, user_agent: str) -> None:
+    def __init__(self, access: Access, user_agent: str, reach: Reach) -> None:
         self._access = access
+        self._reach = reach
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         # What is not packed needs no unpacking, and this network is rarely a slow one.
         headers["Accept-Encoding"] = "identity"
@@ -91,18 +93,22 @@ class Session:
         headers = {"Authorization": credentials.authorization} if credentials.authorization else {}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        return await self._session.request(
-            request.method,
-            credentials.url + request.path,
-            params=request.params,
-            data=_body(request),
-            headers=headers,
-            ssl=credentials.tls or True,
-            server_hostname=credentials.server_name,
-            proxy=credentials.proxy,
-            allow_redirects=False,  # credentials are for this server only
-            timeout=timeout,
-        )
+        with self._reach.asking():
+            response = await self._session.request(
+                request.method,
+                credentials.url + request.path,
+                params=request.params,
+                data=_body(request),
+                headers=headers,
+                ssl=credentials.tls or True,
+                server_hostname=credentials.server_name,
+                proxy=credentials.proxy,
+                allow_redirects=False,  # credentials are for this server only
+                timeout=timeout,
+            )
+        if response.status < 500:
+            self._reach.answered()
+        return response
 
 
 class _Permitted(payload.BytesPayload):

@@ -35,6 +35,7 @@ class Writer:
 
     def __init__(self, client: Client, sources: Sources, everything: Everything) -> None:
         self.tallies: defaultdict[str, Tally] = defaultdict(Tally)  # by kind
+        self._client = client
         self._updates = Updates(client, sources)
         self._everything = everything
         self._backlog = Backlog()
@@ -92,7 +93,8 @@ class Writer:
             now = _now()
             held = max(self._standstill_until, self._bursts.held_until) - now
             if held > 0:
-                await asyncio.sleep(held)
+                if await self._client.reach.pause(held):
+                    self._standstill_until = 0.0
                 continue
             found = self._backlog.next(now)
             if found is not None:

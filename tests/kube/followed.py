@@ -38,6 +38,7 @@ class Followed:
         self.news: list[ledger.Sighting] = []
         self.troubles: list[str] = []
         self.reflector: Reflector
+        self.client: Client
         self._arrived = asyncio.Event()
 
     def take(self, news: Sequence[ledger.Sighting]) -> None:
@@ -82,7 +83,7 @@ async def following(
     async with Client(At(double.url, *tokens)) as client, asyncio.TaskGroup() as tasks:
         collection = Collection(wanted, namespace)
         reflector = Reflector(client, Discovery(client, 0.0), collection, followed, pace)
-        followed.reflector = reflector
+        followed.reflector, followed.client = reflector, client
         task = tasks.create_task(reflector.run())
         async with asyncio.timeout(PATIENCE):
             await reflector.settled.wait()

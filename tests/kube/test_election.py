@@ -180,6 +180,20 @@ async def test_nothing_that_a_server_answers_ends_the_campaign(fault: Raw) -> No
         assert rule.met == 3
 
 
+async def test_a_server_that_is_away_is_complained_of_once_however_it_is_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", logger=election.__name__)
+    async with server() as (double, client):
+        faults: list[Raw] = [{"drop": True}, {"status": 503}, {"body": b"[]", "status": 200}]
+        for fault in faults * 2:
+            double.script.add(Rule(resource="leases", times=1, **fault))
+        async with running(candidate(client, "a")) as office:
+            await office.becomes(True)
+    told = [it.levelname for it in caplog.records if "the Lease" in it.message]
+    assert told == ["WARNING", "INFO"]
+
+
 async def test_a_lease_that_somebody_deletes_is_made_again_by_its_holder() -> None:
     async with server() as (double, client), running(candidate(client, "a")) as office:
         await office.becomes(True)
