@@ -34,6 +34,8 @@ class Options:
     paths: Sequence[Path] = ()
     address: str = "127.0.0.1"
     port_map: tuple[tuple[int, int], ...] = ()
+    moved_ports: tuple[tuple[int, int], ...] = ()
+    """Ports that are moved although nobody asked for it."""
     controller_name: str | None = None
     envoy: host.Options = field(default_factory=host.Options)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
@@ -54,7 +56,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
     server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))
     instance = Instance(server)
     controller = instance.controller
-    controller.bind(HostPorts(options.address, options.port_map))
+    controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     if options.controller_name is not None:
         controller.name(options.controller_name)
     manifests = files.Manifests(options.paths)

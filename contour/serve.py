@@ -75,6 +75,10 @@ class Controller:
         """Serves one machine: ports are bound as this says, not as in a pod."""
         self.engine.write(tables.HOST_PORTS, (), host_ports)
 
+    def assume_acceptance(self) -> None:
+        """Serves nobody: statuses say that no Envoy was asked."""
+        self.engine.write(tables.ACCEPTANCE_ASSUMED, (), True)
+
     def name(self, controller_name: str) -> None:
         """Serves the GatewayClasses of this controller, whatever the configuration says."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)

@@ -21,14 +21,17 @@ class HostPorts:
     """How a process that serves one machine binds its ports."""
 
     address: str = "127.0.0.1"
-    overrides: tuple[tuple[int, int], ...] = ()  # (port that users see, port that is bound)
+    overrides: tuple[tuple[int, int], ...] = ()
+    """The ports that users see, each with the port that is bound: clients reach it by the first."""
+    moved: tuple[tuple[int, int], ...] = ()
+    """The same, but nobody else translates the port: clients have to ask for the second."""
 
 
 def binding(view: View, port: int) -> tuple[str, int]:
     """The address and port that Envoy binds for a port that users see."""
     host = view.read(tables.HOST_PORTS, ())
     if host is not None:
-        return host.address, dict(host.overrides).get(port, local_port(port))
+        return host.address, dict(host.moved + host.overrides).get(port, local_port(port))
     ports = view.ask(settings.ports, ())
     if port == ports.http:
         return ports.http_address, ports.http_bind

@@ -1,11 +1,23 @@
 """The redirect from plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
 
-from dag import listeners, nodes
+from dag import listeners, nodes, tables
 from dag.view import View
 
 
 def to_https(view: View) -> nodes.Redirect:
-    """To the port that users see, which is left out where it is the usual one."""
+    """To the port at which clients find the listener, left out where it is 443."""
     listener = view.ask(listeners.secure_listener, ())
-    port = listener.port if listener is not None else 443
+    port = _seen(view, listener) if listener is not None else 443
     return nodes.Redirect(301, scheme="https", port=None if port == 443 else port)
+
+
+def _seen(view: View, listener: nodes.Listener) -> int:
+    """The port that clients ask for.
+
+    A Service, or whoever chose the local port, lets clients ask for the listener's port. A
+    process that serves one machine and binds another port by itself has nobody who translates it.
+    """
+    machine = view.read(tables.HOST_PORTS, ())
+    if machine is None or listener.port in dict(machine.overrides):
+        return listener.port
+    return listener.bind_port

@@ -95,6 +95,9 @@ PROCESS_FAULTS: Table[tuple[()], tuple[str, ...]] = Table("process faults")
 HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 """How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""
 
+ACCEPTANCE_ASSUMED: Table[tuple[()], bool] = Table("acceptance assumed")
+"""True where manifests are only translated: no Envoy is there to accept anything. Else no row."""
+
 ROUTING: Table[tuple[()], str] = Table("routing")
 """How the hosts of listeners were cut into resources when they were first served: it stays so."""
 

@@ -40,9 +40,10 @@ def demo(
     """
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
-        named = tuple(ports.mapping(port_map).items())
+        named = ports.mapping(port_map)
         options = running.Options(
-            port_map=showing.port_map(named, "127.0.0.1"),
+            port_map=tuple(sorted(named.items())),
+            moved_ports=showing.moved_ports(named, "127.0.0.1"),
             envoy=host.Options(concurrency=1, drain_seconds=5),
         )
         with (

@@ -38,6 +38,7 @@ def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict:
 
 def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
     controller = Controller(offline.Fleets().publish)
+    controller.assume_acceptance()
     try:
         controller.take(files.Manifests([Path(it) for it in paths]).read())
     except files.UnreadableInput as error:

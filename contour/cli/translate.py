@@ -44,6 +44,7 @@ def translate(
     """
     fleets = offline.Fleets()
     controller = Controller(fleets.publish)
+    controller.assume_acceptance()
     if controller_name is not None:
         controller.name(controller_name)
     broken = _take(controller, paths)

@@ -1,7 +1,7 @@
 """The demonstration in one process: the backends, and `contour run` on a copy of the manifests."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -32,13 +32,13 @@ async def show(directory: state.StateDirectory, folder: Path, options: run.Optio
         await run.run(directory, options.serving([copy.manifests], explain))
 
 
-def port_map(given: Sequence[tuple[int, int]], address: str) -> tuple[tuple[int, int], ...]:
-    """The port map of the command line; for ports that it does not name, one that is free."""
-    named = dict(given)
-    for external, preferred in _PORTS.items():
-        if external not in named:
-            named[external] = ports.free(address, preferred)
-    return tuple(sorted(named.items()))
+def moved_ports(given: Collection[int], address: str) -> tuple[tuple[int, int], ...]:
+    """A free local port for each port that users see and the command line does not map."""
+    return tuple(
+        (external, ports.free(address, preferred))
+        for external, preferred in _PORTS.items()
+        if external not in given
+    )
 
 
 def _written(folder: Path, found: Mapping[str, int]) -> copying.Copy:

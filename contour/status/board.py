@@ -67,19 +67,29 @@ class Board:
             yield self._row(subject)
 
     def objects(self, generations: dict[ObjectRef, int]) -> Iterator[dict[str, Any]]:
-        """Every object that gets a status, as a Kubernetes object without its specification."""
-        for subject, found in sorted(self.told.items()):
-            shown: dict[str, Any] = {
-                "apiVersion": _api_version(subject.kind),
-                "kind": subject.kind,
-                "metadata": _metadata(subject),
-                "status": rendering.status(found, generations.get(subject, 0)),
-            }
-            if isinstance(found, statuses.IngressStatus) and found.problems:
-                shown["problems"] = [_line(it) for it in found.problems]
-            if isinstance(found, statuses.IngressStatus) and found.warnings:
-                shown["warnings"] = [_line(it) for it in found.warnings]
-            yield shown
+        """Every object that gets a status, as a Kubernetes object without its specification.
+
+        An object of which no version could be taken is among them; its `problems` say why.
+        """
+        refused = {it for it in self.remarks if it.kind in _KINDS and self.faults(it)}
+        for subject in sorted(self.told.keys() | refused):
+            yield self._object(subject, generations.get(subject, 0))
+
+    def _object(self, subject: ObjectRef, generation: int) -> dict[str, Any]:
+        found, faults = self.told.get(subject), self.faults(subject)
+        shown: dict[str, Any] = {
+            "apiVersion": _api_version(subject.kind),
+            "kind": subject.kind,
+            "metadata": _metadata(subject),
+            "status": rendering.status(found, generation) if found else {},
+        }
+        problems, warnings = list(faults), []
+        if isinstance(found, statuses.IngressStatus):
+            said = [_line(it) for it in found.problems]
+            problems = [it for it in faults if not _is_said(it, tuple(said))] + said
+            warnings = [_line(it) for it in found.warnings]
+        told = {"problems": problems, "warnings": warnings}
+        return shown | {name: lines for name, lines in told.items() if lines}
 
     def _row(self, subject: ObjectRef) -> Row:
         found = self.told.get(subject)
@@ -87,7 +97,8 @@ class Board:
         state, summary, reasons = _judged(found)
         said = tuple(it.message for it in remarks if not _is_said(it.message, reasons))
         if any(it.severity == "error" for it in remarks):
-            return Row(subject, "error", "newest version refused", (*said, *reasons))
+            what = "newest version refused" if found else "refused"
+            return Row(subject, "error", what, (*said, *reasons))
         if remarks and state == "ok":
             state = "warning"
         return Row(subject, state, summary, (*said, *reasons))

@@ -6,8 +6,10 @@ message lists them all. Warnings leave the condition true and stand in its messa
 
 from collections.abc import Iterable
 
+from dag import tables
 from dag.problems import Problem
 from dag.statuses import Condition
+from dag.view import View
 
 MOST_LISTED = 16
 """Problems in one message; of the others the number is told."""
@@ -21,6 +23,13 @@ def condition(type_: str, found: Iterable[Problem], good: str) -> Condition:
         return Condition(type_, "False", _reason(errors), listed(errors))
     messages = "; ".join(filter(None, [good, listed(told)]))
     return Condition(type_, "True", _reason(told) if told else type_, messages)
+
+
+def programmed(view: View, found: Iterable[Problem]) -> Condition:
+    """The condition Programmed. Where no Envoy is asked, its message says so."""
+    assumed = view.read(tables.ACCEPTANCE_ASSUMED, ())
+    good = "no Envoy was asked: its acceptance is assumed" if assumed else "Envoy serves it"
+    return condition("Programmed", found, good)
 
 
 def alarm(type_: str, found: Iterable[Problem], opening: str = "") -> Iterable[Condition]:

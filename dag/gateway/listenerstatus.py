@@ -23,11 +23,11 @@ def listener(view: View, verdict: Verdict) -> ListenerStatus:
         name=section.name,
         supported_kinds=verdict.door.kinds,
         attached_routes=view.count(attachment.COUNTED, section),
-        conditions=tuple(_conditions(verdict)),
+        conditions=tuple(_conditions(view, verdict)),
     )
 
 
-def _conditions(verdict: Verdict) -> Iterator[Condition]:
+def _conditions(view: View, verdict: Verdict) -> Iterator[Condition]:
     told = verdict.problems
     conflicts = [it for it in told if it.type == "Conflicted"]
     refused = [*told, *_told_as("Accepted", conflicts)]
@@ -38,7 +38,7 @@ def _conditions(verdict: Verdict) -> Iterator[Condition]:
     if verdict.is_closed:
         guards = (it for it in told if it.type == "Accepted" and it.severity == "error")
         idle = [problems.listener_is_closed(it) for it in guards]
-    yield conditions.condition("Programmed", () if verdict.is_served else idle, "Envoy serves it")
+    yield conditions.programmed(view, () if verdict.is_served else idle)
     yield from conditions.alarm("Conflicted", told)
     yield from conditions.alarm("OverlappingTLSConfig", told)
 

@@ -67,7 +67,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     own, winner = problems.gateway(key), view.ask(selection.in_charge, ())
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
-        return GatewayStatus(tuple(_conditions(told)), addresses=_none(view))
+        return GatewayStatus(tuple(_conditions(view, told)), addresses=_none(view))
     verdicts = view.ask(listeners.verdicts, ObjectRef("Gateway", *key))
     whole = (
         *_summary(view, key, verdicts),
@@ -76,7 +76,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         *_unknown(found, own),
     )
     return GatewayStatus(
-        conditions=tuple(_conditions(whole)),
+        conditions=tuple(_conditions(view, whole)),
         listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
         attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
         addresses=view.ask(addresses.assigned, key),
@@ -88,9 +88,9 @@ def _none(view: View) -> tuple[Address, ...] | None:
     return () if view.read(addresses.ASSIGNED, selection.SHARED_FLEET) is not None else None
 
 
-def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
+def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:
     yield conditions.condition("Accepted", told, "the Gateway is served")
-    yield conditions.condition("Programmed", told, "Envoy serves it")
+    yield conditions.programmed(view, told)
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
     yield from conditions.alarm("InsecureFrontendValidationMode", told)
 

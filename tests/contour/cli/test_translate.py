@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from base64 import b64encode
 from pathlib import Path
 
@@ -106,6 +107,48 @@ def test_the_graph_and_the_fleets_are_shown(folder: Path) -> None:
     assert [it["host"] for it in graph["secure_hosts"]] == ["web.example.com"]
     fleets = json.loads(translate("-f", str(folder), "--to", "fleets", "-o", "json").stdout)
     assert fleets == ["contour"]
+
+
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+"""
+
+
+def test_the_acceptance_by_envoy_is_assumed_and_the_status_says_so() -> None:
+    result = translate("-f", "-", "--to", "status", "-o", "json", stdin=GATEWAY)
+    (gateway,) = (it for it in json.loads(result.stdout)["items"] if it["kind"] == "Gateway")
+    (listener,) = gateway["status"]["listeners"]
+    for conditions in (gateway["status"]["conditions"], listener["conditions"]):
+        (told,) = (it for it in conditions if it["type"] == "Programmed")
+        assert told["status"] == "True"
+        assert "no Envoy was asked" in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("{fqdn: web.example.com, tls: {secretName: web}}", "[]", "spec.virtualhost"),
+        ("projectcontour.io/v1\n", "projectcontour.io/v1alpha7\n", "v1alpha7"),
+        ("routes: [", "routes: 3 #", "spec.routes"),
+    ],
+)
+def test_an_object_that_is_refused_is_among_the_statuses(old: str, new: str, told: str) -> None:
+    text = MANIFESTS.replace(old, new)
+    result = translate("-f", "-", "--to", "status", "-o", "json", stdin=text)
+    assert result.exit_code == 0, result.output
+    (shown,) = json.loads(result.stdout)["items"]
+    assert (shown["kind"], shown["metadata"]["name"]) == ("HTTPProxy", "web")
+    assert told in " ".join(shown["problems"])
+    assert re.search(r"^error: <stdin>:\d+: HTTPProxy default/web: ", result.stderr, re.M)
+    assert translate("-f", "-", "--strict", stdin=text).exit_code == 1
 
 
 def test_errors_of_objects_count_only_if_strict() -> None:

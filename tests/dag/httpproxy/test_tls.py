@@ -2,6 +2,8 @@
 
 import pytest
 
+from dag import tables
+from dag.ports import HostPorts
 from tests.dag import pairs
 from tests.dag.httpproxy.manifests import configuration, on, services, tls_root, to
 from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
@@ -35,6 +37,23 @@ def test_the_configuration_can_forbid_that() -> None:
         + tls_root("root", f"routes: [{to('s1', 'permitInsecure: true')}]")
     )
     assert routes(engine, "a.com") == [REDIRECT]
+
+
+@pytest.mark.parametrize(
+    ("host_ports", "expected"),
+    [
+        (HostPorts(), "/ -> 301 https 8443"),  # moved from 443: nobody translates it
+        (HostPorts(moved=((443, 9443),)), "/ -> 301 https 9443"),
+        (HostPorts(overrides=((443, 9443),)), REDIRECT),  # chosen: clients reach it as 443
+    ],
+)
+def test_a_redirect_on_one_machine_names_a_port_that_was_moved_by_itself(
+    host_ports: HostPorts, expected: str
+) -> None:
+    engine = world(SERVICES + pairs.secret("cert") + tls_root("root", f"routes: [{to('s1')}]"))
+    engine.write(tables.HOST_PORTS, (), host_ports)
+    engine.settle()
+    assert routes(engine, "a.com") == [expected]
 
 
 def test_a_redirect_names_the_port_that_users_see_where_it_is_unusual() -> None:
