@@ -71,13 +71,11 @@ def _aggregated() -> config_source_pb2.ConfigSource:
 
 
 def runtime_source() -> config_source_pb2.ConfigSource:
-    """The runtime, too; but an older control plane that does not know of it keeps nobody waiting.
+    """The runtime, too: limits of connections stand there, so Envoy does not begin without it.
 
-    It never says so: Envoy goes on without after a while.
+    A control plane that has none answers that there is none, and Envoy goes on.
     """
-    result = _aggregated()
-    result.initial_fetch_timeout.CopyFrom(packing.seconds(5))
-    return result
+    return _aggregated()
 
 
 def cluster(given: settings.Settings) -> cluster_pb2.Cluster:

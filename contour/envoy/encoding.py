@@ -30,10 +30,18 @@ def seconds(number: float) -> duration_pb2.Duration:
 
 
 def aggregated() -> config_source_pb2.ConfigSource:
-    """The one ADS stream, as the source of whatever a resource refers to."""
+    """The one ADS stream, as the source of whatever a resource refers to.
+
+    Zero is for ever. By default Envoy goes on after 15 s without what it asked for: with a control
+    plane that is frozen just then, it is ready and answers 404 for every host. Nothing waits in
+    vain, because the server answers every name (`xds.interest`): Envoy goes on when it is told
+    that endpoints, a secret or the runtime do not exist. Routes and extensions it would wait for,
+    but those that a listener or a scope names are always published.
+    """
     return config_source_pb2.ConfigSource(
         ads=config_source_pb2.AggregatedConfigSource(),
         resource_api_version=config_source_pb2.ApiVersion.V3,
+        initial_fetch_timeout=duration_pb2.Duration(),
     )
 
 

@@ -48,6 +48,25 @@ def test_nothing_refers_to_what_is_not_there() -> None:
     assert checked > 20 * len(histories.seeds(share=0.1))
 
 
+def test_envoy_waits_for_whatever_it_fetches_until_it_is_there() -> None:
+    found = [it for seed in histories.seeds(share=0.05) for it in _sources(_shown(seed))]
+    assert len(found) > 20
+    assert {it.get("initial_fetch_timeout") for it in found} == {"0s"}
+
+
+def _shown(seed: int) -> Any:
+    return _served(seed).fleets.shown(DEFAULT_FLEET)
+
+
+def _sources(shown: Any) -> Iterator[dict[str, Any]]:
+    """Every source of configuration."""
+    for it in shown.values() if isinstance(shown, dict) else shown:
+        if isinstance(it, dict | list):
+            yield from _sources(it)
+    if isinstance(shown, dict) and "ads" in shown:
+        yield shown
+
+
 def test_every_object_is_told_exactly_one_status() -> None:
     for seed in histories.seeds(share=0.2):
         served, steps = _served(seed), histories.ended(seed)
