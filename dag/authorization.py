@@ -47,7 +47,7 @@ def authority(view: View, namespace: str, written: crd.AuthorizationServer) -> A
         request_headers=_allowed(
             "allowedAuthorizationHeaders", settings.allowed_authorization_headers
         ),
-        upstream_headers=_allowed("allowedUpstreamHeaders", settings.allowed_upstream_headers),
+        upstream_headers=_allowed_upstream(settings.allowed_upstream_headers),
     )
     return Authority(asked, not policy.disabled)
 
@@ -139,6 +139,18 @@ def _allowed(
     field: str, written: tuple[crd.HTTPAuthorizationServerAllowedHeaders, ...]
 ) -> tuple[nodes.ValueMatch, ...]:
     return tuple(_match(f"httpSettings.{field}[{index}]", it) for index, it in enumerate(written))
+
+
+def _allowed_upstream(
+    written: tuple[crd.HTTPAuthorizationServerAllowedHeaders, ...],
+) -> tuple[nodes.ValueMatch, ...]:
+    """Envoy leaves out what no server may change, whatever a pattern says; a name is told."""
+    field = "allowedUpstreamHeaders"
+    for index, it in enumerate(written):
+        if it.exact and (refusal := headers.request_refusal(it.exact)):
+            text = f"{it.exact[:60]!r} {refusal}"
+            raise Fault("AuthBadAllowedHeader", f"httpSettings.{field}[{index}].exact", text)
+    return _allowed(field, written)
 
 
 def _match(step: str, it: crd.HTTPAuthorizationServerAllowedHeaders) -> nodes.ValueMatch:

@@ -1,7 +1,10 @@
 """Header names and values of users: what Envoy would refuse, or a proxy must not let through.
 
 Envoy accepts a name with a space in it and refuses a whole RouteConfiguration for a line break in
-a value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1).
+a value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1). Content-Length is the
+frame of a message (RFC 9112, section 6.3): whoever may change it can forge the next message on
+the connection, which is somebody else's. What Envoy tells backends of the client, and what it obeys
+itself, is changed by no author of a route (`request_refusal`); the configuration may.
 """
 
 import re2
@@ -25,6 +28,44 @@ HOP_BY_HOP = frozenset(
     }
 )
 
+FRAMING = "content-length"
+
+TOLD_BY_ENVOY = frozenset(
+    {
+        "x-envoy-external-address",
+        "x-envoy-internal",
+        "x-forwarded-client-cert",
+        "x-forwarded-for",
+        "x-forwarded-proto",
+    }
+)
+"""Who the client is and how it came. Backends believe it, since Envoy replaces or extends what
+clients say. `X-Forwarded-Host` is none of them: Envoy passes a client's on as it is."""
+
+OBEYED_BY_ENVOY = frozenset(
+    {
+        "x-contour-routes",  # the table of hosts, `contour.envoy.shards`
+        "x-envoy-decorator-operation",
+        "x-envoy-downstream-service-cluster",
+        "x-envoy-downstream-service-node",
+        "x-envoy-expected-rq-timeout-ms",
+        "x-envoy-force-trace",
+        "x-envoy-hedge-on-per-try-timeout",
+        "x-envoy-ip-tags",
+        "x-envoy-max-retries",
+        "x-envoy-original-url",
+        "x-envoy-retriable-header-names",
+        "x-envoy-retriable-status-codes",
+        "x-envoy-retry-grpc-on",
+        "x-envoy-retry-on",
+        "x-envoy-upstream-alt-stat-name",
+        "x-envoy-upstream-rq-per-try-timeout-ms",
+        "x-envoy-upstream-rq-timeout-ms",
+    }
+)
+"""What Envoy takes from requests of strangers before it reads them (Envoy documentation, "HTTP
+header sanitizing"), and a header of ours. Names of users that begin with `X-Envoy-` are others."""
+
 
 def name_refusal(name: str) -> str | None:
     """Why no route may match on this header, as the end of a sentence; None if one may."""
@@ -34,13 +75,27 @@ def name_refusal(name: str) -> str | None:
 
 
 def change_refusal(name: str) -> str | None:
-    """Why no route may set, add or remove this header; None if one may."""
+    """Why nobody may set, add or remove this header, of requests or of answers; None if one may."""
     if name.startswith(":") or not _TOKEN.fullmatch(name):
         return "is not a valid header name"
-    if name.lower() == "host":
+    lowered = name.lower()
+    if lowered == "host":
         return "cannot be changed here: rewrite the host name instead"
-    if name.lower() in HOP_BY_HOP:
+    if lowered in HOP_BY_HOP:
         return "belongs to the connection and cannot be changed"
+    if lowered == FRAMING:
+        return "says where the message ends and cannot be changed"
+    return None
+
+
+def request_refusal(name: str) -> str | None:
+    """Why no author of a route may change this header of requests; None if one may."""
+    if refusal := change_refusal(name):
+        return refusal
+    if name.lower() in TOLD_BY_ENVOY:
+        return "tells backends of the client, is written by Envoy, and cannot be changed"
+    if name.lower() in OBEYED_BY_ENVOY:
+        return "is an instruction to Envoy and cannot be changed"
     return None
 
 

@@ -5,7 +5,7 @@ that Envoy knows for whole routes only have to be alike for all backends of a ru
 the rule's. Elsewhere: copies (`mirrors`), what keeps requests out (`guards`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from crds.gateway import filters as crd
@@ -71,8 +71,11 @@ def _of(kind: str, reference: HTTPBackendRef) -> tuple[Any, ...]:
 def _refusals(filters: Sequence[crd.HTTPRouteFilter], holder: Place) -> Iterator[Problem]:
     for index, found in enumerate(filters):
         at = holder.at("filters", index)
-        for changes in (found.request_header_modifier, found.response_header_modifier):
-            why = changes and next(_header_refusals(changes), None)
+        for changes, refusal in (
+            (found.request_header_modifier, headers.request_refusal),
+            (found.response_header_modifier, headers.change_refusal),
+        ):
+            why = changes and next(_header_refusals(changes, refusal), None)
             if why:
                 yield problems.rule_dropped(at, why)
         target = found.request_redirect or found.url_rewrite
@@ -113,10 +116,12 @@ def rewrite(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Rewrite | None:
     return nodes.Rewrite(found.hostname or "", _full_path(found.path), _prefix(found.path))
 
 
-def _header_refusals(changes: crd.HTTPHeaderFilter) -> Iterator[str]:
+def _header_refusals(
+    changes: crd.HTTPHeaderFilter, refusal: Callable[[str], str | None]
+) -> Iterator[str]:
     values = [*changes.set, *changes.add]
     for name in (*(it.name for it in values), *changes.remove):
-        if why := headers.change_refusal(name):
+        if why := refusal(name):
             yield f"header {name!r} {why}"
     for header in values:
         if why := headers.value_refusal(header.value):

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.httproute import HTTPRouteRule
-from dag import nodes, regexes
+from dag import headers, nodes, regexes
 from dag.gateway import backends, filters
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -79,18 +79,22 @@ def _authorization(
         yield nodes.Authorization(replace(cluster, protocol=protocol), body=_body(wanted))
         return
     http = wanted.http
+    told = http.allowed_response_headers if http is not None else ()
+    if why := next((f"{it!r} {why}" for it in told if (why := headers.request_refusal(it))), None):
+        yield problems.rule_dropped(at.at("http").at("allowedResponseHeaders"), why)
+        return
     yield nodes.Authorization(
         cluster,
         protocol="http",
         body=_body(wanted),
         path_prefix=(http.path or "") if http is not None else "",
         request_headers=_names(http.allowed_headers if http is not None else ()),
-        upstream_headers=_names(http.allowed_response_headers if http is not None else ()),
+        upstream_headers=_names(told),
     )
 
 
-def _names(headers: tuple[str, ...]) -> tuple[nodes.ValueMatch, ...]:
-    return tuple(nodes.ValueMatch("exact", it.lower(), ignore_case=True) for it in headers)
+def _names(written: tuple[str, ...]) -> tuple[nodes.ValueMatch, ...]:
+    return tuple(nodes.ValueMatch("exact", it.lower(), ignore_case=True) for it in written)
 
 
 def _body(wanted: HTTPExternalAuthFilter) -> nodes.AuthorizationBody | None:

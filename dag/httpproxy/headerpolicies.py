@@ -137,9 +137,13 @@ def _is_of_service(it: policies.HeaderValue) -> bool:
 
 
 def _changeable(reading: _Reading, name: str) -> str:
-    if refusal := headers.change_refusal(name):
+    refusal = _REFUSALS[reading.side](name)
+    if refusal:
         raise _not_valid(reading, f"header {name!r} {refusal}")
     return name.lower()
+
+
+_REFUSALS = {"request": headers.request_refusal, "response": headers.change_refusal}
 
 
 def _value(reading: _Reading, text: str) -> nodes.Value:

@@ -117,7 +117,7 @@ def _qualified(root: NamespacedName, name: str) -> str:
 
 def _claim_headers(written: crd.JWTProvider) -> Iterator[tuple[str, str]]:
     for index, it in enumerate(written.claims_to_headers):
-        if refusal := headers.change_refusal(it.header):
+        if refusal := headers.request_refusal(it.header):
             step = f"claimsToHeaders[{index}].header"
             raise Fault("ClaimsToHeadersInvalid", step, f"{it.header[:60]!r} {refusal}")
         yield it.claim, it.header.lower()

@@ -194,6 +194,14 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
         ("policy: {requestHeaders: {set: {Host: x}}}", "spec.policy.requestHeaders.set[Host]"),
         ("policy: {responseHeaders: {remove: ['a b']}}", "spec.policy.responseHeaders.remove[0]"),
         (
+            "policy: {responseHeaders: {set: {Content-Length: '3'}}}",
+            "spec.policy.responseHeaders.set[Content-Length]",
+        ),
+        (
+            "policy: {requestHeaders: {remove: [content-length]}}",
+            "spec.policy.requestHeaders.remove[0]",
+        ),
+        (
             "tracing: {extensionService: {namespace: default, name: s}, "
             "customTags: [{tagName: a}]}",
             "spec.tracing.customTags[0]",

@@ -14,6 +14,7 @@ spec:
   virtualhost: {fqdn: hardened.example.com}
   routes:
   - services: [{name: one, port: 80}]
+    requestHeadersPolicy: {set: [{name: X-Ours, value: ours}]}
   - conditions: [{prefix: /admin}]
     directResponsePolicy: {statusCode: 403}
 """
@@ -67,3 +68,18 @@ def test_a_client_cannot_hide_its_address(hardened: Standalone) -> None:
     assert told == "1.2.3.4"
     assert added
     assert answer.seen["headers"]["x-forwarded-proto"] == "http"
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "x-forwarded-proto", "Host"])
+def test_a_client_cannot_have_what_is_told_of_it_taken_off(hardened: Standalone, name: str) -> None:
+    """RFC 9110, section 7.6.1: what `Connection` names goes no further."""
+    headers = {"Connection": f"close, {name}"}
+    assert hardened.ask("http://hardened.example.com/", headers=headers).status == 400
+
+
+def test_a_client_cannot_have_headers_of_the_proxy_taken_off(hardened: Standalone) -> None:
+    written = ("X-Ours", "x-request-id", "X-Envoy-External-Address")
+    headers = {"Connection": f"close, {', '.join(written)}", "X-Own": "kept"}
+    seen = hardened.ask("http://hardened.example.com/", headers=headers).seen["headers"]
+    assert {it.lower() for it in written} < seen.keys()
+    assert (seen["x-ours"], seen["x-own"]) == ("ours", "kept")

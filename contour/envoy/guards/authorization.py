@@ -5,7 +5,8 @@ which headers one that speaks HTTP gets, are properties of the filter and not of
 gRPC there are four filters, and a route speaks to one of them; all are off by the heads of all
 RouteConfigurations (`off`), and what a route says stands above that. For HTTP there is a place in
 the chain, into which a route puts a filter of its own (`places`). A server cannot send a request to
-other tables of hosts than its own: our headers are none it sees or may change.
+other tables of hosts than its own: our headers are none it sees or may change. Neither may it
+change what no route may: the frame of a message, and what Envoy tells of the client.
 """
 
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from google.protobuf.message import Message
 
 from contour.envoy import encoding, matches
 from contour.envoy.guards import places
-from dag import nodes
+from dag import headers, nodes
 
 CLOSED = "envoy.filters.http.ext_authz"
 OPEN = "envoy.filters.http.ext_authz.fail_open"
@@ -37,6 +38,9 @@ _GRPC = (
 _NOBODY = "no-authorization-server"
 """The cluster that does not exist, of routes that name no server: nobody gets past it."""
 _PRIVATE = "x-contour-"
+_KEPT = sorted({*headers.HOP_BY_HOP, headers.FRAMING, *headers.TOLD_BY_ENVOY})
+_UNTOUCHED = f"(?i)({_PRIVATE}.*|{'|'.join(_KEPT)})"
+"""Envoy itself keeps servers from `x-envoy-…`, `host` and what begins with a colon."""
 
 
 def installed() -> Iterator[tuple[str, Message]]:
@@ -78,7 +82,7 @@ def _filter(*, fails_open: bool) -> pb.ExtAuthz:
         status_on_error=http_status_pb2.HttpStatus(code=403),
     )
     result.disallowed_headers.patterns.add(prefix=_PRIVATE)
-    result.decoder_header_mutation_rules.disallow_expression.regex = f"(?i){_PRIVATE}.*"
+    result.decoder_header_mutation_rules.disallow_expression.regex = _UNTOUCHED
     return result
 
 

@@ -135,6 +135,11 @@ def test_of_a_header_that_is_named_twice_the_first_counts() -> None:
         "{remove: [host]}",
         "{add: [{name: Connection, value: x}]}",
         "{remove: [':path']}",
+        "{set: [{name: Content-Length, value: '3'}]}",
+        "{add: [{name: content-length, value: '3'}]}",
+        "{remove: [Content-Length]}",
+        "{set: [{name: X-Forwarded-For, value: 1.2.3.4}]}",
+        "{add: [{name: x-forwarded-client-cert, value: x}]}",
         '{set: [{name: a, value: "x\\ny"}]}',
     ],
 )
@@ -153,9 +158,12 @@ def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
         'urlRewrite: {path: {type: ReplaceFullPath, replaceFullPath: "/a\\nb"}}}',
         "{type: RequestHeaderModifier, requestHeaderModifier: {remove: [Upgrade]}}",
         "{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [Upgrade]}}",
+        "{type: ResponseHeaderModifier, responseHeaderModifier: {remove: [Content-Length]}}",
         "{type: ExtensionRef, extensionRef: {group: example.com, kind: Auth, name: x}}",
         "{type: RequestRedirect, requestRedirect: {statusCode: 309}}",
         "{type: Cache}",
+        "{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s2, port: 80}, "
+        "http: {allowedResponseHeaders: [Content-Length]}}}",
     ],
 )
 def test_a_filter_that_cannot_be_served_closes_the_rule_it_stands_on(filter_: str) -> None:

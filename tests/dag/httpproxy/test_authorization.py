@@ -128,6 +128,12 @@ def test_routes_add_to_what_is_told_or_do_without() -> None:
             "AuthBadAllowedHeader",
             "httpSettings.allowedUpstreamHeaders[0]",
         ),
+        (
+            f"{REF}, serviceType: http, "
+            "httpSettings: {allowedUpstreamHeaders: [{exact: Content-Length}]}",
+            "AuthBadAllowedHeader",
+            "httpSettings.allowedUpstreamHeaders[0].exact",
+        ),
     ],
 )
 def test_who_cannot_be_asked_closes_the_host(written: str, reason: str, where: str) -> None:

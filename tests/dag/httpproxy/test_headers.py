@@ -110,3 +110,39 @@ def test_any_other_host_is_refused(where: str, text: str) -> None:
     )
     (told,) = served.refusals(route)
     assert told.startswith("RouteError/RequestHeadersPolicyInvalid: spec.routes[0].")
+
+
+FRAME = ("Content-Length", "content-length", "Transfer-Encoding", "Connection")
+TOLD = ("X-Forwarded-For", "x-forwarded-proto", "X-Forwarded-Client-Cert", "X-Envoy-Internal")
+OBEYED = ("X-Envoy-Max-Retries", "x-envoy-retry-on", "X-Contour-Routes")
+
+
+@pytest.mark.parametrize("change", ["set: [{name: %s, value: '3'}]", "remove: [%s]"])
+@pytest.mark.parametrize("where", ["route", "service"])
+@pytest.mark.parametrize(
+    ("side", "names"),
+    [("request", (*FRAME, *TOLD, *OBEYED)), ("response", FRAME)],
+)
+def test_what_frames_a_message_or_is_believed_is_changed_by_nobody(
+    side: str, names: tuple[str, ...], where: str, change: str
+) -> None:
+    for name in names:
+        policy = f"{side}HeadersPolicy: {{{change % name}}}"
+        service = f"{{services: [{{name: s1, port: 80, {policy}}}]}}"
+        (told,) = served.refusals(to("s1", policy) if where == "route" else service)
+        assert f"header {name!r} " in told
+        assert told.endswith(" cannot be changed")
+
+
+@pytest.mark.parametrize(
+    ("side", "name"),
+    [
+        ("request", "X-Forwarded-Host"),
+        ("request", "X-Envoy-Hostname"),
+        ("response", "X-Forwarded-For"),
+        ("response", "X-Envoy-Response-Flags"),
+    ],
+)
+def test_names_that_are_like_those_are_users_own(side: str, name: str) -> None:
+    _, told = served.route(to("s1", f"{side}HeadersPolicy: {{set: [{{name: {name}, value: a}}]}}"))
+    assert told == []

@@ -154,6 +154,10 @@ def test_the_server_of_keys_may_have_to_show_a_certificate() -> None:
         ("localJWKS: {secretName: short, key: jwks}", "LocalJWKSInvalid"),
         ("localJWKS: {secretName: magic, key: jwks}", "LocalJWKSInvalid"),
         (f"{LOCAL}, claimsToHeaders: [{{claim: a, header: Host}}]", "ClaimsToHeadersInvalid"),
+        (
+            f"{LOCAL}, claimsToHeaders: [{{claim: a, header: X-Forwarded-For}}]",
+            "ClaimsToHeadersInvalid",
+        ),
     ],
 )
 def test_a_provider_that_cannot_be_built_closes_the_routes_that_name_it_and_no_other(

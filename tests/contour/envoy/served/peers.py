@@ -110,7 +110,9 @@ def _pages(peers: Peers) -> web.Application:
             return web.json_response(json.loads(jwks()))
         peers.visits.append(request)
         if request.headers.get("x-let-me-in") == "please":
-            return web.Response(headers={"x-user": "somebody", "x-secret": "never"})
+            framed = "x-frame" in request.headers
+            forged = {"x-forwarded-for": "9.9.9.9"} if framed else {}
+            return web.Response(headers={"x-user": "somebody", "x-secret": "never", **forged})
         if "x-location" in request.headers:
             return web.Response(status=302, headers={"location": request.headers["x-location"]})
         if request.path == "/healthy":

@@ -1,6 +1,7 @@
 """Guards that ask others: authorization servers, keys of tokens, the rate limit service."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,6 +64,8 @@ def hosts(served: Served) -> None:
         world.route(FORWARD),
         policies=asked,
     )
+    every = replace(BY_HTTP, upstream_headers=(nodes.ValueMatch("contains", "-"),))
+    served.serve("frame.test", world.route(FORWARD, policies=nodes.Policies(authorization=every)))
     body = nodes.Authorization(GRPC, body=nodes.AuthorizationBody(10))
     served.serve("body.test", world.route(FORWARD, policies=nodes.Policies(authorization=body)))
     for name, fail_open in (("closed", False), ("open", True)):
@@ -137,6 +140,17 @@ async def test_a_server_may_speak_http(envoy: Served) -> None:
     assert (asked.path, asked.host) == ("/check/http", "host.test")
     assert asked.headers["x-let-me-in"] == "please"
     assert "q" not in asked.headers
+
+
+async def test_a_server_changes_neither_the_length_of_a_request_nor_who_asks(
+    envoy: Served,
+) -> None:
+    yes = {"x-let-me-in": "please", "x-frame": "please"}
+    answer = await proxies.send(envoy.plain, "frame.test", "b" * 10, **yes)
+    assert answer is not None
+    told = _told(answer)
+    assert (told["x-user"], told["content-length"]) == ("somebody", "10")
+    assert "9.9.9.9" not in told["x-forwarded-for"]
 
 
 async def test_a_server_may_see_the_body(envoy: Served) -> None:
