@@ -65,7 +65,9 @@ class HTTPIngressPath:
     path: str = ""
     path_type: Literal["Exact", "Prefix", "ImplementationSpecific"]
     backend: IngressBackend
-    _absolute = rule("path must start with /", _starts_with_slash)
+    _absolute = rule(
+        "path must start with /, unless pathType is ImplementationSpecific", _starts_with_slash
+    )
 
 
 @model

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
-from dag import nodes, regexes
+from dag import nodes, paths, regexes
 from dag.httpproxy import headermatches, querymatches
-from dag.httpproxy.clarity import NotClear
+from dag.httpproxy.clarity import NotClear, within
 
 MAX_CONDITIONS = 100
 """Of one route, with those of the includes that lead to it."""
@@ -29,14 +29,16 @@ def narrowed(inherited: nodes.Match, conditions: Iterable[crd.MatchCondition]) -
         raise NotClear("Path", f"more than {MAX_CONDITIONS} conditions, with those of includes")
     path = _path(_prefix(inherited), block)
     method, header_matches = headermatches.narrowed(inherited, block)
-    queries = (it.query_parameter for it in block if it.query_parameter is not None)
-    query_matches = querymatches.narrowed(inherited.queries, queries)
+    query_matches = querymatches.narrowed(inherited.queries, block)
     return nodes.Match(path, method, header_matches, query_matches)
 
 
-def is_by_prefix(block: Iterable[crd.MatchCondition]) -> bool:
-    """Whether an include may have these conditions: exact paths and expressions cannot go on."""
-    return not any(it.exact or it.regex for it in block)
+def check_by_prefix(block: Iterable[crd.MatchCondition]) -> None:
+    """NotClear if an include may not have these: exact paths and expressions cannot go on."""
+    for index, kind, _ in _paths(block):
+        if kind != "prefix":
+            text = "an include narrows by prefix, not by exact or regex"
+            raise NotClear("Path", text, f"[{index}].{kind}")
 
 
 def _prefix(inherited: nodes.Match) -> str:
@@ -51,28 +53,34 @@ def _path(inherited: str, block: tuple[crd.MatchCondition, ...]) -> nodes.Path:
         raise NotClear("Path", "more than one of prefix, exact and regex")
     if not written:
         return nodes.Prefix(inherited)
-    kind, text = written[0]
+    index, kind, text = written[0]
+    with within(index, kind):
+        return _narrowed_path(inherited, kind, text)
+
+
+def _narrowed_path(inherited: str, kind: str, text: str) -> nodes.Path:
     if not text.startswith("/"):
-        raise NotClear("Path", f"{kind} {text!r} must start with /")
+        raise NotClear("Path", f"{text[:60]!r} must start with /")
     if len(inherited + text) > MAX_PATH:
-        raise NotClear(
-            "Path", f"{kind} has more than {MAX_PATH} characters, with those of includes"
-        )
+        text = f"has more than {MAX_PATH} characters, with those of includes"
+        raise NotClear("Path", text)
     if kind == "regex":
         return _regex(regexes.quoted(inherited.rstrip("/")) + text)
     path = _single_slashes(inherited + text)
+    if refusal := paths.refusal(path, is_beginning=kind == "prefix"):
+        raise NotClear("Path", f"{path[:60]!r} {refusal}")
     return nodes.Prefix(path) if kind == "prefix" else nodes.Exact(path)
 
 
-def _paths(block: tuple[crd.MatchCondition, ...]) -> Iterator[tuple[str, str]]:
-    for it in block:
+def _paths(block: Iterable[crd.MatchCondition]) -> Iterator[tuple[int, str, str]]:
+    for index, it in enumerate(block):
         written = (("prefix", it.prefix), ("exact", it.exact), ("regex", it.regex))
-        yield from ((kind, text) for kind, text in written if text)
+        yield from ((index, kind, text) for kind, text in written if text)
 
 
 def _regex(expression: str) -> nodes.Regex:
     if refusal := regexes.refusal(expression):
-        raise NotClear("Path", f"regex {expression!r} {refusal}")
+        raise NotClear("Path", f"{expression!r} {refusal}")
     return nodes.Regex(expression)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from crds import conditions as crd
 from dag import headers, nodes, regexes
 from dag.httpproxy import cookiematches
-from dag.httpproxy.clarity import NotClear
+from dag.httpproxy.clarity import NotClear, within
 from dag.nodes import HeaderMatch, ValueMatch
 
 
@@ -30,13 +30,17 @@ def narrowed(
 
 
 def _matches(block: Iterable[crd.MatchCondition]) -> Iterator[HeaderMatch]:
-    for it in block:
+    for index, it in enumerate(block):
         if it.header is not None:
-            yield match(it.header)
+            with within(index, "header"):
+                found = match(it.header)
+            yield found
         if it.method is not None:
             yield HeaderMatch(":method", ValueMatch("exact", it.method))
         if it.cookie is not None:
-            yield cookiematches.match(it.cookie)
+            with within(index, "cookie"):
+                found = cookiematches.match(it.cookie)
+            yield found
 
 
 def match(condition: crd.HeaderMatchCondition) -> HeaderMatch:

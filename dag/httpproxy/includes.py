@@ -94,11 +94,11 @@ def _include(
 
 def _narrowed(place: Place, include: crd.Include, inherited: nodes.Match) -> nodes.Match:
     try:
-        if not conditions.is_by_prefix(include.conditions):
-            raise NotClear("Path", "an include narrows by prefix, not by exact or regex")
+        conditions.check_by_prefix(include.conditions)
         return conditions.narrowed(inherited, include.conditions)
     except NotClear as why:
-        problem = problems.conditions_not_valid(place, "IncludeError", why.subject, why.text)
+        at = place.at(f"conditions{why.step}")
+        problem = problems.conditions_not_valid(at, "IncludeError", why.subject, why.text)
         raise Refused(problem) from None
 
 

@@ -3,11 +3,11 @@
 Source: HTTPProxy reference, "QueryParameterMatchCondition".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
 from dag import regexes
-from dag.httpproxy.clarity import NotClear
+from dag.httpproxy.clarity import NotClear, within
 from dag.nodes import QueryMatch, ValueMatch
 
 MAX_NAME = 1024
@@ -15,10 +15,10 @@ MAX_NAME = 1024
 
 
 def narrowed(
-    inherited: Iterable[QueryMatch], conditions: Iterable[crd.QueryParameterMatchCondition]
+    inherited: Iterable[QueryMatch], block: Iterable[crd.MatchCondition]
 ) -> tuple[QueryMatch, ...]:
-    """The inherited matches and all conditions."""
-    matches = sorted({*inherited, *map(_match, conditions)}, key=_rank)
+    """The inherited matches and those of a block of conditions."""
+    matches = sorted({*inherited, *_matches(block)}, key=_rank)
     exact: dict[str, str] = {}
     for it in matches:
         if it.value.operator == "exact":
@@ -26,6 +26,14 @@ def narrowed(
             if exact.setdefault(it.name, folded) != folded:
                 raise NotClear("QueryParameter", f"{it.name} cannot have two exact values")
     return tuple(matches)
+
+
+def _matches(block: Iterable[crd.MatchCondition]) -> Iterator[QueryMatch]:
+    for index, it in enumerate(block):
+        if it.query_parameter is not None:
+            with within(index, "queryParameter"):
+                found = _match(it.query_parameter)
+            yield found
 
 
 def _match(condition: crd.QueryParameterMatchCondition) -> QueryMatch:

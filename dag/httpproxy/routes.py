@@ -45,7 +45,8 @@ def written(
     try:
         match = conditions.narrowed(inherited, route.conditions)
     except NotClear as why:
-        yield problems.conditions_not_valid(place, "RouteError", why.subject, why.text)
+        at = place.at(f"conditions{why.step}")
+        yield problems.conditions_not_valid(at, "RouteError", why.subject, why.text)
         return
     try:
         node = yield from _node(scope, place, route, match)

@@ -2,11 +2,11 @@
 
 Source: Ingress documentation, "Path types". A path of type ImplementationSpecific is an
 expression if any of `^+*[]%` is in it, as in upstream Contour, and else the beginning of the path
-as a string.
+as a string. Elsewhere: paths that no request has (`dag.paths`).
 """
 
 from crds.ingress import HTTPIngressPath
-from dag import nodes, regexes
+from dag import nodes, paths, regexes
 from dag.problems import ingress as problems
 from dag.problems.places import Place, Refused
 
@@ -21,9 +21,7 @@ def path(place: Place, written: HTTPIngressPath) -> nodes.Path:
         raise Refused(problems.path_not_valid(place, text[:60], "is too long"))
     if written.path_type == "ImplementationSpecific":
         return _specific(place, text)
-    if not text.startswith("/") or not {"?", "#"}.isdisjoint(text):
-        why = "must start with / and have neither query nor fragment"
-        raise Refused(problems.path_not_valid(place, text, why))
+    _check(place, text)
     if written.path_type == "Exact":
         return nodes.Exact(text)
     elements = text.rstrip("/")
@@ -32,7 +30,13 @@ def path(place: Place, written: HTTPIngressPath) -> nodes.Path:
 
 def _specific(place: Place, text: str) -> nodes.Path:
     if set("^+*[]%").isdisjoint(text):
+        _check(place, text, is_beginning=True)
         return nodes.Prefix(text)
     if refusal := regexes.refusal(text):
         raise Refused(problems.path_not_valid(place, text, refusal))
     return nodes.Regex(text)
+
+
+def _check(place: Place, text: str, *, is_beginning: bool = False) -> None:
+    if refusal := paths.refusal(text, is_beginning=is_beginning):
+        raise Refused(problems.path_not_valid(place, text[:60], refusal))

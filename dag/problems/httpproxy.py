@@ -139,7 +139,7 @@ def duplicate_include(place: Place, first: int) -> Problem:
 
 def conditions_not_valid(place: Place, type_: str, subject: str, text: str) -> Problem:
     """Conditions that no request can be matched by; the subject is what they are about."""
-    return place.at("conditions").error(type_, f"{subject}MatchConditionsNotValid", text)
+    return place.error(type_, f"{subject}MatchConditionsNotValid", text)
 
 
 def duplicate_route(place: Place, winner: Place) -> Problem:

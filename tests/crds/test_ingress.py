@@ -16,13 +16,15 @@ def rule(host: str = "", **path: Any) -> documents.Document:
 
 
 PATH = "spec.rules[0].http.paths[0]"
+ROOTED = "path must start with /, unless pathType is ImplementationSpecific"
 
 
 @pytest.mark.parametrize(
     ("given", "where", "message"),
     [
-        (rule(path="a"), PATH, "path must start with /"),
-        (rule(path="", pathType="Exact"), PATH, "path must start with /"),
+        (rule(path="a"), PATH, ROOTED),
+        (rule(path="", pathType="Exact"), PATH, ROOTED),
+        (rule(path=None, pathType=None), f"{PATH}.pathType", "is required"),
         (rule(pathType="Regex"), f"{PATH}.pathType", "must be 'Exact', 'Prefix' or"),
         (rule(backend={}), f"{PATH}.backend", "exactly one of service and resource must be set"),
         (

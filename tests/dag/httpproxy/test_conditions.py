@@ -109,9 +109,53 @@ def test_a_bad_route_is_told_with_its_place_and_hurts_no_other() -> None:
     engine = world(services("s1") + root("root", f"routes: [{to('s1')}, {bad}]"))
     assert routes(engine, "a.com") == ["/ -> default/s1:80"]
     assert messages(engine, "HTTPProxy", "root") == [
-        "RouteError/PathMatchConditionsNotValid: spec.routes[1].conditions: "
-        "prefix 'bad' must start with /"
+        "RouteError/PathMatchConditionsNotValid: spec.routes[1].conditions[0].prefix: "
+        "'bad' must start with /"
     ]
+
+
+@pytest.mark.parametrize(
+    ("where", "condition"),
+    [
+        ("exact", "exact: x"),
+        ("regex", "regex: '/('"),
+        ("prefix", "prefix: '/a?b'"),
+        ("header", "header: {name: a}"),
+        ("cookie", "cookie: {name: c}"),
+        ("queryParameter", "queryParameter: {name: q}"),
+    ],
+)
+def test_what_is_not_clear_is_told_with_its_field(where: str, condition: str) -> None:
+    block = f"[{{header: {{name: a, present: true}}}}, {{{condition}}}]"
+    text = root("root", f"routes: [{to('s1', f'conditions: {block}')}]")
+    (told,) = messages(world(services("s1") + text), "HTTPProxy", "root")
+    assert f": spec.routes[0].conditions[1].{where}: " in told
+
+
+@pytest.mark.parametrize("kind", ["exact", "prefix"])
+@pytest.mark.parametrize("path", ["/a?b", "/a#b", "/a\\nb", "/x/../y", "/x/./y", "/a b", "/%7Ea"])
+def test_a_path_that_no_request_has_is_refused(path: str, kind: str) -> None:
+    routes_, told = served(f'[{{{kind}: "{path}"}}]')
+    assert (routes_, told) == ([], ["RouteError/PathMatchConditionsNotValid"])
+
+
+def test_a_path_that_no_request_has_may_come_of_an_include() -> None:
+    includes = "includes: [{name: c, conditions: [{prefix: /.}]}]"
+    child = """
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: c}
+spec:
+  routes:
+  - {conditions: [{prefix: /x}], services: [{name: s1, port: 80}]}
+  - {conditions: [{prefix: well}], services: [{name: s1, port: 80}]}
+"""
+    engine = world(services("s1") + root("root", includes) + child)
+    assert routes(engine, "a.com") == []
+    first, second = messages(engine, "HTTPProxy", "c")
+    assert ": spec.routes[0].conditions[0].prefix: '/./x' has a dot segment" in first
+    assert ": spec.routes[1].conditions[0].prefix: 'well' must start with /" in second
 
 
 def test_a_condition_that_contradicts_an_includes_is_told_on_the_child() -> None:

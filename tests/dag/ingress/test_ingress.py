@@ -33,7 +33,16 @@ def test_the_three_types_of_path(written: str, kind: str, expected: str) -> None
 
 @pytest.mark.parametrize(
     ("written", "kind"),
-    [("/x(+", "ImplementationSpecific"), ("/x?y", "Prefix"), ("/x#y", "Exact")],
+    [
+        ("/x(+", "ImplementationSpecific"),
+        ("/x?y", "Prefix"),
+        ("/x#y", "Exact"),
+        ("/x?y", "ImplementationSpecific"),
+        ("x", "ImplementationSpecific"),
+        ("/x/../y", "Prefix"),
+        ("/x/..", "Prefix"),
+        ("/x y", "Exact"),
+    ],
 )
 def test_a_path_that_cannot_be_served_is_dropped_alone(written: str, kind: str) -> None:
     bad, good = path(written, "s1", kind), path("/", "s2")
