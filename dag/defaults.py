@@ -47,10 +47,9 @@ def authority(view: View, _: tuple[()]) -> authorization.Authority | None:
 
 
 @query
-def is_closed(view: View, _: tuple[()]) -> bool:
-    """Something that is to guard every host is not served."""
-    found = view.ask(built_authority, ())
-    return isinstance(found, Unbuilt) or view.ask(settings.is_closed, ())
+def is_unauthorized(view: View, _: tuple[()]) -> bool:
+    """Every host is to ask a service that cannot be asked."""
+    return isinstance(view.ask(built_authority, ()), Unbuilt)
 
 
 @query

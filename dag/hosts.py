@@ -61,12 +61,19 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     for claim in (httpproxy_claims.claim, ingress_claims.claim):
         wanted = view.ask(claim, key.host)
         if wanted is not None and wanted.host is not None:
-            is_closed = wanted.host.stream is not None and view.ask(owners.is_closed, key)
-            closed = gateway_hosts.CLOSED
-            return replace(wanted.host, stream=closed) if is_closed else wanted.host
+            return _with_guarded_stream(view, key, wanted.host)
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+
+
+def _with_guarded_stream(
+    view: View, key: nodes.HostKey, host: nodes.SecureHost
+) -> nodes.SecureHost:
+    """What closes the routes of a host closes its stream."""
+    if host.stream is None or not (view.ask(owners.is_closed, key) or _is_closed(view, key)):
+        return host
+    return replace(host, stream=gateway_hosts.CLOSED)
 
 
 CLOSED = nodes.Respond(503)
@@ -113,8 +120,11 @@ def _closed(route: nodes.Route) -> nodes.Route:
 
 
 def _is_closed(view: View, key: nodes.HostKey) -> bool:
+    """Whether a guard is not served, of the host or of every host that does not opt out of it."""
     claim = _claim(view, key)
-    return view.ask(defaults.is_closed, ()) or (claim is not None and claim.is_closed)
+    if view.ask(settings.is_closed, ()) or (claim is not None and claim.is_closed):
+        return True
+    return view.ask(defaults.is_unauthorized, ()) and not (claim is not None and claim.is_unasked)
 
 
 def _claim(view: View, key: nodes.HostKey) -> nodes.Claim | None:

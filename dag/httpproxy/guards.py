@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from crds import httpproxy as crd
 from crds import virtualhost
+from crds.authorization import AuthorizationPolicy, AuthorizationServer
 from dag import authorization, defaults, nodes
 from dag.faults import Fault
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
@@ -30,6 +31,8 @@ class HostGuards:
     authority: authorization.Authority | None = None
     providers: jwt.Providers = jwt.NONE
     is_closed: bool = False
+    is_unasked: bool = False
+    """The host has nobody asked for authorization, whatever the configuration says."""
 
 
 OPEN = HostGuards()
@@ -43,10 +46,10 @@ def of_host(view: View, root: crd.HTTPProxy) -> Findings[HostGuards]:
         return HostGuards()
     try:
         providers = yield from jwt.providers(view, place, root)
-        found = _of_host(view, place, host, providers)
+        found = yield from _of_host(view, place, host, providers)
         if found.policies is not None and isinstance(found.policies.rate_limits, nodes.RateLimits):
             at = place.at("rateLimitPolicy")
-            _check_counted(view, at)
+            _check_counted(view, at, _HOST)
             yield from _uncounted(view, at, has_services=True)
         return found
     except Closed as closed:
@@ -56,9 +59,9 @@ def of_host(view: View, root: crd.HTTPProxy) -> Findings[HostGuards]:
 
 def _of_host(
     view: View, place: Place, host: virtualhost.VirtualHost, providers: jwt.Providers
-) -> HostGuards:
+) -> Findings[HostGuards]:
     limits = host.rate_limit_policy
-    authority = _authority(view, place, host)
+    authority = yield from _authority(view, place, host)
     pages = host.error_pages
     policies = nodes.Policies(
         cors=_built(place.at("corsPolicy"), "CORSError", lambda: _cors(host.cors_policy)),
@@ -72,7 +75,7 @@ def _of_host(
         body_limit=host.max_request_bytes,
         error_pages=_built(place, _HOST, lambda: errorpages.pages(pages)),
     )
-    return HostGuards(_or_none(policies), authority, providers)
+    return HostGuards(_or_none(policies), authority, providers, is_unasked=_opts_out(host))
 
 
 _HOST, _ROUTE = "VirtualHostError", "RouteError"
@@ -89,8 +92,9 @@ def of_route(
     at = place.at("rateLimitPolicy")
     rate_limits = _built(at, _ROUTE, lambda: ratelimits.descriptors(global_))
     if rate_limits is not None:
-        _check_counted(view, at)
+        _check_counted(view, at, _ROUTE)
         yield from _uncounted(view, at, has_services=bool(route.services))
+    yield from _check_asked(view, place.at("authPolicy"), route.auth_policy, host)
     policies = nodes.Policies(
         ip_filter=_ip_filter(place, route.ip_allow_policy, route.ip_deny_policy),
         jwt=jwt.of_route(place, route.jwt_verification_policy, host.providers),
@@ -116,11 +120,11 @@ _OF_ROUTES = (
 )
 
 
-def _check_counted(view: View, place: Place) -> None:
+def _check_counted(view: View, place: Place, type_: str) -> None:
     if why := view.ask(defaults.uncounted, ()):
         text = f"the rate limit service of the configuration cannot be asked: {why}"
         reason = ratelimits.NOT_VALID
-        raise Closed(problems.guard_not_valid(place.at("global"), _ROUTE, reason, text))
+        raise Closed(problems.guard_not_valid(place.at("global"), type_, reason, text))
 
 
 def _uncounted(view: View, place: Place, *, has_services: bool) -> Iterator[Problem]:
@@ -160,22 +164,55 @@ def _ip_filter(
     return _built(place, "IPFilterError", lambda: ipfilters.ip_filter(allow, deny))
 
 
+def _opts_out(host: virtualhost.VirtualHost) -> bool:
+    policy = host.authorization.auth_policy if host.authorization is not None else None
+    return policy is not None and policy.disabled
+
+
 def _authority(
     view: View, place: Place, host: virtualhost.VirtualHost
+) -> Findings[authorization.Authority | None]:
+    """Who is asked. A host that opts out needs nobody; a route may still turn it on again."""
+    written = host.authorization
+    try:
+        return _found_authority(view, place.at("authorization"), written)
+    except Closed as closed:
+        if not _opts_out(host):
+            raise
+        if written is not None and written.extension_ref is not None:
+            yield closed.problem
+        return None
+
+
+def _found_authority(
+    view: View, place: Place, written: AuthorizationServer | None
 ) -> authorization.Authority | None:
-    written, at = host.authorization, place.at("authorization")
     if written is not None and written.extension_ref is not None:
         namespace = place.subject.namespace
-        return _built(at, "AuthError", lambda: authorization.authority(view, namespace, written))
+        return _built(place, "AuthError", lambda: authorization.authority(view, namespace, written))
     known = view.ask(defaults.authority, ())
     policy = written.auth_policy if written is not None else None
-    if known is None and written is not None:
-        text = "names no ExtensionService, and the configuration has none for every host"
-        problem = problems.guard_not_valid(at, "AuthError", "ExtensionServiceNotFound", text)
-        raise Closed(problem)
-    if known is None:
+    if known is not None:
+        return _built(place, "AuthError", lambda: authorization.on_host(known, policy))
+    if written is None:
         return None
-    return _built(at, "AuthError", lambda: authorization.on_host(known, policy))
+    text = "names no ExtensionService, and the configuration has none for every host"
+    raise Closed(problems.guard_not_valid(place, "AuthError", "ExtensionServiceNotFound", text))
+
+
+def _check_asked(
+    view: View, place: Place, policy: AuthorizationPolicy | None, host: HostGuards
+) -> Iterator[Problem]:
+    """Closed if a route turns on again what its host turned off, and there is nobody to ask."""
+    if policy is None or policy.disabled or host.authority is not None:
+        return
+    if host.is_unasked:
+        text = "turns authorization on again, and there is no ExtensionService to ask"
+        reason = "ExtensionServiceNotFound"
+        raise Closed(problems.guard_not_valid(place, "AuthError", reason, text))
+    if view.ask(defaults.built_authority, ()) is None:
+        text = "has no effect: neither the virtual host nor the configuration has anybody asked"
+        yield problems.not_enforced(place, text)
 
 
 def _asked(authority: authorization.Authority | None) -> nodes.Authorization | nodes.Off | None:

@@ -200,6 +200,8 @@ class Claim:
     origins: tuple[ObjectRef, ...] = ()
     is_closed: bool = False
     """A field guards the host that is not served yet: no API may open it."""
+    is_unasked: bool = False
+    """Nobody is asked for authorization, whatever the configuration says."""
     host: SecureHost | None = None
     """What of TLS `tls` cannot say: streams, passthrough."""
     policies: Policies | None = None

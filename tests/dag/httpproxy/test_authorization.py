@@ -193,3 +193,45 @@ def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
     apply(engine, extension("auth"))
     assert routes(engine, "a.com") == ["/ -> default/s1:80"]
     assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
+
+
+OFF = "authPolicy: {disabled: true}"
+ON = "authPolicy: {disabled: false}"
+
+
+@pytest.mark.parametrize("configured", ["nobody", "somebody", "somebody who is gone"])
+def test_who_has_nobody_asked_needs_nobody(configured: str) -> None:
+    """Contour documentation, "External Authorization": a host may opt out."""
+    everywhere = "" if configured == "nobody" else EVERYWHERE
+    known = extension("auth") if configured == "somebody" else ""
+    engine = world(SERVICES + known + everywhere + host(OFF))
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+def test_to_have_nobody_asked_any_more_is_no_outage() -> None:
+    engine = world(SERVICES + extension("auth") + EVERYWHERE + host(OFF))
+    apply(engine, configuration(""))
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+@pytest.mark.parametrize("written", [OFF, f"extensionRef: {{name: gone}}, {OFF}"])
+def test_a_route_that_has_somebody_asked_again_is_closed_without_anybody(written: str) -> None:
+    engine = world(SERVICES + host(written, on("/x", "s1", ON), on("/y", "s1", OFF), to("s2")))
+    found = ["/y -> default/s1:80", "/x -> 503", "/ -> default/s2:80"]
+    assert sorted(routes(engine, "a.com")) == sorted(found)
+    told = messages(engine, "HTTPProxy", "root")
+    expected = "AuthError/ExtensionServiceNotFound: spec.routes[0].authPolicy: turns authorization"
+    assert any(it.startswith(expected) for it in told)
+    apply(engine, extension("gone") + extension("auth") + EVERYWHERE)
+    assert "/x -> default/s1:80" in routes(engine, "a.com")
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+def test_a_route_that_speaks_of_an_authority_that_nobody_has_is_told() -> None:
+    text = root("root", f"routes: [{to('s1', 'authPolicy: {context: {a: b}}')}]")
+    engine = world(SERVICES + text)
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("?SpecError/IgnoredField: spec.routes[0].authPolicy: has no effect")

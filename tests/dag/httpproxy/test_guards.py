@@ -243,3 +243,12 @@ def test_without_a_service_that_counts_a_warning_tells() -> None:
         "?SpecError/IgnoredField: spec.routes[0].rateLimitPolicy.global: has no effect: the "
         "configuration names no rateLimitService"
     ]
+
+
+def test_a_limit_that_nobody_counts_is_told_of_the_host_or_the_route() -> None:
+    limit = "rateLimitPolicy: {global: {descriptors: [{entries: [{remoteAddress: {}}]}]}}"
+    uncounted = configuration(f"rateLimitService: {{{SERVICE}}}")
+    text = root("root", f"routes: [{to('s1')}]").replace("fqdn: a.com", f"fqdn: a.com, {limit}")
+    engine = world(SERVICES + uncounted + text + root("b", f"routes: [{to('s1', limit)}]", "b.com"))
+    assert problems(engine, "HTTPProxy", "root") == ["VirtualHostError/RateLimitPolicyNotValid"]
+    assert problems(engine, "HTTPProxy", "b") == ["RouteError/RateLimitPolicyNotValid"]
