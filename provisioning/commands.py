@@ -4,7 +4,7 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 """
 
 from crds import workloads
-from provisioning.installation import ENVOY_IMAGE, IMAGE, ControlPlane, Fleet
+from provisioning.installation import ENVOY_IMAGE, IMAGE, ControlPlane, Fleet, Operator
 
 HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
@@ -29,6 +29,16 @@ def serve(given: ControlPlane) -> list[str]:
     if contour.watch_namespaces:
         found.append(f"--watch-namespaces={','.join(contour.watch_namespaces)}")
     return [*found, "--log-format=json", f"--log-level={contour.log_level}"]
+
+
+def operator(given: Operator) -> list[str]:
+    """Of the operator, which runs control planes with the image of its own pod."""
+    found = ["run", "--incluster"]
+    if given.envoy_image != ENVOY_IMAGE:
+        found.append(f"--envoy-image={given.envoy_image}")
+    if given.trusted is not None:
+        found.append(f"--trusted-namespaces={','.join(given.trusted)}")
+    return found
 
 
 def bootstrap(given: Fleet) -> list[str]:

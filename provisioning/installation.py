@@ -117,6 +117,11 @@ class Operator:
 
     place: Place = Place(namespace="contour-operator")
     replicas: int = 2
+    envoy_image: str = ENVOY_IMAGE
+    """Of the fleets that its instances make."""
+    trusted: tuple[str, ...] | None = None
+    """Where authors may let instances reach beyond their namespace; patterns. None: the API server
+    asks what an author may, for which it has to be of Kubernetes 1.30 or newer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

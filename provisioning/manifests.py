@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from crds import kinds, schema, workloads
 from crds.gateway.references import ParametersReference
-from provisioning import commands, exposure, rights, templating
+from provisioning import admission, commands, exposure, rights, templating
 from provisioning.installation import (
     VERSION,
     ControlPlane,
@@ -196,12 +196,20 @@ def operator(given: Operator) -> list[Document]:
         "subject": _account(name, place),
         "selector": {"app": name},
         "labels": _labels(name, "contour-operator", place),
-        "arguments": ["run", "--incluster", f"--contour-image={place.image}"],
+        "arguments": commands.operator(given),
         "resources": _resources(_OPERATOR),
         "spread": _spread(name),
     }
     where = namespace(place, is_restricted=True)
-    return [*where, *cluster_wide(), *outer_classes(), *_rendered("operator", place, values)]
+    asked = admission_policy() if given.trusted is None else ()
+    roles = [*cluster_wide(), *outer_classes()]
+    return [*where, *roles, *asked, *_rendered("operator", place, values)]
+
+
+def admission_policy() -> list[Document]:
+    """What lets the API server refuse instances that would hold more than their authors do."""
+    values = {"policy": admission.NAME, "cel": admission.policy()}
+    return _rendered("admission", Place(), values)
 
 
 def fleet(given: Fleet) -> list[Document]:

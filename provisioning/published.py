@@ -2,7 +2,8 @@
 
 `crds.yaml` comes first. In `managed.yaml` the control plane makes its Envoys itself.
 `namespaced.yaml` is an example, for those who may act on some namespaces only: which ones is for
-its user to say, with `contour manifests --watch-namespaces`.
+its user to say, with `contour manifests --watch-namespaces`. The operator is there twice, since
+kustomize takes a folder, with nothing from outside of it: `operator/` is its base.
 """
 
 from collections.abc import Iterable
@@ -19,12 +20,14 @@ def files() -> dict[str, str]:
     quickstart = installation.installation(Place())
     managed = installation.installation(Place(), makes_fleet=True)
     namespaced = installation.installation(Place(), watch_namespaces=("default",))
+    operator = manifests.operator(Operator())
     found = {
         "crds.yaml": manifests.crds(),
         "quickstart.yaml": manifests.everything(quickstart),
         "managed.yaml": manifests.everything(managed),
         "namespaced.yaml": manifests.everything(namespaced),
-        "operator.yaml": manifests.operator(Operator()),
+        "operator.yaml": operator,
+        "operator/operator.yaml": operator,
     }
     return {name: _text(documents) for name, documents in found.items()}
 

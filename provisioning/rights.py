@@ -110,8 +110,8 @@ def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -
 
 
 def operator_at_home(lease: str) -> list[Rule]:
-    """Of the operator, in its own namespace."""
-    return _leases(lease)
+    """Of the operator, in its own namespace: its Lease, and the image of its own pod."""
+    return [*_leases(lease), _rule([""], ["pods"], ["get"])]
 
 
 _MAKE = ("get", *_READ, "create", "patch", "delete")

@@ -31,7 +31,17 @@ def main() -> None:
 @click.option("--kubeconfig", default="", help="Use this kubeconfig.")
 @click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
 @click.option("--watch-namespaces", default="*", help="Where to make instances: a,team-*")
-@click.option("--contour-image", default=installation.IMAGE, envvar="CONTOUR_IMAGE")
+@click.option(
+    "--trusted-namespaces",
+    help="Where authors of instances may let these reach beyond their namespace: a,team-*; "
+    "default: all if the API server asks what the authors may (Kubernetes 1.30), else none.",
+)
+@click.option(
+    "--contour-image",
+    default="",
+    show_default=f"that of our own pod, else {installation.IMAGE}",
+    envvar="CONTOUR_IMAGE",
+)
 @click.option("--envoy-image", default=installation.ENVOY_IMAGE, envvar="ENVOY_IMAGE")
 @click.option("--health-address", default="0.0.0.0")
 @click.option("--health-port", type=click.IntRange(0, 65535), default=8000, help="0: none.")
@@ -76,9 +86,15 @@ async def _run(flags: dict[str, Any]) -> None:
             release=Release(flags["contour_image"], flags["envoy_image"]),
             timing=_timing(flags),
             page=site if site.port else None,
-            namespaces=tuple(filter(None, flags["watch_namespaces"].split(","))),
+            pod=os.environ.get("POD_NAME", ""),
+            namespaces=_patterns(flags["watch_namespaces"]),
+            trusted=None if (it := flags["trusted_namespaces"]) is None else _patterns(it),
         )
     )
+
+
+def _patterns(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (it.strip() for it in text.split(","))))
 
 
 def _timing(flags: dict[str, Any]) -> Timing:

@@ -27,7 +27,7 @@ class Release:
     """What is run."""
 
     image: str = installation.IMAGE
-    """Of the control plane."""
+    """Of the control plane; empty: to be found out, by the image of the operator."""
     envoy_image: str = installation.ENVOY_IMAGE
     """Of the fleets that it makes."""
 
@@ -77,11 +77,12 @@ def _control_plane(configuration: ContourConfiguration, release: Release) -> Con
         makes_no_roles=True,
         makes_fleet=True,
         makes_fleets_for_gateways=spec.gateway is not None and spec.gateway.mode == "PerGateway",
-        makes_outer_class=_makes_outer_class(spec),
+        makes_outer_class=makes_outer_class(spec),
     )
 
 
-def _makes_outer_class(spec: ContourConfigurationSpec) -> bool:
+def makes_outer_class(spec: ContourConfigurationSpec) -> bool:
+    """Whether the instance makes a GatewayClass, which is in no namespace."""
     publishing = spec.envoy.network_publishing if spec.envoy is not None else None
     outer = publishing.gateway if publishing is not None else None
     return outer is not None and outer.controller_name is not None

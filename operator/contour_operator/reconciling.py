@@ -2,9 +2,10 @@
 
 Level-triggered: nothing is remembered of what happened, so that an operator that was killed at any
 step goes on from there. The finalizer is written before anything is made and removed after
-everything is gone. Nothing at all is begun for a configuration that is not valid, not the first in
-its namespace, or that would need the name of somebody else's object; each of these can be deleted
-like any other. What is made (`desired`), removed (`removal`) and told (`telling`) is elsewhere.
+everything is gone. Nothing at all is begun for a configuration that is not valid, whose authors are
+not trusted with what it asks for, that is not the first in its namespace, or that would need the
+name of somebody else's object; each of these can be deleted like any other.
+What is made (`desired`), removed (`removal`) and told (`telling`) is elsewhere.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from contour_operator.children import Child, Children
 from contour_operator.configurations import Configuration
 from contour_operator.desired import Release
 from contour_operator.telling import Observed, Problem
+from contour_operator.trust import Trust
 from crds.contourconfiguration import ContourConfiguration
 from kube import errors
 from kube.client import Client
@@ -58,10 +60,12 @@ class Reconciler:
         followed: Children,
         release: Release,
         tell: configurations.Tell,
+        trust: Trust,
     ) -> None:
         self._client = client
         self._children = followed
         self._release = release
+        self._trust = trust
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
 
@@ -83,6 +87,8 @@ class Reconciler:
 
     async def _provision(self, found: Configuration) -> None:
         decoded, problems = _decoded(found)
+        if decoded is not None and not problems:
+            problems = await self._trust.problems(decoded)
         if decoded is None or problems:
             await self._refuse(found, problems)
             return

@@ -10,18 +10,20 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from contour_operator import children, configurations, desired, following, pages
+from contour_operator import image as image_of_pod
 from contour_operator.configurations import Configuration, Kind
 from contour_operator.definition import Definition
 from contour_operator.reconciling import Reconciler
+from contour_operator.trust import Trust
 from kube import election, events
 from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
-from provisioning import guarded
+from provisioning import guarded, installation
 from provisioning.ownership import Owner
 from provisioning.turns import Turns
 
@@ -41,6 +43,11 @@ class Options:
     page: pages.Site | None = None
     namespaces: tuple[str, ...] = ("*",)
     """Whose configurations are looked at; patterns as of a shell."""
+    pod: str = ""
+    """Our own, in the namespace of the Lease: its image is that of control planes, if the release
+    names none."""
+    trusted: tuple[str, ...] | None = None
+    """Where instances may reach beyond their namespace, patterns as well; None: not said."""
 
     def covers(self, namespace: str) -> bool:
         """Whether instances are made there."""
@@ -83,9 +90,18 @@ class Operator:
         client = guarded.Client(access, "contour-operator", self._elector.is_leader)
         try:
             async with client:
-                await _Term(self, client, self._options).run(self._signals)
+                options = replace(self._options, release=await self._release(client))
+                await _Term(self, client, options).run(self._signals)
         finally:
             self._is_settled = False
+
+    async def _release(self, client: Client) -> desired.Release:
+        """With the image that is run."""
+        found, pod = self._options.release, self._options.pod
+        if found.image or not pod:
+            return replace(found, image=found.image or installation.IMAGE)
+        image = await image_of_pod.own(client, self._options.lease.namespace, pod)
+        return replace(found, image=image or installation.IMAGE)
 
     def settle(self) -> None:
         """The cluster is known."""
@@ -107,7 +123,8 @@ class _Term:
         self._children = children.Children(client, self._touched)
         self._definition = Definition(client)
         self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
-        reconciler = Reconciler(client, self._children, options.release, self._tell)
+        trust = Trust(client, options.trusted)
+        reconciler = Reconciler(client, self._children, options.release, self._tell, trust)
         self._turns = Turns[Owner](reconciler.turn)
 
     async def run(self, signals: following.Signals) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from contour_operator import configurations, desired
 from contour_operator.children import Children
 from contour_operator.reconciling import Reconciler
+from contour_operator.trust import Trust
 from kube import errors, kubeconfig
 from kube.credentials import Access
 from provisioning import guarded
@@ -74,7 +75,9 @@ async def live(config: str, owner: Owner, after: int = 0) -> int:
         try:
             async with asyncio.timeout(LONGEST):
                 await children.settled()
-                reconciler = Reconciler(client, children, desired.Release(), lambda *_: None)
+                reconciler = Reconciler(
+                    client, children, desired.Release(), lambda *_: None, Trust(client)
+                )
                 await _until_done(client, reconciler, owner)
         except Death:
             pass

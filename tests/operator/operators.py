@@ -1,6 +1,7 @@
 """Operators as processes, and the configurations that a user writes for them."""
 
 import dataclasses
+import os
 import signal
 import subprocess
 import sys
@@ -114,8 +115,8 @@ class Rig:
             )
         return str(config)
 
-    def start(self, *options: str, proxy: Proxy | None = None) -> Operator:
-        """An operator, for the namespace unless told otherwise."""
+    def start(self, *options: str, proxy: Proxy | None = None, pod: str = "") -> Operator:
+        """An operator, for the namespace unless told otherwise; in a pod of that name."""
         config = self.access(proxy)
         log = self.folder / f"operator-{len(self.operators)}.log"
         names = ("lease-duration", "renew-deadline", "retry-period")
@@ -131,9 +132,26 @@ class Rig:
             process = subprocess.Popen(
                 [*command, f"--watch-namespaces={self.namespace}", *options],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                env=os.environ | ({"POD_NAME": pod} if pod else {}),
             )  # fmt: skip
         self.operators.append(Operator(process, log))
         return self.operators[-1]
+
+    def pod(self, image: str) -> str:
+        """A pod at home that runs that image, among others; its name."""
+        containers = [
+            {"name": "beside", "image": "registry.example.com/beside:1"},
+            {"name": "operator", "image": image},
+        ]
+        made = self.cluster.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"generateName": "operator-", "name": "", "namespace": self.home},
+                "spec": {"containers": containers},
+            }
+        )
+        return str(made["metadata"]["name"])
 
     def configure(self, name: str = "contour", **spec: Any) -> Raw:
         """Writes a configuration of which an instance is to be made."""

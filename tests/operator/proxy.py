@@ -47,6 +47,8 @@ class Proxy:
         """Called before an answer of the API server is passed on."""
         self.refuse: Callable[[Request], bool] = lambda _: False
         """Whether the API server is to be out of order for this one."""
+        self.refusal = 500
+        """With what it refuses then."""
         self._where = urlsplit(cluster.url).netloc
         self._tls = cluster.tls
         self._server = _Server(("127.0.0.1", 0), self._handler())
@@ -101,7 +103,7 @@ class Proxy:
         body = exchange.rfile.read(int(exchange.headers.get("Content-Length") or 0))
         self.requests.append(request)
         if self.refuse(request):
-            exchange.send_error(500)
+            exchange.send_error(self.refusal)
             return
         headers = {k: v for k, v in exchange.headers.items() if k.lower() not in _HOP}
         try:

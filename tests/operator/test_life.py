@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from provisioning import installation
 from tests.operator.operators import Rig
 
 pytestmark = pytest.mark.cluster
@@ -50,13 +51,7 @@ def test_a_newer_operator_rolls_the_control_plane_and_nothing_else(rig: Rig) -> 
     rig.operators.clear()
     before = rig.children()
     rig.start("--contour-image=registry.example.com:5000/contour-ingress:2")
-    deployment = before["Deployment", rig.namespace, "contour"]
-
-    def image() -> str:
-        (container,) = rig.cluster.get(deployment)["spec"]["template"]["spec"]["containers"]
-        return str(container["image"])
-
-    rig.until(lambda: image() == "registry.example.com:5000/contour-ingress:2")
+    rig.until(lambda: _image(rig) == "registry.example.com:5000/contour-ingress:2")
     rig.until(lambda: rig.condition("Progressing").get("reason") == "RollingOut")
     after = rig.children()
     changed = {
@@ -68,7 +63,34 @@ def test_a_newer_operator_rolls_the_control_plane_and_nothing_else(rig: Rig) -> 
     assert changed - {("PodDisruptionBudget", rig.namespace, "contour")} == {
         ("Deployment", rig.namespace, "contour")
     }
-    assert (
-        after["Deployment", rig.namespace, "contour"]["metadata"]["uid"]
-        == (deployment["metadata"]["uid"])
-    )
+    deployment = ("Deployment", rig.namespace, "contour")
+    assert after[deployment]["metadata"]["uid"] == before[deployment]["metadata"]["uid"]
+
+
+@pytest.mark.parametrize(
+    ("options", "image"),
+    [
+        ((), "registry.example.com/mine:7"),
+        (("--contour-image=registry.example.com/other:8",), "registry.example.com/other:8"),
+    ],
+)
+def test_control_planes_run_the_image_of_the_operators_pod_unless_told_otherwise(
+    rig: Rig, options: tuple[str, ...], image: str
+) -> None:
+    rig.start(*options, pod=rig.pod("registry.example.com/mine:7"))
+    rig.configure()
+    rig.until_provisioned()
+    assert _image(rig) == image
+
+
+def test_an_operator_that_does_not_find_its_pod_runs_the_image_of_its_release(rig: Rig) -> None:
+    rig.start(pod="nobody")
+    rig.configure()
+    rig.until_provisioned()
+    assert _image(rig) == installation.IMAGE
+
+
+def _image(rig: Rig) -> str:
+    deployment = rig.children()["Deployment", rig.namespace, "contour"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    return str(container["image"])

@@ -23,7 +23,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
     proxy.answered = lambda request, code: codes.append((request, code))
     watched = rig.cluster.namespace("watched")
     with proxy.running():
-        operator = rig.start(proxy=proxy)
+        operator = rig.start(proxy=proxy, pod=rig.pod("contour-ingress:2"))
         rig.configure(envoy=MANAGED)
         rig.until_provisioned()
         rig.cluster.create(_fleet(rig))

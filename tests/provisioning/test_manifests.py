@@ -1,7 +1,11 @@
 """What is installed: closed pods, few rights, and nothing of one instance in another's way."""
 
 import itertools
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +19,8 @@ from provisioning import installation, manifests, published
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
 
 Document = dict[str, Any]
+
+ROOT = Path(__file__).parents[2]
 
 _SHAPES = {
     "quickstart": installation.installation(Place()),
@@ -366,3 +372,65 @@ def _selectors(documents: list[Document]) -> Iterator[dict[str, str]]:
             yield selector
         elif it["kind"] != "CustomResourceDefinition" and "matchLabels" in selector:
             yield selector["matchLabels"]
+
+
+def test_the_operator_is_printed_as_it_is_published_and_with_other_images() -> None:
+    printed = CliRunner().invoke(main, ["manifests", "--operator"]).stdout
+    assert printed in published.files()["operator.yaml"]
+    options = ["--image=reg/contour:2", "--envoy-image=reg/envoy:3", "--namespace=platform"]
+    changed = CliRunner().invoke(main, ["manifests", "--operator", *options]).stdout
+    (deployment,) = [it for it in yaml.safe_load_all(changed) if it["kind"] == "Deployment"]
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert deployment["metadata"]["namespace"] == "platform"
+    assert container["image"] == "reg/contour:2"
+    assert container["args"] == ["run", "--incluster", "--envoy-image=reg/envoy:3"]
+    assert installation.IMAGE not in changed
+
+
+@pytest.mark.parametrize(
+    ("options", "argument", "has_policy"),
+    [
+        ([], None, True),
+        (["--trusted-namespaces="], "--trusted-namespaces=", False),
+        (["--trusted-namespaces=ingress, edge-*"], "--trusted-namespaces=ingress,edge-*", False),
+    ],
+)
+def test_either_the_api_server_asks_authors_or_the_operator_trusts_namespaces(
+    options: list[str], argument: str | None, has_policy: bool
+) -> None:
+    printed = CliRunner().invoke(main, ["manifests", "--operator", *options]).stdout
+    every = {it["kind"]: it for it in yaml.safe_load_all(printed)}
+    (container,) = every["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"] == ["run", "--incluster", *([argument] if argument else [])]
+    assert ("ValidatingAdmissionPolicy" in every) is has_policy
+    assert ("ValidatingAdmissionPolicyBinding" in every) is has_policy
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--operator", "--managed"], ["--operator", "--suffix=-a"], ["--trusted-namespaces=a"]],
+)
+def test_options_that_have_no_effect_are_refused(options: list[str]) -> None:
+    found = CliRunner().invoke(main, ["manifests", *options])
+    assert found.exit_code == 2
+    assert "operator" in found.output
+
+
+def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
+    tmp_path: Path,
+) -> None:
+    """The base is copied: kustomize wants relative paths, and tests have a folder elsewhere."""
+    shutil.copytree(ROOT / "manifests" / "operator", tmp_path / "base")
+    name, _, tag = installation.IMAGE.partition(":")
+    overlay = {
+        "resources": ["../base"],
+        "images": [{"name": name, "newName": "reg/contour", "newTag": "2"}],
+    }
+    (tmp_path / "overlay").mkdir()
+    (tmp_path / "overlay" / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    kubectl = Path(sys.executable).with_name("kubectl")
+    made = subprocess.run(
+        [kubectl, "kustomize", tmp_path / "overlay"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "image: reg/contour:2" in made
+    assert f"{name}:{tag}" not in made

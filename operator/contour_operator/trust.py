@@ -1,0 +1,61 @@
+"""Which instances may reach beyond their own namespace where no API server asks their authors.
+
+An API server of Kubernetes 1.30 or newer refuses a ContourConfiguration whose author does not hold
+what the instance will hold (`provisioning.admission`). An older one cannot be told to, and the
+operator does not know who the author is. There the administrator names the namespaces whose authors
+are trusted (`--trusted-namespaces`); elsewhere an instance watches its own namespace alone. The
+flag holds on newer API servers too, if it is given.
+"""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+from contour_operator import desired
+from contour_operator.telling import Problem
+from crds.contourconfiguration import ContourConfiguration
+from kube.client import Client
+from kube.discovery import Discovery, Wanted
+from provisioning import admission
+from provisioning.admission import Demand
+
+_POLICIES = Wanted(
+    "admissionregistration.k8s.io", ("v1",), "validatingadmissionpolicies", namespaced=False
+)
+
+
+class Trust:
+    """What the administrator has said, and what the API server can do."""
+
+    def __init__(self, client: Client, namespaces: tuple[str, ...] | None = None) -> None:
+        """None: the administrator has named no namespaces, which is not the same as naming none."""
+        self._discovery = Discovery(client)
+        self._namespaces = namespaces
+
+    async def problems(self, configuration: ContourConfiguration) -> list[Problem]:
+        """Why no instance may be made of it; raises request errors."""
+        namespace = configuration.metadata.namespace
+        named = self._namespaces
+        if named is None and await self._discovery.resource(_POLICIES) is not None:
+            return []
+        if any(fnmatchcase(namespace, it) for it in named or ()):
+            return []
+        return [_problem(it, namespace) for it in demands(configuration)]
+
+
+def demands(configuration: ContourConfiguration) -> Iterator[Demand]:
+    """What an instance would hold beyond its own namespace. Pure."""
+    own, spec = configuration.metadata.namespace, configuration.spec
+    watched = spec.contour.watch_namespaces if spec.contour is not None else ()
+    if not watched:
+        yield admission.SECRETS
+    for name in watched:
+        if name != own:
+            yield admission.of_namespace(name)
+    if desired.makes_outer_class(spec):
+        yield admission.CLASSES
+
+
+def _problem(found: Demand, namespace: str) -> Problem:
+    way_out = f"name {namespace} alone, or let an administrator trust its authors: "
+    option = f"--trusted-namespaces={namespace} of the operator"
+    return Problem("NotTrusted", f"{found.words}; {way_out}{option}")

@@ -1,0 +1,157 @@
+"""Who may ask for an instance of Contour: only those who hold what the instance will hold.
+
+An instance reads Secrets; whoever makes one and gets a token of its ServiceAccount reads them too.
+So a ValidatingAdmissionPolicy (Kubernetes, "Validating Admission Policy", v1 since 1.30) asks the
+API server's authorizer about the author of a ContourConfiguration with `spec.contour`, when it is
+created and when its reach grows. A change that asks for nothing more passes: finalizers, labels,
+other settings, fewer namespaces. Where an API server has no such policies, the operator says the
+same words (`contour_operator.trust`).
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+NAME = "contour-operator"
+"""Of the policy and of its binding: one for all operators of a cluster."""
+
+MOST_NAMED = 12
+"""Namespaces that the author is asked about one by one; for more he has to hold the rights in all.
+A policy may put 28 questions to the authorizer: each costs 350,000 of a budget of 10,000,000."""
+
+
+class Demand(NamedTuple):
+    """A right that an instance holds, so that its author has to hold it."""
+
+    path: str
+    """The field that asks for it."""
+    gets: str
+    """What the instance may do by it."""
+    right: str
+    """What the author has to be allowed to do."""
+
+    @property
+    def words(self) -> str:
+        """For the author, without the way out."""
+        return f"{self.path}: {self.gets}, so its author has to be allowed to {self.right}"
+
+
+_WATCHED = "spec.contour.watchNamespaces"
+SECRETS = Demand(
+    _WATCHED,
+    "without it the instance reads the Secrets of all namespaces",
+    "list Secrets in all namespaces",
+)
+GATEWAYS = Demand(
+    _WATCHED,
+    "without it the instance may patch the Gateways of all namespaces",
+    "patch Gateways in all namespaces",
+)
+FLEETS = Demand(
+    "spec.gateway.mode",
+    "with PerGateway the instance creates Deployments in all namespaces that it watches",
+    "create Deployments in all namespaces",
+)
+CLASSES = Demand(
+    "spec.envoy.networkPublishing.gateway.controllerName",
+    "the instance creates a GatewayClass for it",
+    "create GatewayClasses",
+)
+MANY = Demand(
+    _WATCHED,
+    f"more than {MOST_NAMED} namespaces are added at once",
+    "list Secrets (with mode PerGateway: and create Deployments) in all namespaces",
+)
+
+
+def of_namespace(name: str) -> Demand:
+    """What is held in a namespace that is named."""
+    return Demand(
+        _WATCHED,
+        f"the instance reads the Secrets of namespace {name}",
+        "list Secrets (with mode PerGateway: and create Deployments) there",
+    )
+
+
+_WAY_OUT = "; name only namespaces where you may, or let an administrator apply it"
+
+
+def policy() -> dict[str, Any]:
+    """What of the policy's `spec` is CEL, for the template."""
+    return {
+        "conditions": [{"name": name, "expression": it} for name, it in _CONDITIONS.items()],
+        "variables": [{"name": name, "expression": it} for name, it in _VARIABLES.items()],
+        "validations": list(_validations()),
+    }
+
+
+_CONDITIONS = {
+    "asks-for-an-instance": "has(object.spec.contour)",
+    "has-changed": "oldObject == null || !has(oldObject.spec) || oldObject.spec != object.spec",
+}
+
+
+def _check(group: str, resource: str, verb: str, namespace: str = "") -> str:
+    where = f".namespace({namespace})" if namespace else ""
+    return f"authorizer.group('{group}').resource('{resource}'){where}.check('{verb}').allowed()"
+
+
+_GATEWAY_API = "gateway.networking.k8s.io"
+_OUTER = "spec.?envoy.?networkPublishing.?gateway"
+
+# Variables are evaluated when they are asked for, once.
+_VARIABLES = {
+    "had": "oldObject != null && has(oldObject.spec) && has(oldObject.spec.contour)",
+    "listed": "object.spec.contour.?watchNamespaces.orValue([])",
+    "hadListed": "variables.had ? oldObject.spec.contour.?watchNamespaces.orValue([]) : []",
+    "wide": "size(variables.listed) == 0",
+    "wasWide": "variables.had && size(variables.hadListed) == 0",
+    "perGateway": "object.spec.?gateway.?mode.orValue('') == 'PerGateway'",
+    "newMode": "variables.perGateway && !(variables.had"
+    " && oldObject.spec.?gateway.?mode.orValue('') == 'PerGateway')",
+    # An instance reads its own namespace, too.
+    "named": "[request.namespace] + variables.listed.filter(n, n != request.namespace)",
+    "wasNamed": "variables.had ? [request.namespace] + variables.hadListed : []",
+    "asked": "variables.wide ? [] : variables.newMode ? variables.named : variables.wasWide ? []"
+    " : variables.named.filter(n, !(n in variables.wasNamed))",
+    "reads": _check("", "secrets", "list"),
+    "creates": _check("apps", "deployments", "create"),
+    "everywhere": "variables.reads && (!variables.perGateway || variables.creates)",
+    "outer": f"object.{_OUTER}.?controllerName.orValue('')",
+    "sameOuter": f"variables.had && oldObject.{_OUTER} == object.{_OUTER}",
+}
+
+
+def _validations() -> Iterator[dict[str, str]]:
+    is_no_wider = "!variables.wide || variables.wasWide"
+    yield _validation(f"{is_no_wider} || variables.reads", SECRETS)
+    gateways = _check(_GATEWAY_API, "gateways", "patch")
+    yield _validation(f"{is_no_wider} || {gateways}", GATEWAYS)
+    no_fleets = "!variables.wide || !variables.perGateway"
+    had_them = "variables.wasWide && !variables.newMode"
+    yield _validation(f"{no_fleets} || ({had_them}) || variables.creates", FLEETS)
+    no_class = "variables.outer == '' || variables.sameOuter"
+    classes = _check(_GATEWAY_API, "gatewayclasses", "create")
+    yield _validation(f"{no_class} || {classes}", CLASSES)
+    few = f"size(variables.asked) <= {MOST_NAMED} || variables.everywhere"
+    yield _validation(few, MANY)
+    for index in range(MOST_NAMED):
+        yield _of_one(index)
+
+
+def _of_one(index: int) -> dict[str, str]:
+    name = f"variables.asked[{index}]"
+    reads = _check("", "secrets", "list", name)
+    creates = _check("apps", "deployments", "create", name)
+    found = (
+        f"size(variables.asked) <= {index} || variables.everywhere"
+        f" || ({reads} && (!variables.perGateway || {creates}))"
+    )
+    before, after = of_namespace("\0").words.split("\0")
+    message = f"{json.dumps(before)} + {name} + {json.dumps(after + _WAY_OUT)}"
+    return {"expression": found, "messageExpression": message, "reason": "Forbidden"}
+
+
+def _validation(expression: str, demand: Demand) -> dict[str, str]:
+    found = {"expression": expression, "message": demand.words + _WAY_OUT}
+    return found | {"reason": "Forbidden"}
