@@ -34,7 +34,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     if not wanted and (is_open or not view.count(owners.HOSTS, key)):
         return None
     routes = _in_order(_unbeaten(wanted))
-    if bool(routes) and view.ask(owners.is_closed, key):
+    if routes and owners.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, key):
         routes = tuple(map(_closed, routes))
@@ -71,7 +71,7 @@ def _with_guarded_stream(
     view: View, key: nodes.HostKey, host: nodes.SecureHost
 ) -> nodes.SecureHost:
     """What closes the routes of a host closes its stream."""
-    if host.stream is None or not (view.ask(owners.is_closed, key) or _is_closed(view, key)):
+    if host.stream is None or not (owners.is_closed(view, key) or _is_closed(view, key)):
         return host
     return replace(host, stream=gateway_hosts.CLOSED)
 

@@ -85,9 +85,11 @@ def owner(view: View, key: nodes.HostKey) -> Owner | None:
     return None
 
 
-@query
 def is_closed(view: View, key: nodes.HostKey) -> bool:
     """Whether the listener that takes requests for a host, of whichever API, is closed."""
+    own = view.ask(owner, key)
+    if own is not None:
+        return own.is_closed
     for host in hostnames.covering(key.host):
         for found in view.bucket(OWNERS, key._replace(host=host)):
             return found.is_closed
