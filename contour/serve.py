@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
 from contour import intake
+from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.events import Batch, Event
 from contour.status.board import Board, Remark
@@ -18,6 +19,7 @@ from crds.contourconfiguration import ContourConfiguration, ContourConfiguration
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import (
+    asides,
     configuration,
     fleets,
     listeners,
@@ -158,6 +160,7 @@ class Controller:
             if isinstance(place, ObjectRef):
                 remarks = tuple(Remark(it.severity, str(it)) for it in complaints)
                 self._remark(place, "document", remarks)
+                self._note_unknown(place, complaints)
         self.settle()
 
     def _write(self, events: Iterable[Event]) -> None:
@@ -185,6 +188,12 @@ class Controller:
         self.board.remark(subject, source, remarks)
         faults = self.board.faults(subject)
         self.engine.write(refusals.NOT_TAKEN, subject, "; ".join(faults) or None)
+
+    def _note_unknown(self, subject: ObjectRef, complaints: Iterable[Complaint]) -> None:
+        """What was left out of an object, for its status; in whatever order the document has it."""
+        warnings = (it for it in complaints if it.severity == "warning")
+        found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
+        self.engine.write(asides.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
 
     def listeners(self) -> tuple[nodes.Listener, ...]:
         """The listeners of the default fleet."""

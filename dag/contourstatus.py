@@ -4,12 +4,18 @@ Source: HTTPProxy reference, "DetailedCondition"; reasons and messages as upstre
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
 
 from dag.problems import Problem
 from dag.problems.places import sub_conditions
 from dag.statuses import Condition, ContourStatus
 
 ORPHANED = "Orphaned"
+
+_INVALID = Condition(
+    "Valid", "False", "ErrorPresent", "At least one error present, see Errors for details"
+)
 
 
 def status(kind: str, found: Iterable[Problem]) -> ContourStatus:
@@ -21,7 +27,18 @@ def status(kind: str, found: Iterable[Problem]) -> ContourStatus:
         return ContourStatus(
             Condition("Valid", "True", "Valid", f"Valid {kind}"), "valid", (), warnings
         )
-    message = "At least one error present, see Errors for details"
-    valid = Condition("Valid", "False", "ErrorPresent", message)
     is_orphan = any(it.type == ORPHANED for it in told)
-    return ContourStatus(valid, "orphaned" if is_orphan else "invalid", errors, warnings)
+    return ContourStatus(_INVALID, "orphaned" if is_orphan else "invalid", errors, warnings)
+
+
+def joined(found: ContourStatus, more: Iterable[Problem]) -> ContourStatus:
+    """The status with more problems."""
+    told = tuple(more)
+    errors = sub_conditions(it for it in told if it.severity == "error")
+    warnings = (*found.warnings, *sub_conditions(it for it in told if it.severity == "warning"))
+    if not errors:
+        return replace(found, warnings=warnings)
+    state: Literal["invalid", "orphaned"] = (
+        "orphaned" if found.current_status == "orphaned" else "invalid"
+    )
+    return ContourStatus(_INVALID, state, (*found.errors, *errors), warnings)

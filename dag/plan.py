@@ -8,7 +8,16 @@ the other APIs ask for them.
 from collections.abc import Mapping
 
 from crds.meta import NamespacedName
-from dag import configurationstatus, extensions, fleets, hosts, listeners, refusals, tables
+from dag import (
+    asides,
+    configurationstatus,
+    extensions,
+    fleets,
+    hosts,
+    listeners,
+    refusals,
+    tables,
+)
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
@@ -16,7 +25,7 @@ from dag.statuses import Status
 from dag.view import Kept, Plan, Query
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
-    kind: refusals.told(kind, status)
+    kind: refusals.told(kind, asides.told(kind, status))
     for api in (ingress, httpproxy, extensions, gateway, configurationstatus)
     for kind, status in api.STATUSES.items()
 }

@@ -18,6 +18,8 @@ class Condition:
     status: Literal["True", "False", "Unknown"]
     reason: str
     message: str
+    warnings: tuple[str, ...] = ()
+    """The parts of the message that tell of what is not as its author may think."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class Board:
         remarks = [it for of in self.remarks.get(subject, {}).values() for it in of]
         state, summary, reasons = _judged(found)
         said = tuple(it.message for it in remarks if not _is_said(it.message, reasons))
+        reasons = tuple(it for it in reasons if not _is_placed(it, said))
         if any(it.severity == "error" for it in remarks):
             what = "newest version refused" if found else "refused"
             return Row(subject, "error", what, (*said, *reasons))
@@ -107,6 +108,12 @@ class Board:
 def _is_said(message: str, reasons: tuple[str, ...]) -> bool:
     """The status says it already."""
     return any(message in it for it in reasons)
+
+
+def _is_placed(reason: str, said: tuple[str, ...]) -> bool:
+    """A remark says the same, and in which line of which file."""
+    field = reason.partition(": ")[2]
+    return bool(field) and any(it.endswith(f": {field}") for it in said)
 
 
 def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]:
@@ -160,9 +167,18 @@ def _by_conditions(
         for it in conditions
         if _is_bad(it)
     )
-    good = [it.type for _, conditions in all_of_them for it in conditions if not _is_bad(it)]
+    warnings = tuple(
+        f"{where}{text}"
+        for where, conditions in all_of_them
+        for it in conditions
+        if not _is_bad(it)
+        for text in it.warnings
+    )
+    if bad:
+        return "error", "see reasons", (*bad, *warnings)
+    good = [it.type for _, conditions in all_of_them for it in conditions]
     summary = ", ".join(dict.fromkeys(good)) or "none"
-    return ("error", "see reasons", bad) if bad else ("ok", summary, ())
+    return "warning" if warnings else "ok", summary, warnings
 
 
 _BAD_IF_TRUE = frozenset(

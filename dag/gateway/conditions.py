@@ -21,8 +21,10 @@ def condition(type_: str, found: Iterable[Problem], good: str) -> Condition:
     errors = [it for it in told if it.severity == "error"]
     if errors:
         return Condition(type_, "False", _reason(errors), listed(errors))
-    messages = "; ".join(filter(None, [good, listed(told)]))
-    return Condition(type_, "True", _reason(told) if told else type_, messages)
+    warnings = texts(told)
+    return Condition(
+        type_, "True", _reason(told) if told else type_, "; ".join((good, *warnings)), warnings
+    )
 
 
 def programmed(view: View, found: Iterable[Problem]) -> Condition:
@@ -41,9 +43,14 @@ def alarm(type_: str, found: Iterable[Problem], opening: str = "") -> Iterable[C
 
 def listed(found: Iterable[Problem]) -> str:
     """The messages of problems, each once."""
-    messages = list(dict.fromkeys(it.message for it in found))
+    return "; ".join(texts(found))
+
+
+def texts(found: Iterable[Problem]) -> tuple[str, ...]:
+    """The same, one by one."""
+    messages = tuple(dict.fromkeys(it.message for it in found))
     rest = len(messages) - MOST_LISTED
-    return "; ".join(messages[:MOST_LISTED]) + (f"; and {rest} more" if rest > 0 else "")
+    return (*messages[:MOST_LISTED], f"and {rest} more") if rest > 0 else messages
 
 
 def _reason(found: Iterable[Problem]) -> str:

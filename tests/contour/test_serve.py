@@ -5,12 +5,16 @@ from collections.abc import Iterable
 import yaml
 
 from contour.events import Batch, Event
+from contour.kubernetes.objects import Objects
 from contour.serve import Controller
 from contour.xds import resources
 from crds.decode import Decoded, decode
+from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import refusals, tables
 from dag.statuses import Address, ContourStatus, GatewayStatus
+from kube.ledger import Key, Sighting
+from tests.contour.kubernetes import written
 from tests.dag import pairs
 from tests.dag.gateway import manifests as gateways
 from tests.dag.test_hosts import GATEWAY
@@ -273,3 +277,32 @@ def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
     assert (row.state, "address in use" in row.reasons[0]) == ("error", True)
     controller.complain(())
     assert [it.state for it in controller.board.rows()] == ["ok"]
+
+
+def test_fields_that_are_not_known_are_told_in_the_status_and_their_values_change_nothing() -> None:
+    controller, objects = Controller(Published()), Objects()
+    key, subject = NamespacedName("default", "a"), ObjectRef("HTTPProxy", "default", "a")
+
+    def see(**fields: object) -> int:
+        raw = written.proxy()
+        found = raw | {"spec": raw["spec"] | fields}
+        objects.take(KINDS["projectcontour.io", "HTTPProxy"], [Sighting(Key(*key), found)])
+        controller.settle()
+        runs = controller.engine.work.runs
+        controller.take(objects.batch())
+        return controller.engine.work.runs - runs
+
+    def warnings() -> list[str]:
+        status = controller.board.told[subject]
+        assert isinstance(status, ContourStatus)
+        return [f"{it.reason}: {it.message}" for it in status.warnings]
+
+    see(later={"b": 1}, another=2)
+    assert warnings() == [
+        "UnknownField: spec.another: unknown field",
+        "UnknownField: spec.later: unknown field",
+    ]
+    assert see(another=3, later={"c": [1, 2]}) == 0
+    assert len(warnings()) == 2
+    see()
+    assert warnings() == []

@@ -88,3 +88,23 @@ def test_objects_are_shown_as_kubernetes_knows_them() -> None:
     assert shown["status"]["description"] == PROBLEM.message
     assert shown["status"]["conditions"][0]["observedGeneration"] == 3
     assert shown["status"]["conditions"][0]["errors"][0]["reason"] == "SecretNotValid"
+
+
+def test_what_is_said_of_a_line_is_not_said_again() -> None:
+    board = Board()
+    warning = SubCondition("SpecError", "UnknownField", "spec.x: unknown field")
+    board.put(PROXY, ContourStatus(GOOD, "valid", (), (warning,)))
+    assert [it.reasons for it in board.rows()] == [
+        ("SpecError/UnknownField: spec.x: unknown field",)
+    ]
+    line = "web.yaml:7: HTTPProxy default/web: spec.x: unknown field"
+    board.remark(PROXY, "document", (Remark("warning", line),))
+    assert [it.reasons for it in board.rows()] == [(line,)]
+
+
+def test_a_warning_of_the_gateway_api_is_a_row_of_its_own() -> None:
+    board, text = Board(), "spec.x: unknown field"
+    accepted = Condition("Accepted", "True", "Accepted", f"the route is attached; {text}", (text,))
+    board.put(PROXY, RouteStatus((ParentStatus(PARENT, "ours", (accepted,)),)))
+    (row,) = board.rows()
+    assert (row.state, row.reasons) == ("warning", (f"parent edge: {text}",))
