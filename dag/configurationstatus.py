@@ -39,7 +39,8 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[SubCondition]
         yield SubCondition("SpecError", "IgnoredField", text)
     if view.ask(settings.chosen_configuration, ()) == found:
         for it in _troubles(view, is_error=False):
-            yield SubCondition("FleetError", "Waiting", f"{_FLEET}: {it.message}")
+            reason = "ChangedByOthers" if it.is_settled else "Waiting"
+            yield SubCondition("FleetError", reason, f"{_FLEET}: {it.message}")
 
 
 def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[SubCondition]:

@@ -64,6 +64,8 @@ class Trouble(NamedTuple):
     message: str
     is_error: bool = True
     """Or something is waited for, which comes by itself."""
+    is_settled: bool = False
+    """It is told only: the fleet is as it should be apart from that, and nothing is waited for."""
 
 
 TROUBLES: Table[str, tuple[Trouble, ...]] = Table("troubles of fleets")

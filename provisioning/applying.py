@@ -1,14 +1,11 @@
-"""Brings one object of ours to what it should be in a cluster, and removes it; nothing of others.
+"""The objects that we make for a configuration: where each is, whether it is ours, and its end.
 
-Server-side apply: fields of ours are put right, fields that others have added stay. An object of
-the same name without our mark is refused and never adopted. Nobody can slip one in between the look
-and the write: what is there is applied to by its uid, what is not there is made without force, so
-that whatever somebody else has made in that moment is a conflict. When and in which order things
-are applied is for the caller to say.
+An object of the same name without our mark is refused and never adopted. Elsewhere: bringing one to
+what it should be (`applier`), and when and in which order that is done, which is for the caller.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from kube import errors
 from kube.client import Client
@@ -93,43 +90,6 @@ async def rehearse(client: Client, document: Document, mark: Mark, field_manager
     await client.rehearse(path(document), document, field_manager, timeout=WRITE_TIMEOUT)
 
 
-async def apply(client: Client, document: Document, mark: Mark, field_manager: str) -> Document:
-    """The object, as it stands there afterwards. Raises Unowned, Leaving and request errors."""
-    for _ in range(_LOOKS - 1):
-        try:
-            return await _applied(client, document, mark, field_manager)
-        except errors.Refused as error:
-            if error.code != 409:
-                raise  # else somebody has written since we have looked
-    return await _applied(client, document, mark, field_manager)
-
-
-_LOOKS = 4
-
-
-async def _applied(client: Client, document: Document, mark: Mark, field_manager: str) -> Document:
-    present = await found(client, document)
-    where = path(document)
-    if present is None:
-        return await client.apply(where, document, field_manager, timeout=WRITE_TIMEOUT)
-    if not mark.is_on(present):
-        raise Unowned(document)
-    if present["metadata"].get("deletionTimestamp"):
-        raise Leaving(f"{described(document)} is being removed")
-    body = _scaled_by_others(document, present)
-    # An autoscaler must not come in between: with replicas, it is to be what was looked at.
-    same = ("uid", "resourceVersion") if "replicas" in body.get("spec", {}) else ("uid",)
-    looked_at = {it: present["metadata"][it] for it in same}
-    body = body | {"metadata": document["metadata"] | looked_at}
-    try:
-        return await client.apply(where, body, field_manager, force=True, timeout=WRITE_TIMEOUT)
-    except errors.Refused as error:
-        if not _is_immutable(error):
-            raise
-        await remove(client, resource(document), present)
-        raise Leaving(f"{described(document)} cannot be changed and is made anew") from None
-
-
 async def remove(
     client: Client,
     of: Resource,
@@ -151,25 +111,3 @@ async def remove(
     except errors.Refused as error:
         if error.code not in {404, 409}:  # 409: another of that name is there by now
             raise
-
-
-def _scaled_by_others(document: Document, present: Document) -> Document:
-    """Without the number of replicas if an autoscaler sees to that."""
-    entries: list[dict[str, Any]] = present["metadata"].get("managedFields") or []
-    is_scaled = any(
-        it.get("subresource") == "scale" and it.get("manager") == _AUTOSCALER for it in entries
-    )
-    if not is_scaled or "replicas" not in document.get("spec", {}):
-        return document
-    return document | {"spec": {k: v for k, v in document["spec"].items() if k != "replicas"}}
-
-
-_AUTOSCALER = "kube-controller-manager"
-
-
-def _is_immutable(error: errors.Refused) -> bool:
-    """Whether what is wanted cannot be had by a change, only by another object."""
-    said = [error.message, *(it.message for it in error.causes)]
-    return error.code == 422 and any(
-        words in it for it in said for words in ("field is immutable", "cannot change roleRef")
-    )

@@ -17,6 +17,7 @@ from dag import fleets
 from dag.fleets import Trouble
 from kube.client import Client
 from provisioning import applying, identities, ownership, pem, rotation, secrets
+from provisioning.applier import Applier
 from provisioning.certificates import Authority, Leaf, Subject
 from provisioning.secrets import Names
 from provisioning.templating import Document
@@ -27,8 +28,9 @@ GOOD_FOR = 10.0  # seconds: so long what was read of the authorities is believed
 class Certificates:
     """Makes and renews them."""
 
-    def __init__(self, client: Client, release: Release) -> None:
+    def __init__(self, client: Client, release: Release, applier: Applier) -> None:
         self._client = client
+        self._applier = applier
         self._release = release
         self._authorities: tuple[Authority, ...] = ()
         self._read_at = float("-inf")
@@ -79,7 +81,7 @@ class Certificates:
             "type": "kubernetes.io/tls",
             "data": secrets.of_leaf(leaf, self._authorities),
         }
-        await applying.apply(self._client, document, self._release.mark, desired.MAKER)
+        await self._applier.apply(document, self._release.mark)
 
     async def _read(self) -> tuple[Authority, ...]:
         now = asyncio.get_running_loop().time()

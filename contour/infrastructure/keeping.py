@@ -8,11 +8,8 @@ what there should be (`desired`), what there is (`children`), when Envoys are re
 (`upgrading`), certificates (`certifying`).
 """
 
-import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import orjson
 
 from contour.infrastructure import children, desired
 from contour.infrastructure.certifying import Certificates
@@ -24,6 +21,7 @@ from dag.fleets import Trouble
 from kube import errors
 from kube.client import Client
 from provisioning import applying, rollouts
+from provisioning.applier import Applier
 from provisioning.templating import Document
 
 WORKLOADS = ("DaemonSet", "Deployment")
@@ -44,10 +42,9 @@ class Keeper:
         self._client = client
         self._release = release
         self._children = followed
-        self._certificates = Certificates(client, release)
+        self._applier = Applier(client, desired.MAKER, children.digest)
+        self._certificates = Certificates(client, release, self._applier)
         self._upgrades = Upgrades(client, release)
-        self._applied: dict[str, tuple[str, str]] = {}
-        """By path: the digest of what was applied, and of what that made. Saves requests."""
 
     async def keep(self, key: Key, wanted: Wanted) -> Sequence[Trouble]:
         """Brings a fleet to what it should be, as far as that can be; what cannot."""
@@ -61,8 +58,8 @@ class Keeper:
         # While nobody knows the ports, those that there are stay.
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
         found = [it async for it in self._applied_all(key, wanted, due)]
-        if not found:
-            found = [it async for it in self._tidied(key, wanted.fleet, every)]
+        if all(it.is_settled for it in found):
+            found += [it async for it in self._tidied(key, wanted.fleet, every)]
         return found
 
     async def remove(self, key: Key) -> Sequence[Trouble]:
@@ -102,7 +99,7 @@ class Keeper:
                 trouble = await self._certify(key, wanted.fleet)
             if trouble is not None:
                 yield trouble
-                if document["kind"] in children.OUTER:
+                if document["kind"] in children.OUTER and not trouble.is_settled:
                     return  # nothing is to hang on what is somebody else's
 
     async def _certify(self, key: Key, fleet: fleets.Fleet) -> Trouble | None:
@@ -116,17 +113,16 @@ class Keeper:
             return _refusal("its certificate", error)
 
     async def _apply(self, path: str, document: Document) -> Trouble | None:
-        """Skipped if it was applied before, and nobody has touched the object since."""
-        digest = _digest(document)
-        if self._applied.get(path) == (digest, self._children.digest(path)):
-            return None
         try:
-            made = await applying.apply(self._client, document, self._release.mark, desired.MAKER)
+            applied = await self._applier.apply(
+                document, self._release.mark, self._children.digest(path)
+            )
         except (applying.Unowned, applying.Leaving) as error:
             return Trouble(str(error), is_error=isinstance(error, applying.Unowned))
         except errors.Refused as error:
             return _refusal(applying.described(document), error)
-        self._applied[path] = (digest, children.digest(made))
+        if applied.note:
+            return Trouble(applied.note, is_error=False, is_settled=True)
         return None
 
     async def _tidied(
@@ -151,7 +147,7 @@ class Keeper:
                 yield trouble
 
     async def _removed(self, path: str, document: Document) -> AsyncIterator[Trouble]:
-        self._applied.pop(path, None)
+        self._applier.forget(path)
         resource = applying.RESOURCES[document["kind"]]
         try:
             await applying.remove(self._client, resource, document)
@@ -204,7 +200,3 @@ def _removal_order(document: Document) -> int:
 
 def _refusal(what: str, error: errors.Refused) -> Trouble:
     return Trouble(f"{what}: {error.message}")
-
-
-def _digest(document: Document) -> str:
-    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -146,8 +146,8 @@ class _Term:
             return True  # another turn is due already, or nobody wants to know
         self._instance.tell(wanted.name, troubles)
         self._instance.locate(wanted.name, self._entrance(key, wanted))
-        if troubles:
-            raise Unfinished("; ".join(it.message for it in troubles))
+        if unfinished := [it.message for it in troubles if not it.is_settled]:
+            raise Unfinished("; ".join(unfinished))
         return True
 
     async def _end(self, key: Key) -> bool:

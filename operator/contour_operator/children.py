@@ -76,10 +76,10 @@ class Children:
         """Everything that was made for a configuration."""
         return tuple(self._seen.get(labels(owner), {}).values())
 
-    def version(self, path: str) -> str:
-        """The resourceVersion of the child at a path; empty if there is none."""
+    def state(self, path: str) -> str:
+        """Of the child at a path; empty if there is none."""
         child = self._seen.get(self._where.get(path, ("", "")), {}).get(path)
-        return "" if child is None else str(child.document["metadata"]["resourceVersion"])
+        return "" if child is None else state(child.document)
 
     def take(self, path: str, child: Child | None) -> None:
         """It is so now."""
@@ -100,6 +100,18 @@ class Children:
             now = (found.get(ownership.NAMESPACE, ""), found.get(ownership.NAME, ""))
             self._where[path] = now
             self._seen.setdefault(now, {})[path] = child
+
+
+def state(document: Document) -> str:
+    """Equal for an object that nobody has written since, but for its status.
+
+    The API server counts in the generation whatever else is written, except labels; where it counts
+    nothing, every write makes a new state.
+    """
+    metadata = document["metadata"]
+    written = metadata.get("generation") or metadata["resourceVersion"]
+    labels = sorted((metadata.get("labels") or {}).items())
+    return f"{metadata['uid']} {written} {labels}"
 
 
 def labels(owner: Owner) -> Labels:

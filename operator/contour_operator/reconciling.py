@@ -8,12 +8,9 @@ name of somebody else's object; each of these can be deleted like any other.
 What is made (`desired`), removed (`removal`) and told (`telling`) is elsewhere.
 """
 
-import hashlib
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-
-import orjson
 
 from contour_operator import (
     children,
@@ -33,6 +30,7 @@ from crds.contourconfiguration import ContourConfiguration
 from kube import errors
 from kube.client import Client
 from provisioning import applying, ownership
+from provisioning.applier import Applier
 from provisioning.ownership import Owner
 from provisioning.templating import Document
 from provisioning.turns import Unfinished
@@ -44,8 +42,6 @@ PATIENCE = 30.0  # seconds; then what we may not remove is left behind
 class _Memory:
     """What saves requests, and no more: it may be lost at any time."""
 
-    applied: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By path: the digest of what was applied last, and the version that it made."""
     made: dict[Owner, Document] = field(default_factory=dict)
     """Deployments that were written in this turn, and that no watch may have told of yet."""
     forbidden_since: dict[Owner, float] = field(default_factory=dict)
@@ -66,6 +62,7 @@ class Reconciler:
         self._children = followed
         self._release = release
         self._trust = trust
+        self._applier = Applier(client, desired.MAKER, children.state)
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
 
@@ -101,8 +98,8 @@ class Reconciler:
         problems = [problem async for problem in self._made(found.owner, decoded)]
         await self._tell(found, problems)
         self._memory.made.pop(found.owner, None)
-        if problems:
-            raise Unfinished(problems[0].message)
+        if unfinished := [it for it in problems if not it.is_settled]:
+            raise Unfinished(unfinished[0].message)
 
     async def _refuse(self, found: Configuration, problems: Sequence[Problem]) -> None:
         """Nothing is made or changed; what there is stays as it is."""
@@ -152,23 +149,18 @@ class Reconciler:
             yield problem
 
     async def _apply(self, owner: Owner, document: Document) -> Problem | None:
-        """Skipped if it was applied before, and nobody has touched the object since."""
-        path, digest = applying.path(document), _digest(document)
-        known = self._memory.applied.get(path)
-        if known is not None and known == (digest, self._children.version(path)):
-            return None
+        seen = self._children.state(applying.path(document))
         try:
-            made = await applying.apply(self._client, document, desired.mark(owner), desired.MAKER)
+            applied = await self._applier.apply(document, desired.mark(owner), seen)
         except applying.Unowned as error:
             return Problem("NotOurs", str(error))
         except applying.Leaving as error:
             return Problem("Leaving", str(error))
         except errors.Refused as error:
             return _refusal(applying.described(document), error)
-        self._memory.applied[path] = (digest, made["metadata"]["resourceVersion"])
-        if document["kind"] == "Deployment":
-            self._memory.made[owner] = children.excerpt(made)
-        return None
+        if applied.made is not None and document["kind"] == "Deployment":
+            self._memory.made[owner] = children.excerpt(applied.made)
+        return Problem("", applied.note, is_settled=True) if applied.note else None
 
     async def _tidied(self, owner: Owner, kept: set[str]) -> AsyncIterator[Problem]:
         """Removes children of another time: of namespaces that are not watched any more."""
@@ -259,7 +251,3 @@ def _placed(problem: Problem, document: Document, configuration: ContourConfigur
 
 def _is_of_the_operator(child: Child) -> bool:
     return ownership.has(child.document, {ownership.MAKER: desired.MAKER})
-
-
-def _digest(document: Document) -> str:
-    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()

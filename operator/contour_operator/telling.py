@@ -23,6 +23,8 @@ class Problem(NamedTuple):
     """For programs."""
     message: str
     """For people."""
+    is_settled: bool = False
+    """It is told only: all is as it should be apart from that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +113,11 @@ def _since(before: Mapping[str, Any], it: Raw) -> str | None:
 def _provisioned(found: Observed) -> _Finding:
     if found.waits_for:
         return _Finding("False", "Deleting", f"Waiting for the end of {found.waits_for}")
-    if not found.problems:
-        return _Finding("True", "Provisioned", "All objects are as they should be")
-    message = "; ".join(dict.fromkeys(it.message for it in found.problems))
-    return _Finding("False", found.problems[0].reason, message[:_LONGEST])
+    message = "; ".join(dict.fromkeys(it.message for it in found.problems))[:_LONGEST]
+    for it in found.problems:
+        if not it.is_settled:
+            return _Finding("False", it.reason, message)
+    return _Finding("True", "Provisioned", message or "All objects are as they should be")
 
 
 _LONGEST = 4096

@@ -1,11 +1,14 @@
 """What somebody removes or edits is put right; what is somebody else's is left alone."""
 
 import statistics
+from collections.abc import Sequence
+from time import sleep
 from typing import Any
 
 import pytest
 
 from provisioning.ownership import Owner
+from tests.cluster import webhooks
 from tests.cluster.cluster import MEDIA
 from tests.operator import inprocess
 from tests.operator.operators import Rig, cluster_wide
@@ -75,6 +78,56 @@ def test_each_child_that_is_edited_is_put_right_and_what_was_added_stays(provisi
 
         rig.until(is_right, SOON)
         assert rig.cluster.get(child)["metadata"]["annotations"]["example.com/added"] == "1"
+
+
+_POD = "/spec/template/spec"
+_ADDITIONS: Sequence[tuple[str, str, Any]] = (
+    ("Deployment", f"{_POD}/hostNetwork", True),
+    ("Deployment", f"{_POD}/containers/-", {"name": "more", "image": "theirs:1"}),
+    ("Deployment", f"{_POD}/containers/0/env/-", {"name": "MORE", "value": "1"}),
+    ("Deployment", f"{_POD}/containers/0/args/-", "--debug"),
+    ("Deployment", f"{_POD}/containers/0/securityContext/runAsUser", 0),
+    ("Deployment", f"{_POD}/volumes/-", {"name": "root", "hostPath": {"path": "/"}}),
+    ("Service", "/spec/ports/-", {"name": "more", "port": 9001}),
+    ("Service", "/spec/ports/0/port", 8123),
+    ("Service", "/spec/selector/mine", "yes"),
+    ("NetworkPolicy", "/spec/podSelector/matchLabels/no", "pod"),
+    ("NetworkPolicy", "/spec/ingress/-", {}),
+    ("PodDisruptionBudget", "/spec/selector/matchLabels/no", "pod"),
+    ("Role", "/rules/-", {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}),
+    ("RoleBinding", "/subjects/-", {"kind": "ServiceAccount", "name": "me", "namespace": "me"}),
+)
+
+
+def test_what_was_added_to_a_child_goes_and_the_whole_of_it_is_as_it_was(provisioned: Rig) -> None:
+    rig, children = provisioned, provisioned.children()
+    for kind, field, value in _ADDITIONS:
+        before = next(it for key, it in children.items() if key[0] == kind)
+        patch = [{"op": "add", "path": field, "value": value}]
+        edited = rig.cluster.ask("PATCH", rig.cluster.path(before), patch, MEDIA["json"])
+        assert _essence(edited) != _essence(before), field
+        rig.until(lambda it=before: _essence(rig.cluster.get(it)) == _essence(it))  # type: ignore[misc]
+    rig.until_provisioned()
+    assert rig.condition("Provisioned")["message"] == "All objects are as they should be"
+
+
+def _essence(found: Raw) -> Raw:
+    return {key: it for key, it in found.items() if key not in {"metadata", "status"}}
+
+
+def test_what_a_webhook_adds_to_a_child_is_told_and_not_fought(operated: Rig) -> None:
+    patch = [{"op": "add", "path": f"{_POD}/containers/0/env/-", "value": {"name": "INJECTED"}}]
+    with webhooks.adding(operated.cluster, operated.namespace, "deployments", patch):
+        operated.configure()
+        operated.until_provisioned()
+        told = "spec.template.spec.containers[contour].env[INJECTED], which is left so"
+        operated.until(lambda: told in operated.condition("Provisioned")["message"])
+        sleep(3.0)
+        before = operated.children()["Deployment", operated.namespace, "contour"]
+        sleep(5.0)
+        after = operated.children()["Deployment", operated.namespace, "contour"]
+        assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+        assert operated.condition("Provisioned")["status"] == "True"
 
 
 def test_an_autoscaler_is_not_fought(provisioned: Rig) -> None:

@@ -110,6 +110,12 @@ class Rig:
         path = self.cluster.path(self.named(kind))
         return self.cluster.ask("PATCH", path, change, media, fieldManager=manager)
 
+    def change(self, kind: str, patch: Sequence[Raw], manager: str = "kubectl-patch") -> Raw:
+        """Likewise, by a JSON patch."""
+        media = "application/json-patch+json"
+        path = self.cluster.path(self.named(kind))
+        return self.cluster.ask("PATCH", path, patch, media, fieldManager=manager)
+
     async def until(self, condition: Callable[[], bool], seconds: float = 45.0) -> float:
         """Waits until it is so; the seconds that took."""
         loop = asyncio.get_running_loop()

@@ -1,0 +1,198 @@
+"""Brings one object of ours to what it should be in a cluster, as a whole; nothing of others.
+
+Server-side apply puts our fields right; the parts that are ours as a whole (`drift`) are then
+replaced if others have added to them. Nobody can slip in an object of their own between the look
+and the write: what is there is applied to by its uid, what is not there is made without force, so
+that whatever somebody else has made in that moment is a conflict.
+
+What is added again at once, by an admission webhook or a controller, is not fought: the same
+difference is put right three times in ten minutes at most, and told as long as it is there. An
+object that was applied before and that nobody has touched since costs no request.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from kube import errors
+from kube.client import Client
+from provisioning import applying, drift
+from provisioning.applying import Leaving, Unowned, described
+from provisioning.ownership import Mark
+from provisioning.templating import Document
+
+log = logging.getLogger(__name__)
+
+REPAIRS = 3
+CONTEST = 600.0  # seconds
+
+_LOOKS = 4
+
+
+class Applied(NamedTuple):
+    """What came of it."""
+
+    made: Document | None = None
+    """The object as it stands there; None if no request was needed."""
+    note: str = ""
+    """What of the object others have otherwise, and have again at once; empty if nothing."""
+
+
+class _Known(NamedTuple):
+    """An object when it was applied last."""
+
+    wanted: str
+    """A digest of what was applied."""
+    state: str
+    """What that made."""
+    note: str
+    at: float
+
+
+class Applier:
+    """Applies the objects of one maker, one at a time."""
+
+    def __init__(
+        self, client: Client, field_manager: str, state: Callable[[Document], str]
+    ) -> None:
+        """`state` tells apart how an object is from how it was, as far as that matters."""
+        self._client = client
+        self._field_manager = field_manager
+        self._state = state
+        self._known: dict[str, _Known] = {}
+        self._contests: dict[str, tuple[tuple[str, ...], list[float]]] = {}
+        """By path: the last difference that was put right, and when that was, in seconds."""
+
+    def forget(self, path: str) -> None:
+        """The object at a path is to be applied again in any case."""
+        self._known.pop(path, None)
+
+    async def apply(self, document: Document, mark: Mark, seen: str = "") -> Applied:
+        """The object is to be so; `seen` is its state as it was told of last.
+
+        Raises Unowned, Leaving and request errors.
+        """
+        path, wanted, now = applying.path(document), _digest(document), _now()
+        known = self._known.get(path)
+        is_untouched = known is not None and (known.wanted, known.state) == (wanted, seen)
+        if known is not None and is_untouched and (not known.note or now - known.at < CONTEST):
+            return Applied(note=known.note)
+        made, added = await self._apply(document, mark)
+        note = _note(document, added)
+        self._known[path] = _Known(wanted, self._state(made), note, now)
+        return Applied(made, note)
+
+    async def _apply(self, document: Document, mark: Mark) -> tuple[Document, tuple[str, ...]]:
+        for _ in range(_LOOKS - 1):
+            try:
+                return await self._applied(document, mark)
+            except errors.Refused as error:
+                if error.code != 409:
+                    raise  # else somebody has written since we have looked
+        return await self._applied(document, mark)
+
+    async def _applied(self, document: Document, mark: Mark) -> tuple[Document, tuple[str, ...]]:
+        """The object, and what is otherwise in it all the same."""
+        present = await applying.found(self._client, document)
+        if present is None:
+            body, made = document, await self._write(document, force=False)
+        elif not mark.is_on(present):
+            raise Unowned(document)
+        elif present["metadata"].get("deletionTimestamp"):
+            raise Leaving(f"{described(document)} is being removed")
+        else:
+            body = _scaled_by_others(document, present)
+            made = await self._changed(body, present)
+        return await self._made_whole(body, made)
+
+    async def _changed(self, body: Document, present: Document) -> Document:
+        try:
+            return await self._write_to(body, present)
+        except errors.Refused as error:
+            if _is_immutable(error):
+                await applying.remove(self._client, applying.resource(body), present)
+                raise Leaving(f"{described(body)} cannot be changed and is made anew") from None
+            if error.code != 422 or not drift.differences(body, present):
+                raise
+        # With what others have added beside it, what is wanted makes no sense.
+        return await self._write_to(body, await self._replace(body, present))
+
+    async def _write_to(self, body: Document, present: Document) -> Document:
+        """Applies to this very object."""
+        # An autoscaler must not come in between: with replicas, it is to be what was looked at.
+        same = ("uid", "resourceVersion") if "replicas" in body.get("spec", {}) else ("uid",)
+        looked_at = {it: present["metadata"][it] for it in same}
+        return await self._write(body | {"metadata": body["metadata"] | looked_at}, force=True)
+
+    async def _write(self, body: Document, *, force: bool) -> Document:
+        path, timeout = applying.path(body), applying.WRITE_TIMEOUT
+        return await self._client.apply(
+            path, body, self._field_manager, force=force, timeout=timeout
+        )
+
+    async def _made_whole(self, body: Document, made: Document) -> tuple[Document, tuple[str, ...]]:
+        added = drift.differences(body, made)
+        if not added or self._is_contested(applying.path(body), added):
+            return made, added
+        log.info("%s: puts right %s", described(body), ", ".join(added))
+        made = await self._replace(body, made)
+        self._contests[applying.path(body)][1].append(_now())
+        return made, drift.differences(body, made)
+
+    async def _replace(self, body: Document, present: Document) -> Document:
+        patch, params = drift.replacement(body, present), {"fieldManager": self._field_manager}
+        path, timeout = applying.path(body), applying.WRITE_TIMEOUT
+        return await self._client.patch(path, patch, "json", params=params, timeout=timeout)
+
+    def _is_contested(self, path: str, added: tuple[str, ...]) -> bool:
+        """Whether this was put right so often of late that somebody must want it otherwise."""
+        before, times = self._contests.get(path, (added, []))
+        lately = [it for it in times if before == added and _now() - it < CONTEST]
+        self._contests[path] = (added, lately)
+        return len(lately) >= REPAIRS
+
+
+def _note(document: Document, added: tuple[str, ...]) -> str:
+    if not added:
+        return ""
+    rest = len(added) - _LISTED
+    listed = ", ".join(added[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+    what = described(document)
+    return f"{what}: an admission webhook or a controller sets {listed}, which is left so"
+
+
+_LISTED = 5  # paths in a message
+
+
+def _scaled_by_others(document: Document, present: Document) -> Document:
+    """Without the number of replicas if an autoscaler sees to that."""
+    entries: list[dict[str, Any]] = present["metadata"].get("managedFields") or []
+    is_scaled = any(
+        it.get("subresource") == "scale" and it.get("manager") == _AUTOSCALER for it in entries
+    )
+    if not is_scaled or "replicas" not in document.get("spec", {}):
+        return document
+    return document | {"spec": {k: v for k, v in document["spec"].items() if k != "replicas"}}
+
+
+_AUTOSCALER = "kube-controller-manager"
+
+
+def _is_immutable(error: errors.Refused) -> bool:
+    """Whether what is wanted cannot be had by a change, only by another object."""
+    said = [error.message, *(it.message for it in error.causes)]
+    return error.code == 422 and any(
+        words in it for it in said for words in ("field is immutable", "cannot change roleRef")
+    )
+
+
+def _digest(document: Document) -> str:
+    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,279 @@
+"""What of an object of ours is not as we want it, and the patch that puts it right as a whole.
+
+Server-side apply alone leaves what others have added beside our fields: another container, a port,
+`hostNetwork`. The parts named here are ours as a whole: what is in them and is neither wanted, nor
+a default of the API server, nor for somebody else to say, goes. Everything else of an object is
+its users' (labels and annotations, finalizers, what a ServiceAccount may pull images with). Sources
+of the defaults: the API reference of each kind; one that is missing here costs a request that
+changes nothing. Elsewhere: when it is put right, and how often (`applying`).
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from provisioning.templating import Document
+
+OURS: Mapping[str, tuple[str, ...]] = {
+    "Service": ("spec",),
+    "Deployment": ("spec",),
+    "DaemonSet": ("spec",),
+    "PodDisruptionBudget": ("spec",),
+    "NetworkPolicy": ("spec",),
+    "Secret": ("data",),
+    "Role": ("rules",),
+    "RoleBinding": ("subjects",),
+    "ClusterRoleBinding": ("subjects",),
+    "GatewayClass": ("spec",),
+    "Gateway": ("spec",),
+    "TCPRoute": ("spec",),
+}
+"""The parts of an object that are ours as a whole, by kind."""
+
+_POD_ANNOTATIONS = "spec.template.metadata.annotations"
+
+_OF_OTHERS: Mapping[str, frozenset[str]] = {
+    "Service": frozenset(
+        {
+            "spec.clusterIP",
+            "spec.clusterIPs",
+            "spec.ipFamilies",
+            "spec.healthCheckNodePort",
+            "spec.loadBalancerIP",
+            "spec.loadBalancerClass",
+            "spec.loadBalancerSourceRanges",
+            "spec.allocateLoadBalancerNodePorts",
+            "spec.ports.nodePort",
+        }
+    ),
+    "Deployment": frozenset({"spec.replicas"}),
+}
+"""Fields that the cluster, a cloud or an autoscaler sets where we say nothing."""
+
+_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    # Services
+    "internalTrafficPolicy": ("Cluster",),
+    "externalTrafficPolicy": ("Cluster",),
+    "ipFamilyPolicy": ("SingleStack",),
+    "sessionAffinity": ("None",),
+    "protocol": ("TCP",),
+    # Deployments and DaemonSets
+    "progressDeadlineSeconds": (600,),
+    "revisionHistoryLimit": (10,),
+    "maxSurge": (0,),
+    # Pods
+    "dnsPolicy": ("ClusterFirst",),
+    "restartPolicy": ("Always",),
+    "schedulerName": ("default-scheduler",),
+    "terminationMessagePath": ("/dev/termination-log",),
+    "terminationMessagePolicy": ("File",),
+    "apiVersion": ("v1",),
+    "path": ("/",),
+    "scheme": ("HTTP",),
+    "timeoutSeconds": (1,),
+    "periodSeconds": (10,),
+    "successThreshold": (1,),
+    "failureThreshold": (3,),
+    "operator": ("Equal",),
+    # References of the Gateway API
+    "group": ("", "gateway.networking.k8s.io"),
+    "kind": ("Service", "Gateway"),
+    "weight": (1,),
+    "from": ("Same",),
+}
+"""What the API server writes where nothing is said, by the last part of a field's path."""
+
+_AMOUNTS = re.compile(r"\.(requests|limits)\.[^.]+$|\.sizeLimit$")
+"""Paths of quantities, of which there are several spellings."""
+
+
+def differences(wanted: Document, found: Document) -> tuple[str, ...]:
+    """The paths of what is otherwise in the parts that are ours, or is there in addition."""
+    kind = wanted["kind"]
+    parts = OURS.get(kind, ())
+    return tuple(
+        path
+        for part in parts
+        for path in _Comparison(kind).compare(part, part, wanted.get(part), found.get(part))
+    )
+
+
+def replacement(wanted: Document, found: Document) -> list[dict[str, Any]]:
+    """A JSON patch that makes the parts that are ours what is wanted.
+
+    It carries over what is for others to say. Refused as a conflict if the object has changed.
+    """
+    version = found["metadata"]["resourceVersion"]
+    patch = [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
+    for part in OURS.get(wanted["kind"], ()):
+        if part in wanted:
+            value = _carried(wanted["kind"], wanted[part], found.get(part))
+            patch.append({"op": "add", "path": f"/{part}", "value": value})
+        elif part in found:
+            patch.append({"op": "remove", "path": f"/{part}"})
+    return patch
+
+
+class _Comparison:
+    """Of one object. A path has the names of elements for people, a field those of fields only."""
+
+    def __init__(self, kind: str) -> None:
+        self._of_others = _OF_OTHERS.get(kind, frozenset())
+
+    def compare(self, path: str, field: str, wanted: Any, found: Any) -> Iterator[str]:
+        if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+            yield from self._maps(path, field, wanted, found)
+        elif isinstance(wanted, list) and isinstance(found, list):
+            yield from self._lists(path, field, wanted, found)
+        elif not _is_same(field, wanted, found):
+            yield path
+
+    def _maps(
+        self, path: str, field: str, wanted: Mapping[str, Any], found: Mapping[str, Any]
+    ) -> Iterator[str]:
+        for key, value in wanted.items():
+            yield from self.compare(f"{path}.{key}", f"{field}.{key}", value, found.get(key))
+        for key in sorted(found.keys() - wanted.keys()):
+            if not self._may_be_added(field, key, wanted, found[key]):
+                yield f"{path}.{key}"
+
+    def _lists(
+        self, path: str, field: str, wanted: Sequence[Any], found: Sequence[Any]
+    ) -> Iterator[str]:
+        names, present = _names(wanted), _names(found)
+        if names == present:
+            for name, it, other in zip(names, wanted, found, strict=True):
+                yield from self.compare(f"{path}[{name}]", field, it, other)
+            return
+        changed = sorted({*names} ^ {*present})
+        yield from (f"{path}[{name}]" for name in changed)
+        if not changed:
+            yield path  # in another order, or twice
+
+    def _may_be_added(self, field: str, key: str, wanted: Mapping[str, Any], value: Any) -> bool:
+        if field == _POD_ANNOTATIONS or f"{field}.{key}" in self._of_others:
+            return True
+        if key == "serviceAccount":  # the former name of another field
+            return bool(value == wanted.get("serviceAccountName"))
+        if key == "targetPort":
+            return bool(value == wanted.get("port"))
+        return _is_default(key, value)
+
+
+def _is_default(key: str, value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(_is_default(*it) for it in value.items())
+    if key == "defaultMode":
+        return bool(value == 0o644)
+    if key == "mode":
+        return bool(value == "Terminate")
+    return value is None or value == [] or value in _DEFAULTS.get(key, ())
+
+
+def _is_same(field: str, wanted: Any, found: Any) -> bool:
+    if wanted == found:
+        return type(wanted) is type(found)
+    if found is None:
+        return wanted in ("", [], {})  # what is empty is left out
+    if _AMOUNTS.search(field):
+        amount = _amount(wanted)
+        return amount is not None and amount == _amount(found)
+    return False
+
+
+_UNITS = {
+    "": Decimal(1),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{unit: Decimal(1000) ** (n + 1) for n, unit in enumerate("kMGTPE")},
+    **{f"{unit}i": Decimal(1024) ** (n + 1) for n, unit in enumerate("KMGTPE")},
+}
+_QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([numkMGTPE]?|[KMGTPE]i)")
+
+
+def _amount(text: object) -> Decimal | None:
+    """How much a quantity is; None if it is none."""
+    found = _QUANTITY.fullmatch(str(text))
+    if found is None:
+        return None
+    try:
+        return Decimal(found[1]) * _UNITS[found[2]]
+    except ArithmeticError:
+        return None
+
+
+def _names(elements: Sequence[Any]) -> list[str]:
+    return [_name(n, it) for n, it in enumerate(elements)]
+
+
+def _name(index: int, element: Any) -> str:
+    """What people know an element of a list by."""
+    if isinstance(element, Mapping):
+        for key in ("name", "mountPath", "port"):
+            if isinstance(element.get(key), str | int):
+                return str(element[key])
+    return str(index)
+
+
+def _carried(kind: str, wanted: Any, found: Any) -> Any:
+    if not isinstance(wanted, Mapping) or not isinstance(found, Mapping):
+        return wanted
+    if kind == "Service":
+        return _service(wanted, found)
+    if "template" in wanted:
+        return _workload(wanted, found)
+    return wanted
+
+
+def _workload(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    template = wanted["template"]
+    metadata = (found.get("template") or {}).get("metadata") or {}
+    of_ours = template.get("metadata", {})
+    annotations = {**(metadata.get("annotations") or {}), **of_ours.get("annotations", {})}
+    replicas = {"replicas": found["replicas"]} if "replicas" in found else {}
+    return {
+        **replicas,
+        **wanted,
+        "template": {**template, "metadata": {**of_ours, "annotations": annotations}},
+    }
+
+
+_FOR_ALL_TYPES = ("clusterIP", "clusterIPs", "ipFamilies")
+_FOR_BALANCERS = (
+    "loadBalancerIP",
+    "loadBalancerClass",
+    "loadBalancerSourceRanges",
+    "allocateLoadBalancerNodePorts",
+)
+
+
+def _service(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    type_ = wanted.get("type", "ClusterIP")
+    kept = [*_FOR_ALL_TYPES]
+    if type_ == "LoadBalancer":
+        kept += _FOR_BALANCERS
+        if wanted.get("externalTrafficPolicy") == "Local":
+            kept.append("healthCheckNodePort")
+    carried: dict[str, Any] = {key: found[key] for key in kept if key in found}
+    carried["ipFamilyPolicy"] = "SingleStack"  # else the API server keeps the one that there is
+    ports = [dict(it) for it in wanted.get("ports", ())]
+    if type_ != "ClusterIP":
+        _with_node_ports(ports, found.get("ports") or ())
+    return {**carried, **wanted, "ports": ports}
+
+
+def _with_node_ports(ports: Sequence[dict[str, Any]], found: Sequence[Mapping[str, Any]]) -> None:
+    """Each keeps the one that it has, known by its number, or else by its name."""
+    taken = {it["nodePort"] for it in ports if "nodePort" in it}
+    for keys in (("port", "protocol"), ("name",)):
+        for port in (it for it in ports if "nodePort" not in it):
+            usual = {"protocol": "TCP", **port}
+            for other in found:
+                node_port = other.get("nodePort")
+                is_it = all(usual.get(key) == other.get(key) for key in keys)
+                if is_it and node_port and node_port not in taken:
+                    port["nodePort"] = node_port
+                    taken.add(node_port)
+                    break
