@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName
-from crds.fields import Byte, Flag, NonEmpty, Port, PositiveUint32, Uint32
+from crds.fields import Byte, Flag, NonEmpty, Port, PositiveUint32, Uint32, Window
 from crds.meta import model
 from crds.workloads import NetworkPublishing, Workload
 
@@ -107,6 +107,18 @@ class ListenerSettings:
     Contour."""
     disable_merge_slashes: Flag | None = None
     """Leave repeated slashes of a path as they are."""
+    disable_path_normalization: Flag | None = None
+    """Leave `.` and `..` in a path as they are, so that a prefix guards less than it says. Beside
+    Contour's fields."""
+    escaped_slashes: Literal["UnescapeAndRedirect", "UnescapeAndForward", "Keep", "Reject"] = (
+        "UnescapeAndRedirect"
+    )
+    """What happens to paths with `%2F` or `%5C`: the client is redirected to the path with plain
+    slashes, the request is read as if it had them, they stay as they are (as in Contour), or the
+    answer is 400. Beside Contour's fields."""
+    headers_with_underscores: Literal["Reject", "Drop", "Allow"] = "Reject"
+    """What happens to a header with an underscore in its name: the request is answered 400, the
+    header is dropped, or it is passed on (as in Contour). Beside Contour's fields."""
     server_header_transformation: str | None = None
     """The Server header: overwrite (if absent), append_if_absent or pass_through."""
     connection_balancer: str | None = None
@@ -116,7 +128,9 @@ class ListenerSettings:
     per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
-    """How much is kept in memory for a connection; a megabyte if absent."""
+    """How many bytes are kept in memory for a connection before its sender has to wait; 32 KiB if
+    absent. A request that may be sent again is kept up to a megabyte, or up to this if it is more.
+    """
     tls: ListenerTLS | None = None
     """TLS with clients."""
     socket_options: SocketOptions | None = None
@@ -125,6 +139,11 @@ class ListenerSettings:
     """How many requests of one connection are taken at a time."""
     http_max_concurrent_streams: PositiveUint32 | None = None
     """How many requests an HTTP/2 client may have open."""
+    http2_stream_window_bytes: Window | None = None
+    """How many bytes of a request an HTTP/2 client may send ahead; 1 MiB if absent. Beside
+    Contour's fields."""
+    http2_connection_window_bytes: Window | None = None
+    """The same of all requests of a connection; 4 MiB if absent. Beside Contour's fields."""
     max_headers_count: PositiveUint32 | None = None
     """How many header fields a request may have; 256 if absent. Over HTTP/2 and HTTP/3 each cookie
     is a field. Beside Contour's fields."""
@@ -182,7 +201,15 @@ class ClusterSettings:
     per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
-    """How much is kept in memory for a connection."""
+    """How many bytes are kept in memory for a connection before its sender has to wait; 32 KiB if
+    absent."""
+    http2_stream_window_bytes: Window | None = None
+    """How many bytes of an answer an HTTP/2 Service may send ahead; Envoy's own
+    size if absent.
+    Beside Contour's fields."""
+    http2_connection_window_bytes: Window | None = None
+    """The same of all answers of a connection; Envoy's own size if absent. Beside Contour's
+    fields."""
     circuit_breakers: CircuitBreakers | None = None
     """Limits; annotations of a Service win over them."""
     upstream_tls: UpstreamTLS | None = None
@@ -217,6 +244,16 @@ class TimeoutSettings:
     """How long a client is given to close a connection."""
     connection_shutdown_grace_period: str | None = None
     """How long between the first and the last notice that a connection ends."""
+    request_headers_timeout: str | None = None
+    """How long a client may take to send the header of a request; 10 seconds if absent. Beside
+    Contour's fields."""
+    tls_handshake_timeout: str | None = None
+    """How long a client may take for the TLS handshake; 10 seconds if absent. Beside Contour's
+    fields."""
+    tcp_idle_timeout: str | None = None
+    """How long a connection that is passed on as bytes (`tcpproxy`, TCPRoute, TLSRoute) may rest
+    without a byte in either direction; 9001 seconds if absent, as in Contour. Beside Contour's
+    fields."""
     connect_timeout: str | None = None
     """How long a connection to an endpoint may take; 2 seconds if absent."""
 

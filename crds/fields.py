@@ -52,6 +52,8 @@ Positive32 = Annotated[int, Strict(), Field(ge=1, le=_INT32)]
 Uint32 = Annotated[int, Strict(), Field(ge=0, le=_UINT32)]
 """As wide as a number of Envoy's can be."""
 PositiveUint32 = Annotated[int, Strict(), Field(ge=1, le=_UINT32)]
+Window = Annotated[int, Strict(), Field(ge=65_535, le=2**31 - 1)]
+"""A window of HTTP/2, bytes: no smaller than the one that every connection begins with."""
 Byte = Annotated[int, Strict(), Field(ge=0, le=255)]
 Percent = Annotated[int, Strict(), Field(ge=0, le=100)]
 Port = Annotated[int, Strict(), Field(ge=1, le=65535)]

@@ -65,6 +65,10 @@ class Timeouts(NamedTuple):
     max_connection_duration: float | None = None
     delayed_close: float | None = None
     connection_shutdown_grace: float | None = None
+    request_headers: float = 10.0
+    tls_handshake: float = 10.0
+    tcp_idle: float = 9001.0
+    """As in Contour, whose number it is."""
     connect: float = 2.0
 
 
@@ -231,7 +235,11 @@ def _timeouts(given: TimeoutSettings | None, errors: readings.Errors) -> Timeout
         path = f"spec.envoy.timeouts.{field}"
         return readings.or_default(None, path, errors, lambda: durations.timeout(text))
 
+    usual = Timeouts()
     connect = read("connectTimeout", given.connect_timeout)
+    headers = read("requestHeadersTimeout", given.request_headers_timeout)
+    handshake = read("tlsHandshakeTimeout", given.tls_handshake_timeout)
+    tcp_idle = read("tcpIdleTimeout", given.tcp_idle_timeout)
     return Timeouts(
         request=read("requestTimeout", given.request_timeout),
         connection_idle=read("connectionIdleTimeout", given.connection_idle_timeout),
@@ -241,8 +249,15 @@ def _timeouts(given: TimeoutSettings | None, errors: readings.Errors) -> Timeout
         connection_shutdown_grace=read(
             "connectionShutdownGracePeriod", given.connection_shutdown_grace_period
         ),
-        connect=connect or Timeouts().connect,
+        request_headers=_or(usual.request_headers, headers),
+        tls_handshake=_or(usual.tls_handshake, handshake),
+        tcp_idle=_or(usual.tcp_idle, tcp_idle),
+        connect=connect or usual.connect,
     )
+
+
+def _or(usual: float, given: float | None) -> float:
+    return usual if given is None else given
 
 
 def _http_versions(envoy: Envoy, errors: readings.Errors) -> tuple[str, ...]:

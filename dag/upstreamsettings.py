@@ -23,6 +23,8 @@ def upstreams(envoy: Envoy, errors: Errors) -> nodes.Upstreams:
     return nodes.Upstreams(
         max_requests_per_connection=given.max_requests_per_connection,
         buffer_limit=given.per_connection_buffer_limit_bytes,
+        stream_window=given.http2_stream_window_bytes,
+        connection_window=given.http2_connection_window_bytes,
         limits=limits.written(given.circuit_breakers),
         minimum=minimum,
         maximum=maximum,

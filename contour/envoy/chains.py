@@ -4,6 +4,8 @@ A chain is named by what it is made of, so no change of a host touches it; the c
 SDS, so neither does its renewal. Which name leads to which chain: `server_names`.
 """
 
+from typing import NamedTuple
+
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 from google.protobuf.message import Message
@@ -14,7 +16,6 @@ from dag import nodes
 
 DEFAULT = "default"
 """The chain of connections that name no host we know. Names of the others contain slashes."""
-_HANDSHAKE_TIMEOUT = 10  # seconds
 _PROTOCOLS = {"HTTP/2": "h2", "HTTP/1.1": "http/1.1"}
 
 
@@ -24,25 +25,32 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
         manager = connection_manager.default(listener, policy, tls)
     else:
         manager = connection_manager.secure(listener, policy, tls)
-    return _encoded(name, listeners.CONNECTION_MANAGER, manager, termination(tls, policy))
+    terms = _Terms(termination(tls, policy), policy.timeouts.tls_handshake)
+    return _encoded(name, listeners.CONNECTION_MANAGER, manager, terms)
 
 
 def stream(name: str, tls: nodes.Tls | None, proxy: Message, policy: Downstream) -> bytes:
     """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
-    return _encoded(
-        name, streams.TCP, proxy, None if tls is None else termination(tls, policy, is_http=False)
-    )
+    if tls is None:
+        return _encoded(name, streams.TCP, proxy, None)
+    terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
+    return _encoded(name, streams.TCP, proxy, terms)
 
 
-def _encoded(
-    name: str, filter_: str, content: Message, tls: tls_pb2.DownstreamTlsContext | None
-) -> bytes:
+class _Terms(NamedTuple):
+    """How TLS is terminated, and how many seconds a client may take for it (0: any time)."""
+
+    tls: tls_pb2.DownstreamTlsContext
+    handshake: float
+
+
+def _encoded(name: str, filter_: str, content: Message, terms: _Terms | None) -> bytes:
     result = listener_pb2.Listener()
     chain = result.filter_chains.add(name=name)
-    if tls is not None:
-        chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(_HANDSHAKE_TIMEOUT))
+    if terms is not None:
+        chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(terms.handshake))
         chain.transport_socket.name = "envoy.transport_sockets.tls"
-        chain.transport_socket.typed_config.CopyFrom(encoding.packed(tls))
+        chain.transport_socket.typed_config.CopyFrom(encoding.packed(terms.tls))
     added = chain.filters.add(name=filter_)
     added.typed_config.CopyFrom(encoding.packed(content))
     return encoding.encoded(result)

@@ -6,6 +6,7 @@ instead of going to a sick one. Elsewhere: TLS (`upstream_tls`), health and limi
 """
 
 from envoy.config.cluster.v3 import cluster_pb2 as pb
+from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from contour.envoy import encoding, names, resilience, upstream_tls
@@ -105,30 +106,40 @@ def _write_connections(
     target.connect_timeout.CopyFrom(encoding.seconds(timeout))
     resilience.write_balancing(target, node.balancing)
     resilience.write_limits(target, node.limits or policy.every.limits)
-    options = _options(node, policy.every.max_requests_per_connection)
+    options = _options(node, policy.every)
     if options is not None:
         target.typed_extension_protocol_options[_HTTP].CopyFrom(encoding.packed(options))
 
 
 def _options(
-    node: nodes.Cluster | nodes.ExtensionCluster, most_requests: int | None
+    node: nodes.Cluster | nodes.ExtensionCluster, every: nodes.Upstreams
 ) -> http_protocol_options_pb2.HttpProtocolOptions | None:
     """Which HTTP is spoken and how long; None where that is HTTP/1.1 as Envoy does it."""
     result = http_protocol_options_pb2.HttpProtocolOptions()
     if node.idle_timeout is not None:
         idle = encoding.seconds(node.idle_timeout)
         result.common_http_protocol_options.idle_timeout.CopyFrom(idle)
-    if most_requests is not None:
-        result.common_http_protocol_options.max_requests_per_connection.value = most_requests
+    if every.max_requests_per_connection is not None:
+        most = result.common_http_protocol_options.max_requests_per_connection
+        most.value = every.max_requests_per_connection
     if isinstance(node, nodes.Cluster) and node.prefers_http2:
-        result.auto_config.SetInParent()
+        _write_windows(result.auto_config.http2_protocol_options, every)
     elif node.protocol in ("h2", "h2c"):
-        result.explicit_http_config.http2_protocol_options.SetInParent()
+        _write_windows(result.explicit_http_config.http2_protocol_options, every)
     elif not result.ByteSize():
         return None
     else:
         result.explicit_http_config.http_protocol_options.SetInParent()
     return result
+
+
+def _write_windows(target: protocol_pb2.Http2ProtocolOptions, every: nodes.Upstreams) -> None:
+    """Speaks HTTP/2, with what a backend may send ahead if that is said."""
+    target.SetInParent()
+    if every.stream_window is not None:
+        target.initial_stream_window_size.value = every.stream_window
+    if every.connection_window is not None:
+        target.initial_connection_window_size.value = every.connection_window
 
 
 def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ def head(node: nodes.Listener, policy: Downstream, names: ClusterNames) -> bytes
             inspector = result.listener_filters.add(name="envoy.filters.listener.tls_inspector")
             inspector.typed_config.Pack(_inspector(policy.edge))
         case "TCP":
-            proxy = streams.tcp(node.name, node.stream or _NOTHING, names)
+            proxy = streams.tcp(node.name, node.stream or _NOTHING, names, policy.timeouts.tcp_idle)
             proxy.access_log.extend(logs.access_logs(policy.edge.http_log))
             _write_chain(result, streams.TCP, proxy)
         case "HTTP":

@@ -75,7 +75,8 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
     if key.tls is not None and key.stream is None:
         body = chains.http(name, key.listener, key.tls, settings)
     else:
-        proxy = streams.tcp(key.listener, stream, {it: found.name for it, found in used.items()})
+        called = {it: found.name for it, found in used.items()}
+        proxy = streams.tcp(key.listener, stream, called, settings.timeouts.tcp_idle)
         proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
         body = chains.stream(name, key.tls, proxy, settings)
     origins = tuple(demanded(view, key))

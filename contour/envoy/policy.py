@@ -68,11 +68,26 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
     )
 
 
-@query
-def tells_origins(view: View, _: tuple[()]) -> bool:
+_RESENT_BODY = 1024 * 1024
+"""Bytes: Envoy's own limit of a buffer, with which Contour's users know retries. The buffers of
+connections are smaller, for they are there for every connection."""
+
+
+class OfRoutes(NamedTuple):
+    """What the settings of listeners say of routes."""
+
+    tells_origins: bool
     """Whether access logs tell which object a route comes from."""
+    resent_body: int
+    """Bytes of a body that are kept for a request that may be sent again."""
+
+
+@query
+def of_routes(view: View, _: tuple[()]) -> OfRoutes:
+    """What every route has to know."""
     edge = view.ask(defaults.edge, ())
-    return any(logs.tells_origins(it) for it in (edge.http_log, edge.https_log))
+    tells_origins = any(logs.tells_origins(it) for it in (edge.http_log, edge.https_log))
+    return OfRoutes(tells_origins, max(_RESENT_BODY, edge.buffer_limit or 0))
 
 
 @query

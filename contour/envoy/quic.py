@@ -18,7 +18,8 @@ from contour.envoy.policy import Downstream
 from dag import nodes
 
 _MAX_AGE = 86_400  # seconds that clients may remember
-_STREAMS = 100
+_MOST_OF_STREAM, _MOST_OF_CONNECTION = 16 << 20, 24 << 20
+"""Bytes: Envoy takes no larger windows."""
 
 
 def listener_name(listener: str) -> str:
@@ -58,8 +59,16 @@ def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes
     made.transport_socket.typed_config.CopyFrom(encoding.packed(transport))
     manager = connection_manager.secure(listener, policy, tls)
     manager.codec_type = hcm_pb2.HttpConnectionManager.HTTP3
-    streams = manager.http3_protocol_options.quic_protocol_options.max_concurrent_streams
-    streams.value = policy.edge.max_concurrent_streams or _STREAMS
+    _write_bounds(manager)
     added = made.filters.add(name=listeners.CONNECTION_MANAGER)
     added.typed_config.CopyFrom(encoding.packed(manager))
     return encoding.encoded(result)
+
+
+def _write_bounds(target: hcm_pb2.HttpConnectionManager) -> None:
+    """The same bounds for a client as over HTTP/2."""
+    same, quic = target.http2_protocol_options, target.http3_protocol_options.quic_protocol_options
+    quic.max_concurrent_streams.value = same.max_concurrent_streams.value
+    stream, connection = same.initial_stream_window_size, same.initial_connection_window_size
+    quic.initial_stream_window_size.value = min(stream.value, _MOST_OF_STREAM)
+    quic.initial_connection_window_size.value = min(connection.value, _MOST_OF_CONNECTION)

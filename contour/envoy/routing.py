@@ -57,7 +57,7 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     called = {it: name.name for it, name in used.items()}
     secure = view.ask(hosts.secure_host, key) if node.server_names is not None else None
     traits = virtual_hosts.Traits(
-        secure.tls if secure else None, _also(view, key), view.ask(policy.tells_origins, ())
+        secure.tls if secure else None, _also(view, key), *view.ask(policy.of_routes, ())
     )
     body = virtual_hosts.encoded(node, called, traits)
     part = resources.part(body, used.values(), node.origins)

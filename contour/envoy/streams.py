@@ -18,8 +18,10 @@ TCP = "envoy.filters.network.tcp_proxy"
 UDP = "envoy.filters.udp_listener.udp_proxy"
 
 
-def tcp(stat_prefix: str, node: nodes.Stream, names: ClusterNames) -> tcp_pb.TcpProxy:
-    """The proxy of connections."""
+def tcp(
+    stat_prefix: str, node: nodes.Stream, names: ClusterNames, idle_timeout: float
+) -> tcp_pb.TcpProxy:
+    """The proxy of connections, which may rest for so many seconds if the stream does not say."""
     result = tcp_pb.TcpProxy(stat_prefix=stat_prefix)
     shares = [it for it in node.shares if it.weight] or [nodes.Share(None)]
     if len(shares) == 1:
@@ -27,8 +29,8 @@ def tcp(stat_prefix: str, node: nodes.Stream, names: ClusterNames) -> tcp_pb.Tcp
     else:
         for it in shares:
             result.weighted_clusters.clusters.add(name=_name(it, names), weight=it.weight)
-    if node.idle_timeout is not None:
-        result.idle_timeout.CopyFrom(encoding.seconds(node.idle_timeout))
+    rests = idle_timeout if node.idle_timeout is None else node.idle_timeout
+    result.idle_timeout.CopyFrom(encoding.seconds(rests))
     return result
 
 

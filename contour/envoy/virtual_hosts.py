@@ -46,9 +46,18 @@ class Traits(NamedTuple):
     """Where else it may be asked (`alt-svc`)."""
     tells_origins: bool = False
     """Access logs tell which object a route comes from."""
+    resent_body: int = 1024 * 1024
+    """Bytes of a body that are kept for a request that may be sent again."""
 
 
 _PLAIN = Traits()
+
+
+def _may_be_sent_again(action: nodes.Action) -> bool:
+    """Whether Envoy keeps a request: to try again, or to follow a redirect of the backend."""
+    if not isinstance(action, nodes.Forward):
+        return False
+    return action.retry is not None or action.internal_redirect is not None
 
 
 def encoded(
@@ -65,6 +74,8 @@ def encoded(
     for route in host.routes:
         added = target.routes.add()
         routes.write_route(added, route, host, called)
+        if _may_be_sent_again(route.action):
+            added.request_body_buffer_limit.value = traits.resent_body
         if traits.tells_origins:
             routes.write_origin(added, route.origin)
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):

@@ -41,7 +41,7 @@ class Stream:
 
     shares: tuple[Share, ...]
     idle_timeout: float | None = None
-    """Seconds; 0 is without limit, None is an hour (of UDP: Envoy's minute)."""
+    """Seconds; 0 is without limit, None what the settings say (of UDP: Envoy's minute)."""
 
 
 Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]
@@ -203,8 +203,20 @@ class Edge:
     max_concurrent_streams: int | None = None
     max_headers: int | None = None
     """Header fields of a request; 256 if None."""
+    stream_window: int | None = None
+    """Bytes that an HTTP/2 client may send ahead of a request; 1 MiB if None."""
+    connection_window: int | None = None
+    """The same of all requests of a connection; 4 MiB if None."""
     buffer_limit: int | None = None
     """Bytes buffered per connection; the edge guide's 32 KiB if None."""
+    normalize_path: bool = True
+    """`.` and `..` are resolved."""
+    escaped_slashes: Literal["UnescapeAndRedirect", "UnescapeAndForward", "Keep", "Reject"] = (
+        "UnescapeAndRedirect"
+    )
+    """What happens to paths with `%2F` or `%5C`."""
+    underscores: Literal["Reject", "Drop", "Allow"] = "Reject"
+    """What happens to headers with an underscore in the name."""
     max_connections_per_event: int | None = None
     tos: int | None = None
     traffic_class: int | None = None

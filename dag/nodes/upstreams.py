@@ -219,6 +219,10 @@ class Upstreams:
     max_requests_per_connection: int | None = None
     buffer_limit: int | None = None
     """Bytes buffered per connection; the edge guide's 32 KiB if None."""
+    stream_window: int | None = None
+    """Bytes that an HTTP/2 backend may send ahead of an answer; Envoy's own if None."""
+    connection_window: int | None = None
+    """The same of all answers of a connection."""
     limits: CircuitBreakers | None = None
     minimum: TlsVersion = "1.2"
     maximum: TlsVersion = "1.3"

@@ -67,10 +67,37 @@ def told(engine: Engine) -> list[str]:
         ("tls: {cipherSuites: [AES128-SHA, AES128-SHA]}", {"ciphers": ("AES128-SHA",)}),
         ("tls: {ecdhCurves: [X25519MLKEM768]}", {"curves": ("X25519MLKEM768",)}),
         ("http3: true", {"http3": True}),
+        ("disablePathNormalization: true", {"normalize_path": False}),
+        ("escapedSlashes: Keep", {"escaped_slashes": "Keep"}),
+        ("headersWithUnderscores: Drop", {"underscores": "Drop"}),
+        ("http2StreamWindowBytes: 65535", {"stream_window": 65_535}),
+        ("http2ConnectionWindowBytes: 65535", {"connection_window": 65_535}),
     ],
 )
 def test_what_is_said_of_listeners(listener: str, changes: dict[str, object]) -> None:
     assert edge(f"envoy: {{listener: {{{listener}}}}}") == nodes.Edge(**changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("written", "field", "seconds"),
+    [
+        ("", "request_headers", 10),
+        ("requestHeadersTimeout: 1m", "request_headers", 60),
+        ("requestHeadersTimeout: infinity", "request_headers", 0),
+        ("", "tls_handshake", 10),
+        ("tlsHandshakeTimeout: 3s", "tls_handshake", 3),
+        ("", "tcp_idle", 9001),
+        ("tcpIdleTimeout: 1h", "tcp_idle", 3600),
+        ("tcpIdleTimeout: infinity", "tcp_idle", 0),
+    ],
+)
+def test_limits_of_time_that_are_on_unless_they_are_lifted(
+    written: str, field: str, seconds: float
+) -> None:
+    engine = configured(f"envoy: {{timeouts: {{{written}}}}}")
+    found = engine.answer(settings.settings, ())
+    assert found is not None
+    assert getattr(found.timeouts, field) == seconds
 
 
 def test_what_is_said_of_the_runtime() -> None:
@@ -221,12 +248,15 @@ def test_what_is_said_of_clusters() -> None:
     found = upstreams(
         "envoy: {clientCertificate: {namespace: a, name: b}, cluster: "
         "{maxRequestsPerConnection: 1, per-connection-buffer-limit-bytes: 2, "
+        "http2StreamWindowBytes: 70000, http2ConnectionWindowBytes: 80000, "
         "circuitBreakers: {maxRequests: 3, maxRetries: 0}, "
         "upstreamTLS: {minimumProtocolVersion: '1.3', ecdhCurves: [P-256]}}}"
     )
     assert found == nodes.Upstreams(
         max_requests_per_connection=1,
         buffer_limit=2,
+        stream_window=70_000,
+        connection_window=80_000,
         limits=nodes.CircuitBreakers(requests=3),
         minimum="1.3",
         curves=("P-256",),

@@ -82,6 +82,27 @@ class Http2:
             found += (await self._until(stream, h2.events.DataReceived)).data
         return found
 
+    async def upload(self, host: str, size: int) -> int:
+        """Sends a body; returns how often it had to wait for leave to send more."""
+        stream, waits = self.state.get_next_available_stream_id(), 0
+        fields = [(":method", "POST"), (":scheme", "https"), (":authority", host), (":path", "/")]
+        self.state.send_headers(stream, fields)
+        while size:
+            may = min(size, self.state.local_flow_control_window(stream))
+            if not may:
+                waits += 1
+                self.told.clear()
+                await self._until(stream, h2.events.WindowUpdated)
+                continue
+            size -= may
+            for start in range(0, may, self.state.max_outbound_frame_size):
+                piece = min(may - start, self.state.max_outbound_frame_size)
+                self.state.send_data(stream, bytes(piece))
+            self._writer.write(self.state.data_to_send())
+        self.state.end_stream(stream)
+        await self._until(stream, h2.events.ResponseReceived)
+        return waits
+
     async def _until(self, stream: int, *wanted: type[h2.events.Event]) -> Any:
         async with asyncio.timeout(PATIENCE):
             while True:

@@ -108,6 +108,7 @@ def _pages(peers: Peers) -> web.Application:
         if request.path.startswith("/keys"):
             peers.fetched[request.path] += 1
             return web.json_response(json.loads(jwks()))
+        await request.read()
         peers.visits.append(request)
         if request.headers.get("x-let-me-in") == "please":
             framed = "x-frame" in request.headers
@@ -123,7 +124,7 @@ def _pages(peers: Peers) -> web.Application:
             result.headers.add("set-cookie", "other=1; Path=/")
         return result
 
-    application = web.Application()
+    application = web.Application(client_max_size=1 << 24)
     application.router.add_route("*", "/{path:.*}", answer)
     return application
 

@@ -111,6 +111,26 @@ async def test_a_request_is_tried_again_as_often_as_the_route_says(envoy: Served
         assert len(envoy.peers.visits) == tries
 
 
+@pytest.mark.parametrize("size", [10_000, 30_000, 100_000, 500_000, 900_000])
+@pytest.mark.parametrize(
+    ("host", "visits", "headers"),
+    [
+        ("retried.test", 4, {}),
+        ("inner.test", 1, {"x-location": "http://inner.test/there"}),
+        ("twice.test", 2, {"x-status": "503"}),
+    ],
+)
+async def test_a_request_is_sent_again_with_its_whole_body(
+    envoy: Served, host: str, visits: int, headers: dict[str, str], size: int
+) -> None:
+    envoy.peers.visits.clear()
+    answer = await proxies.send(envoy.plain, host, "x" * size, **headers)
+    assert answer is not None
+    assert [len(await it.read()) for it in envoy.peers.visits] == [size] * visits
+    if host == "inner.test":
+        assert _told(answer)["path"] == "/there"
+
+
 async def test_the_host_can_come_from_a_header(envoy: Served) -> None:
     assert _told(await envoy.ask("header.test", **{"x-host": "new.test"}))["host"] == "new.test"
     assert _told(await envoy.ask("header.test"))["host"] == "header.test"
