@@ -4,15 +4,19 @@ A chain is named by what it is made of, so no change of a host touches it; the c
 SDS, so neither does its renewal. Which name leads to which chain: `server_names`.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, listeners, names, streams, tls_parameters
+from contour.envoy import connection_manager, encoding, listeners, names, tls_parameters
 from contour.envoy.policy import Downstream
 from dag import nodes
+
+Filter = tuple[str, Message]
+"""A network filter: its name and its configuration."""
 
 DEFAULT = "default"
 """The chain of connections that name no host we know. Names of the others contain slashes."""
@@ -26,15 +30,17 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
     else:
         manager = connection_manager.secure(listener, policy, tls)
     terms = _Terms(termination(tls, policy), policy.timeouts.tls_handshake)
-    return _encoded(name, listeners.CONNECTION_MANAGER, manager, terms)
+    return _encoded(name, ((listeners.CONNECTION_MANAGER, manager),), terms)
 
 
-def stream(name: str, tls: nodes.Tls | None, proxy: Message, policy: Downstream) -> bytes:
+def stream(
+    name: str, tls: nodes.Tls | None, filters: Iterable[Filter], policy: Downstream
+) -> bytes:
     """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
     if tls is None:
-        return _encoded(name, streams.TCP, proxy, None)
+        return _encoded(name, filters, None)
     terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
-    return _encoded(name, streams.TCP, proxy, terms)
+    return _encoded(name, filters, terms)
 
 
 class _Terms(NamedTuple):
@@ -44,15 +50,16 @@ class _Terms(NamedTuple):
     handshake: float
 
 
-def _encoded(name: str, filter_: str, content: Message, terms: _Terms | None) -> bytes:
+def _encoded(name: str, filters: Iterable[Filter], terms: _Terms | None) -> bytes:
     result = listener_pb2.Listener()
     chain = result.filter_chains.add(name=name)
     if terms is not None:
         chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(terms.handshake))
         chain.transport_socket.name = "envoy.transport_sockets.tls"
         chain.transport_socket.typed_config.CopyFrom(encoding.packed(terms.tls))
-    added = chain.filters.add(name=filter_)
-    added.typed_config.CopyFrom(encoding.packed(content))
+    for filter_, content in filters:
+        added = chain.filters.add(name=filter_)
+        added.typed_config.CopyFrom(encoding.packed(content))
     return encoding.encoded(result)
 
 

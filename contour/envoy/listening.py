@@ -9,7 +9,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from contour.envoy import chains, credentials, logs, names, policy, routing, server_names, streams
+from contour.envoy import (
+    chains,
+    credentials,
+    logs,
+    names,
+    policy,
+    routing,
+    server_names,
+    streamguards,
+    streams,
+)
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
@@ -78,7 +88,8 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
         called = {it: found.name for it, found in used.items()}
         proxy = streams.tcp(key.listener, stream, called, settings.timeouts.tcp_idle)
         proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
-        body = chains.stream(name, key.tls, proxy, settings)
+        guards = streamguards.filters(key.listener, stream.guards, settings)
+        body = chains.stream(name, key.tls, (*guards, (streams.TCP, proxy)), settings)
     origins = tuple(demanded(view, key))
     part = replace(resources.part(body, (*needs, *used.values()), origins), completes=True)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
@@ -104,7 +115,7 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
         return None
     if key.host == "*":
         return tuple(_default(view, key, found))
-    body = server_names.exact(key.host, names.chain(found.tls, found.stream))
+    body = server_names.exact(key.host, _way(found, names.chain(found.tls, found.stream)))
     part = resources.part(body, origins=found.origins)
     return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
 
@@ -112,8 +123,14 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
 def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
     wanted = ChainKey(key.fleet, key.listener, found.tls, found.stream)
     yield _chain(view, wanted, chains.DEFAULT)
-    part = resources.part(server_names.default(chains.DEFAULT), origins=found.origins)
+    body = server_names.default(_way(found, chains.DEFAULT))
+    part = resources.part(body, origins=found.origins)
     yield resources.Change(names.listener(key.listener), "default", part)
+
+
+def _way(found: nodes.SecureHost, chain: str) -> server_names.Way:
+    guards = found.stream.guards if found.stream is not None else None
+    return server_names.Way(chain, guards.ip_filter if guards is not None else None)
 
 
 @query
@@ -126,7 +143,9 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     ]
     if not found:
         return None
-    body = server_names.wildcards((host, names.chain(it.tls, it.stream)) for host, it in found)
+    body = server_names.wildcards(
+        (host, _way(it, names.chain(it.tls, it.stream))) for host, it in found
+    )
     origins = sorted({origin for _, secure in found for origin in secure.origins})
     part = resources.part(body, origins=origins)
     return (resources.Change(names.listener(key.name), "wildcards", part),)

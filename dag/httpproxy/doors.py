@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
 from dag import listeners, nodes, redirects, settings
-from dag.httpproxy import fallback, guards, routes, tcpproxy, tls
+from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
@@ -30,6 +30,8 @@ def claim(
     if view.ask(listeners.secure_listener, ()) is None:
         yield problems.no_listener(place, "HTTPS")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
+    if stream is not None:
+        stream = yield from streamguards.guarded(view, place, wanted, host, stream)
     plain = _on_plain_http(view, written)
     try:
         termination = yield from tls.termination(view, place.at("tls"), root)

@@ -31,6 +31,7 @@ from dag.nodes.guards import (
     OFF,
     Authorization,
     AuthorizationBody,
+    ConnectionLimit,
     Cors,
     DescriptorEntry,
     ErrorPage,
@@ -50,6 +51,7 @@ from dag.nodes.guards import (
     RemoteJwks,
     RequestHeader,
     SessionPersistence,
+    StreamGuards,
 )
 from dag.nodes.hosts import (
     Action,
@@ -111,6 +113,7 @@ __all__ = [
     "Claim",
     "ClientValidation",
     "Cluster",
+    "ConnectionLimit",
     "CookieRewrite",
     "Cors",
     "CustomTag",
@@ -176,6 +179,7 @@ __all__ = [
     "Share",
     "SlowStart",
     "Stream",
+    "StreamGuards",
     "Tls",
     "TlsVersion",
     "Tracing",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
+from dag.nodes.guards import StreamGuards
 from dag.nodes.texts import Format
 from dag.nodes.upstreams import Cluster, ExtensionCluster, TlsVersion, Trust
 
@@ -42,6 +43,7 @@ class Stream:
     shares: tuple[Share, ...]
     idle_timeout: float | None = None
     """Seconds; 0 is without limit, None what the settings say (of UDP: Envoy's minute)."""
+    guards: StreamGuards | None = None
 
 
 Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]

@@ -239,6 +239,32 @@ class Policies:
     session: SessionPersistence | Off | None = None
 
 
+# What stands before bytes that nobody reads.
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimit:
+    """So many connections a time, per Envoy; more are closed."""
+
+    connections: int
+    unit: Literal["second", "minute", "hour"]
+    burst: int = 0
+    owner: str = ""
+    """Whose limit it is. Hosts whose streams are equal share a filter chain and so would its
+    bucket; those of another owner have one of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGuards:
+    """What stands before a stream. Who is refused is closed without a word."""
+
+    ip_filter: IpFilter | None = None
+    """`Remote` is the client as the PROXY protocol tells it: no header does."""
+    limit: ConnectionLimit | None = None
+    descriptors: tuple[tuple[GenericKey | RemoteAddress, ...], ...] = ()
+    """Sent to the rate limit service for each connection."""
+
+
 # What of it holds for every host: from the settings.
 
 

@@ -180,6 +180,11 @@ def guard_not_valid(place: Place, type_: str, reason: str, text: str) -> Problem
     return place.error(type_, reason, f"{text}; what it guards is answered with 503")
 
 
+def stream_not_guarded(place: Place, type_: str, reason: str, text: str) -> Problem:
+    """A guard of a host that cannot stand before the connections of its tcpproxy."""
+    return place.error(type_, reason, f"{text}; connections are closed")
+
+
 def tcp_proxy_not_valid(place: Place, reason: str, text: str) -> Problem:
     """A tcpproxy that cannot be served."""
     return place.error("TCPProxyError", reason, text)

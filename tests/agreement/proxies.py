@@ -80,8 +80,21 @@ def stream(number: int, chance: Random) -> list[Document]:
     if strategy.get("strategy") in {"Cookie", "RequestHash"}:
         strategy["strategy"] = "Random"
     tls = chance.choice(({"passthrough": True}, {"secretName": "cert"}))
-    host = {"fqdn": f"h{number}.com", "tls": tls}
+    host: Document = {"fqdn": f"h{number}.com", "tls": tls}
+    _guard_stream(host, chance)
     return [_proxy(f"p{number}", {"virtualhost": host, "tcpproxy": proxy}), *children]
+
+
+def _guard_stream(host: Document, chance: Random) -> None:
+    """Guards that need no request."""
+    addresses = chance.choice(("ipAllowPolicy", "ipDenyPolicy"))
+    guards = (addresses, "rateLimitPolicy.local", "rateLimitPolicy.global")
+    for field in chance.sample(guards, chance.randrange(3)):
+        _write(host, features.HOST, ("virtualhost",), field, chance)
+    for descriptor in host.get("rateLimitPolicy", {}).get("global", {}).get("descriptors", ()):
+        descriptor["entries"] = [
+            chance.choice(({"remoteAddress": {}}, {"genericKey": {"value": "%"}}))
+        ]
 
 
 def _stream_of(number: int, chance: Random) -> Document:

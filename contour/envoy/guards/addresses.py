@@ -18,15 +18,19 @@ def installed() -> pb.RBAC:
 def policy(node: nodes.IpFilter) -> pb.RBACPerRoute:
     """Only these addresses, or all but these."""
     result = pb.RBACPerRoute()
-    rules = result.rbac.rules
-    rules.action = rules_pb.RBAC.Action.Value(node.action)
-    rule = rules.policies["addresses"]
+    write_rules(result.rbac.rules, node)
+    return result
+
+
+def write_rules(target: rules_pb.RBAC, node: nodes.IpFilter) -> None:
+    """Of requests and of connections alike."""
+    target.action = rules_pb.RBAC.Action.Value(node.action)
+    rule = target.policies["addresses"]
     rule.permissions.add(any=True)
     for it in node.ranges:
         _write_range(rule.principals.add(), it)
     if not node.ranges:
         rule.principals.add().not_id.any = True
-    return result
 
 
 def off() -> pb.RBACPerRoute:

@@ -22,7 +22,7 @@ GLOBAL = "envoy.filters.http.ratelimit"
 
 Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
 
-_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 
 def installed_local() -> local_pb.LocalRateLimit:
@@ -56,7 +56,7 @@ def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
     bucket = result.token_bucket
     bucket.max_tokens = node.requests + node.burst
     bucket.tokens_per_fill.value = node.requests
-    bucket.fill_interval.CopyFrom(encoding.seconds(_SECONDS[node.unit]))
+    bucket.fill_interval.CopyFrom(encoding.seconds(SECONDS[node.unit]))
     for enabled in (result.filter_enabled, result.filter_enforced):
         enabled.default_value.numerator = 100
         enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
@@ -70,7 +70,7 @@ def off_local() -> local_pb.LocalRateLimit:
     """In place of the virtual host's. Envoy wants a bucket, but nobody draws from it."""
     result = local_pb.LocalRateLimit(stat_prefix="http")
     result.token_bucket.max_tokens = 1
-    result.token_bucket.fill_interval.CopyFrom(encoding.seconds(_SECONDS["hour"]))
+    result.token_bucket.fill_interval.CopyFrom(encoding.seconds(SECONDS["hour"]))
     return result
 
 

@@ -1,0 +1,115 @@
+"""What stands before the connections of a `tcpproxy`: the guards of its host that need no request.
+
+Addresses and limits do: a limit counts connections. Who speaks of requests (tokens, authorization,
+origins, headers to count by) cannot be served, and a guard is never left out: such connections are
+closed, and the author is told. `routes` beside a `tcpproxy` keep all guards of the host. Source:
+HTTPProxy reference, "VirtualHost", "TCPProxy".
+"""
+
+from collections.abc import Iterable, Iterator
+
+from crds import virtualhost
+from crds.meta import NamespacedName
+from dag import defaults, nodes
+from dag.httpproxy import guards, ratelimits
+from dag.problems import Problem
+from dag.problems import httpproxy as problems
+from dag.problems.places import Findings, Place
+from dag.view import View
+
+CLOSED = nodes.Stream((nodes.Share(None),))
+
+_OFF = (
+    "a connection of a tcpproxy is no request to be authorized; "
+    "authorization.authPolicy.disabled has nobody asked"
+)
+
+
+def guarded(
+    view: View,
+    place: Place,
+    host: virtualhost.VirtualHost,
+    found: guards.HostGuards,
+    stream: nodes.Stream,
+) -> Findings[nodes.Stream]:
+    """The stream behind its guards; closed if one of them cannot stand there."""
+    policies = found.policies or nodes.Policies()
+    refusals = tuple(_refusals(place, host, policies))
+    descriptors, told = _descriptors(view, place, host, policies)
+    yield from (*refusals, *told)
+    if refusals or any(it.severity == "error" for it in told):
+        return CLOSED
+    made = nodes.StreamGuards(
+        ip_filter=policies.ip_filter if isinstance(policies.ip_filter, nodes.IpFilter) else None,
+        limit=_limit(place.subject.key, policies),
+        descriptors=descriptors,
+    )
+    if made == nodes.StreamGuards():
+        return stream
+    return nodes.Stream(stream.shares, stream.idle_timeout, made)
+
+
+def _refusals(
+    place: Place, host: virtualhost.VirtualHost, policies: nodes.Policies
+) -> Iterator[Problem]:
+    """The guards that need requests. Upstream has reasons for the first two."""
+    if host.jwt_providers:
+        text = "a connection of a tcpproxy shows no token"
+        at = place.at("jwtProviders")
+        yield problems.stream_not_guarded(
+            at, "JWTVerificationError", "JWTVerificationNotPermitted", text
+        )
+    if isinstance(policies.authorization, nodes.Authorization):
+        at = place.at("authorization")
+        yield problems.stream_not_guarded(at, "AuthError", "AuthNotPermitted", _OFF)
+    if host.cors_policy is not None:
+        text = "a connection of a tcpproxy has no origin"
+        at = place.at("corsPolicy")
+        yield problems.stream_not_guarded(at, "CORSError", "CORSNotPermitted", text)
+    if host.max_request_bytes is not None:
+        text = "a connection of a tcpproxy has no requests to be measured"
+        at = place.at("maxRequestBytes")
+        yield problems.stream_not_guarded(
+            at, "VirtualHostError", "MaxRequestBytesNotPermitted", text
+        )
+
+
+def _limit(root: NamespacedName, policies: nodes.Policies) -> nodes.ConnectionLimit | None:
+    found = policies.local_rate_limit
+    if not isinstance(found, nodes.LocalRateLimit):
+        return None
+    return nodes.ConnectionLimit(found.requests, found.unit, found.burst, str(root))
+
+
+Descriptors = tuple[tuple[nodes.GenericKey | nodes.RemoteAddress, ...], ...]
+
+
+def _descriptors(
+    view: View, place: Place, host: virtualhost.VirtualHost, policies: nodes.Policies
+) -> tuple[Descriptors, tuple[Problem, ...]]:
+    """What the service is asked of a connection, and what is told of the rest.
+
+    A default of the configuration counts what it can: its author knew nothing of this host.
+    """
+    limits = policies.rate_limits
+    if not isinstance(limits, nodes.RateLimits) or not view.ask(defaults.counts, ()):
+        return (), ()
+    found = tuple(tuple(_of_connections(it)) for it in limits.descriptors)
+    kept = tuple(
+        it for it, written in zip(found, limits.descriptors, strict=True) if len(it) == len(written)
+    )
+    if len(kept) == len(found):
+        return kept, ()
+    at, text = place.at("rateLimitPolicy"), "a connection of a tcpproxy has no headers to count by"
+    if host.rate_limit_policy is not None and host.rate_limit_policy.global_ is not None:
+        at = at.at("global").at("descriptors")
+        type_, reason = "VirtualHostError", ratelimits.NOT_VALID
+        return kept, (problems.stream_not_guarded(at, type_, reason, text),)
+    text = f"a default of the configuration has no effect: {text}"
+    return kept, (problems.not_enforced(at, text),)
+
+
+def _of_connections(
+    entries: Iterable[nodes.DescriptorEntry],
+) -> Iterator[nodes.GenericKey | nodes.RemoteAddress]:
+    return (it for it in entries if isinstance(it, nodes.GenericKey | nodes.RemoteAddress))
