@@ -13,6 +13,7 @@ from dag.gateway import (
     owners,
     policies,
     policystatus,
+    precedence,
     routestatus,
     selection,
     status,
@@ -29,6 +30,7 @@ INDEXES = (
     *policies.INDEXES,
     *policystatus.INDEXES,
     *listenersetstatus.INDEXES,
+    *precedence.INDEXES,
 )
 KEPT = (
     *selection.KEPT,
@@ -37,6 +39,7 @@ KEPT = (
     *owners.KEPT,
     *policystatus.KEPT,
     *listenersetstatus.KEPT,
+    *precedence.KEPT,
 )
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import settings
-from dag.gateway import attachment, conditions, overrides, routes
+from dag.gateway import attachment, conditions, overrides, precedence, routes
 from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
 from dag.problems import Problem
@@ -45,7 +45,11 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
 
 
 def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
-    told = (*_told(parent, rules), *overrides.told(view, ref, parent))
+    told = (
+        *_told(parent, rules),
+        *overrides.told(view, ref, parent),
+        *precedence.told(view, ref, parent),
+    )
     yield conditions.condition("Accepted", told, "the route is attached")
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)

@@ -6,7 +6,7 @@ leaves its condition as it is and gives only reason and message. Elsewhere: wher
 (`places`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -313,6 +313,27 @@ def rule_dropped(field: Place, why: str) -> Problem:
 
 def rule_never_reached(rule: Place) -> Problem:
     return rule.warning("Accepted", "Accepted", "the first rule takes everything")
+
+
+_MOST_WINNERS = 4
+"""Routes that are named in one message; of the others the number is told."""
+
+
+def matches_taken(own: ObjectRef, examples: Sequence[str], count: int | None) -> Problem:
+    """Other routes take matches of a route; `examples` says for each of them which one.
+
+    `count` is the number of lost matches (on each host they count anew); None: all of them, so
+    that no request reaches the route. The reasons are those of Contour.
+    """
+    told = list(examples[:_MOST_WINNERS])
+    if len(examples) > len(told):
+        told.append(f"{len(examples) - len(told)} more routes take others")
+    if count is None:
+        reason, what = "RuleMatchConflict", "no request reaches this route"
+    else:
+        times = "1 match is" if count == 1 else f"{count} matches are"
+        reason, what = "RuleMatchPartiallyConflict", f"{times} taken by routes that come first"
+    return Problem(own, DROPPED, reason, f"{what}: {'; '.join(told)}")
 
 
 def certificate_not_wanted(field: Place) -> Problem:
