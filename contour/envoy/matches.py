@@ -6,6 +6,7 @@ regexes that compiled before; none is composed here.
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.type.matcher.v3 import string_pb2
+from envoy.type.v3 import percent_pb2
 
 from dag import nodes
 
@@ -22,6 +23,9 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
         _write_query(target.query_parameters.add(name=query.name), query.value)
     if match.is_grpc:
         target.grpc.SetInParent()
+    if match.drawn is not None:
+        share = target.runtime_fraction.default_value
+        share.numerator, share.denominator = match.drawn, percent_pb2.FractionalPercent.MILLION
 
 
 def _write_path(target: pb.RouteMatch, path: nodes.Path) -> None:

@@ -1,8 +1,8 @@
 """What the filters of a rule do to requests and answers (Gateway API, "HTTPRouteFilter").
 
 A filter that cannot be served is never skipped: the rule answers 500 instead. Those of a backend
-that Envoy knows for whole routes only have to be alike for all backends of a rule: then they are
-the rule's. Elsewhere: copies (`mirrors`), what keeps requests out (`guards`).
+that Envoy knows for whole routes only make several routes of a rule if they differ (`draws`), and
+are those of the route. Elsewhere: copies (`mirrors`), what keeps requests out (`guards`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +10,6 @@ from typing import Any
 
 from crds.gateway import filters as crd
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
-from crds.meta import wire_name
 from dag import headers, nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -43,13 +42,24 @@ def differing_hosts(rule: HTTPRouteRule) -> bool:
 
 
 def _differing(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    live = _live(rule)
-    for kind in _WHOLE:
-        found = {_of(kind, it) for it in live}
-        hosts_only = kind == "url_rewrite" and not any(it.path for each in found for it in each)
-        if len(found) > 1 and not hosts_only:
-            why = f"{wire_name(kind)} must be the same for every backend of a rule"
-            yield problems.rule_dropped(at.at("backendRefs"), why)
+    """A client that is bound to a backend cannot be drawn for another one at each request."""
+    if rule.session_persistence is not None and len({whole(rule, it) for it in _live(rule)}) > 1:
+        why = "filters must be the same for every backend of a rule with session persistence"
+        yield problems.rule_dropped(at.at("backendRefs"), why)
+
+
+Whole = tuple[tuple[Any, ...], ...]
+"""The filters of a backend that Envoy has for whole routes only, by kind."""
+
+
+def whole(rule: HTTPRouteRule, reference: HTTPBackendRef) -> Whole:
+    """What the backends of one route must have alike. New host names alone may differ."""
+    kinds = (it for it in _WHOLE if it != "url_rewrite" or _has_new_paths(rule))
+    return tuple(_of(kind, reference) for kind in kinds)
+
+
+def _has_new_paths(rule: HTTPRouteRule) -> bool:
+    return any(it.path for each in _live(rule) for it in _of("url_rewrite", each))
 
 
 _WHOLE = ("request_redirect", "url_rewrite", "request_mirror", "cors", "external_auth")

@@ -30,8 +30,9 @@ def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror
 def _wanted(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, HTTPRouteFilter]]:
     for index, found in enumerate(rule.filters):
         yield at.at("filters", index), found
+    live = next((n for n, it in enumerate(rule.backend_refs) if it.weight > 0), 0)
     for index, found in enumerate(filters.shared(rule)):
-        yield at.at("backendRefs", 0).at("filters", index), found
+        yield at.at("backendRefs", live).at("filters", index), found
 
 
 def _numerator(wanted: HTTPRequestMirrorFilter) -> int:

@@ -7,7 +7,7 @@ order among different matches (`dag.ordering`), and among the three APIs (`dag.h
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
@@ -43,7 +43,8 @@ def claims(view: View, ref: ObjectRef) -> Claims | None:
         return None
     rules = routes.rules(view, ref)
     is_stream = rules.stream is not None
-    matches = (None,) if is_stream else tuple(dict.fromkeys(it.match for it in rules.routes))
+    asked = (replace(it.match, drawn=None) for it in rules.routes)
+    matches = (None,) if is_stream else tuple(dict.fromkeys(asked))
     seats = dict.fromkeys(seat for parent in found.parents for seat in parent.seats)
     return Claims(found.route, tuple(Claim(seat, match) for seat in seats for match in matches))
 

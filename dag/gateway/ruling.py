@@ -6,7 +6,7 @@ not go to a wider rule. Elsewhere: matches (`matches`, `calls`), filters, action
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from crds.gateway.httproute import HTTPRouteRule
@@ -15,7 +15,7 @@ from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
 from crds.unserved import UnservedField, unserved
 from dag import nodes
-from dag.gateway import actions, backends, filters, guards, persistence
+from dag.gateway import actions, backends, draws, filters, guards, persistence
 from dag.gateway.rules import Rules
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -52,7 +52,7 @@ def rules(
         at = own.at("rules", index)
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
-        ruled = _routes(view, rule, taken, at, closed=bool(closing))
+        ruled = _parts(view, rule, taken, at, closed=bool(closing))
         found.append((*unmatched, *closing, *ruled))
     more = _unharmful(own, marked, strange)
     return _together(view, own.subject, [rule for rule, _ in asked], found, more)
@@ -69,6 +69,20 @@ def _taken(
     ]
     is_unmatched = unmatched or any(it.path.startswith(f"{at.path}.matches[") for it in strange)
     return ([] if is_unmatched else [matching.node(it) for it in wanted]), unmatched
+
+
+def _parts(
+    view: View, rule: HTTPRouteRule, wanted: Sequence[nodes.Match], at: Place, closed: bool
+) -> Iterator[nodes.Route | Problem]:
+    """The routes of a rule, for each group of backends with filters of their own."""
+    told: set[Problem] = set()
+    for part, drawn in draws.parts(rule):
+        taken = [replace(it, drawn=drawn) for it in wanted]
+        for found in _routes(view, part, taken, at, closed):
+            if isinstance(found, nodes.Route) or found not in told:
+                yield found
+            if isinstance(found, Problem):
+                told.add(found)
 
 
 def _routes(

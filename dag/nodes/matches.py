@@ -55,3 +55,5 @@ class Match:
     queries: tuple[QueryMatch, ...] = ()  # sorted, without duplicates
     is_grpc: bool = False
     """Only requests of gRPC (by their content type)."""
+    drawn: int | None = None
+    """Only requests for which a number below this one is drawn, from 0 to a million; None: all."""

@@ -134,6 +134,16 @@ def test_every_request_is_copied_or_a_share_of_them(more: More) -> None:
     assert 20 <= more.counted["/sampled"] <= 80
 
 
+def test_requests_are_drawn_for_backends_with_filters_of_their_own(more: More) -> None:
+    answers = [more.running.ask("http://drawn.example.com/drawn") for _ in range(400)]
+    met = Counter((it.backend, it.seen["path"]) for it in answers)
+    assert met.keys() == {("one", "/drawn"), ("two", "/drawn"), ("one", "/rewritten")}
+    # Six standard deviations of a fair draw.
+    assert abs(met["one", "/drawn"] - 100) < 52
+    assert abs(met["two", "/drawn"] - 200) < 60
+    wait(lambda: more.counted["/drawn"] == met["one", "/drawn"], "a copy of each, and no other")
+
+
 @pytest.mark.parametrize(
     ("origin", "is_allowed"),
     [

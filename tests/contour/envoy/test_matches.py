@@ -15,6 +15,11 @@ EXACT = nodes.ValueMatch("exact", "v")
     [
         (nodes.Match(), 'prefix: "/"'),
         (nodes.Match(nodes.Exact("/a")), 'path: "/a"'),
+        (
+            nodes.Match(drawn=250_000),
+            'prefix: "/" runtime_fraction { default_value '
+            "{ numerator: 250000 denominator: MILLION } }",
+        ),
         (nodes.Match(nodes.Segments("/a")), 'path_separated_prefix: "/a"'),
         (nodes.Match(nodes.Regex("/a.*")), 'safe_regex { regex: "/a.*" }'),
         (

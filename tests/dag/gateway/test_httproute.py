@@ -283,3 +283,51 @@ def test_the_shorter_of_both_timeouts_holds_and_zero_is_none(
 ) -> None:
     it = world(GIVEN + route("r", to("s1", f"timeouts: {text}")))
     assert forward(it).timeout == seconds
+
+
+MIRROR = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]"
+HEADER = (
+    "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}]"
+)
+AWAY = "filters: [{type: RequestRedirect, requestRedirect: {hostname: b.com}}]"
+
+
+@pytest.mark.parametrize(
+    ("backends", "expected"),
+    [
+        (("", ""), ["/ -> default/s1:80 x1, default/s1:80 x1"]),
+        ((MIRROR, MIRROR), ["/ -> default/s1:80 x1, default/s1:80 x1"]),
+        ((HEADER, ""), ["/ -> default/s1:80 x1, default/s1:80 x1"]),
+        ((MIRROR, ""), ["/ up to 50% -> default/s1:80", "/ -> default/s1:80"]),
+        (
+            ("weight: 1", f"weight: 2, {MIRROR}", "weight: 1"),
+            ["/ up to 50% -> default/s1:80 x1, default/s1:80 x1", "/ -> default/s1:80"],
+        ),
+        (("weight: 3", f"weight: 1, {AWAY}"), ["/ up to 75% -> default/s1:80", "/ -> 302 b.com"]),
+        ((f"weight: 0, {MIRROR}", ""), ["/ -> default/s1:80"]),
+    ],
+)
+def test_backends_whose_filters_envoy_has_per_route_are_drawn(
+    backends: tuple[str, ...], expected: list[str]
+) -> None:
+    references = ", ".join(f"{{name: s1, port: 80, {it}}}" for it in backends)
+    it = world(GIVEN + route("r", f"{{backendRefs: [{references}]}}"))
+    assert routes(it, "*") == expected
+    assert told.route(it, "r") == FINE
+
+
+def test_a_client_with_a_session_is_not_drawn_at_each_request() -> None:
+    references = f"{{name: s1, port: 80, {MIRROR}}}, {{name: s2, port: 80}}"
+    rule = f"{{sessionPersistence: {{sessionName: a}}, backendRefs: [{references}]}}"
+    it = world(GIVEN + route("r", rule))
+    assert routes(it, "*") == ["/ -> 500"]
+    assert told.route(it, "r") == WHOLLY_DROPPED
+    assert "session persistence" in told.route_messages(it, "r")[0]
+
+
+def test_a_missing_backend_of_a_drawn_share_is_told_once_with_its_place() -> None:
+    references = f"{{name: s1, port: 80, {MIRROR}}}, {{name: gone, port: 80}}"
+    it = world(GIVEN + route("r", f"{{backendRefs: [{references}]}}"))
+    assert routes(it, "*") == ["/ up to 50% -> default/s1:80", "/ -> 500"]
+    (message,) = (it for it in told.route_messages(it, "r") if "gone" in it)
+    assert message.count("rules[0].backendRefs[1]") == 1

@@ -1,0 +1,46 @@
+"""Filters that differ between the backends of a rule, and that Envoy has for whole routes only.
+
+The rule becomes several routes with one match, each for the backends whose filters are alike: a
+request is drawn for one of them by weight (HTTPBackendRef, `filters` and `weight`). Envoy compares
+one random number of a request with the share of each route in turn, so shares add up. Header
+changes and host names need none of this: Envoy has them for each backend.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from crds.gateway.httproute import HTTPRouteRule
+from dag.gateway import filters
+
+MILLION = 1_000_000
+"""The finest share that Envoy knows is one request of so many."""
+
+
+def parts(rule: HTTPRouteRule) -> Iterator[tuple[HTTPRouteRule, int | None]]:
+    """The rule as it is for each group of backends, and the requests that are drawn for it.
+
+    That is a number from 0 to a MILLION: a request is of the first part whose number is above what
+    is drawn. None: every request that comes so far. The backends keep their places in the rule;
+    those of other groups weigh nothing.
+    """
+    groups: defaultdict[filters.Whole, set[int]] = defaultdict(set)
+    for index, reference in enumerate(rule.backend_refs):
+        if reference.weight > 0:
+            groups[filters.whole(rule, reference)].add(index)
+    if len(groups) < 2 or rule.session_persistence is not None:
+        yield rule, None
+        return
+    weights = [it.weight for it in rule.backend_refs]
+    drawn, last = 0, list(groups.values())[-1]
+    for group in groups.values():
+        drawn += sum(weights[index] for index in group)
+        yield _only(rule, group), None if group is last else drawn * MILLION // sum(weights)
+
+
+def _only(rule: HTTPRouteRule, group: set[int]) -> HTTPRouteRule:
+    backends = (
+        it if index in group else replace(it, weight=0)
+        for index, it in enumerate(rule.backend_refs)
+    )
+    return replace(rule, backend_refs=tuple(backends))
