@@ -117,7 +117,10 @@ def _annotated_protocol(
 def _external(view: View, found: service.Service, number: int) -> Upstream | Unresolved:
     name = found.metadata.key
     if not view.ask(settings.external_names, ()):
-        message = f"Service {name} is of type ExternalName, which the configuration does not allow"
+        message = (
+            f"Service {name} is of type ExternalName, which is refused unless the "
+            "ContourConfiguration has enableExternalNameService: true"
+        )
         return Unresolved("ExternalName", message)
     host = found.spec.external_name.lower().removesuffix(".")
     if refusal := address_refusal(host):

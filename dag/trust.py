@@ -46,8 +46,10 @@ def _faults(view: View, key: nodes.Trust) -> Iterator[str]:
 
 
 def authorities_fault(pem: bytes | None) -> str | None:
-    """Why this cannot be trusted, as the end of a sentence; None if it can."""
-    if not pem or not pem.strip():
+    """Why this cannot be trusted, as the end of a sentence; None if it can. No object is None."""
+    if pem is None:
+        return "not found"
+    if not pem.strip():
         return "has no ca.crt"
     if len(pem) > MAX_PEM:
         return f"has a ca.crt of more than {MAX_PEM} bytes"
@@ -60,7 +62,9 @@ def authorities_fault(pem: bytes | None) -> str | None:
 
 def revocations_fault(pem: bytes | None) -> str | None:
     """Why this is no list of revocations, as the end of a sentence; None if it is."""
-    if not pem or not pem.strip():
+    if pem is None:
+        return "not found"
+    if not pem.strip():
         return "has no crl.pem"
     if len(pem) > MAX_PEM:
         return f"has a crl.pem of more than {MAX_PEM} bytes"
@@ -84,11 +88,11 @@ def _authorities(view: View, ref: ObjectRef) -> bytes | None:
     name = NamespacedName(ref.namespace, ref.name)
     if ref.kind == "ConfigMap":
         texts = view.read(tables.CONFIG_MAPS, name)
-        return texts.data.get("ca.crt", "").encode() if texts else None
+        return texts.data.get("ca.crt", "").encode() if texts is not None else None
     found = view.read(tables.SECRETS, name)
-    return found.data.get("ca.crt") if found else None
+    return found.data.get("ca.crt", b"") if found is not None else None
 
 
 def _revocations(view: View, key: nodes.Trust) -> bytes | None:
     found = view.read(tables.SECRETS, key.revocations) if key.revocations else None
-    return found.data.get("crl.pem") if found else None
+    return found.data.get("crl.pem", b"") if found is not None else None

@@ -67,11 +67,13 @@ def mirrors(
     return tuple(found)
 
 
-def backends(view: View, reached: Iterable[Reached], route: crd.Route) -> Iterator[nodes.Backend]:
+def backends(
+    view: View, place: Place, reached: Iterable[Reached], route: crd.Route
+) -> Iterator[nodes.Backend]:
     """The shares of a route, each with its own headers and cookies."""
     everywhere = view.ask(settings.headers, ())
     for it in reached:
-        at = headerpolicies.Target(it.place, it.written.name, it.written.port)
+        at = headerpolicies.Target(place, it.place, it.written.name, it.written.port)
         requests, responses = it.written.request_headers_policy, it.written.response_headers_policy
         own = headerpolicies.of_service(at, requests, route.request_headers_policy, "request")
         answer = headerpolicies.of_service(at, responses, route.response_headers_policy, "response")
@@ -81,7 +83,7 @@ def backends(view: View, reached: Iterable[Reached], route: crd.Route) -> Iterat
             it.weight,
             headerdefaults.request(own, everywhere, variables),
             headerdefaults.response(answer, everywhere, variables),
-            headerpolicies.literal_host(it.place, requests),
+            headerpolicies.host_of_service(it.place, requests),
             cookies.rewrites(it.place, it.written.cookie_rewrite_policies),
         )
 
@@ -118,7 +120,7 @@ def _tls(
     protocol: nodes.UpstreamProtocol,
     sni: str,
 ) -> nodes.UpstreamTls | None:
-    asked = headerpolicies.literal_host(place, service.request_headers_policy) or sni
+    asked = headerpolicies.host_of_service(place, service.request_headers_policy) or sni
     name = asked or (upstream.dns.host if upstream.dns else "")
     if protocol not in ("h2", "tls"):
         if service.validation is not None:

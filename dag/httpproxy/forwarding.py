@@ -35,7 +35,7 @@ def forward(
     takers = yield from backends.takers(view, place, route.services, manner)
     mirrors = yield from backends.mirrors(view, place, route.services, manner)
     forward = nodes.Forward(
-        tuple(backends.backends(view, takers, route)),
+        tuple(backends.backends(view, place, takers, route)),
         timeout,
         idle_timeout,
         rewrite,

@@ -26,6 +26,16 @@ _NAMESPACE, _SERVICE, _PORT = (
 _OF_SERVICES = frozenset({_SERVICE, _PORT})
 
 
+class _Reading(NamedTuple):
+    """Whose headers are read, and what the variables in them stand for."""
+
+    place: Place
+    side: Side
+    variables: Mapping[str, str]
+    is_of_service: bool = False
+    """They stand on a Service, not on a route."""
+
+
 def of_route(place: Place, policy: Written, side: Side) -> nodes.HeaderPolicy | None:
     """What holds for every Service of a route, `Host` aside."""
     if policy is None:
@@ -50,6 +60,7 @@ def of_answer(place: Place, policy: Written, side: Side) -> Findings[nodes.Heade
 class Target(NamedTuple):
     """A Service of a route, for the variables that tell it."""
 
+    route: Place
     place: Place
     service: str
     port: int
@@ -64,45 +75,39 @@ def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.He
     if own is None and route is None:
         return None
     variables = at.variables()
-    moved = tuple(it for it in route.set if _is_of_service(it)) if route else ()
-    reading = _Reading(at.place, side, variables)
     named = {it.name.lower() for it in own.set} if own else set()
-    rest = tuple(it for it in moved if it.name.lower() not in named)
-    if own is None:
-        return _policy(reading, policies.HeadersPolicy(set=rest)) if rest else None
-    return _policy(reading, replace(own, set=(*own.set, *rest)))
+    moved = (it for it in route.set if _is_of_service(it)) if route else ()
+    about = policies.HeadersPolicy(set=tuple(it for it in moved if it.name.lower() not in named))
+    told = _policy(_Reading(at.route, side, variables), about)
+    mine = _policy(_Reading(at.place, side, variables, is_of_service=True), own) if own else None
+    if told is None or mine is None:
+        return told or mine
+    return replace(mine, set=(*mine.set, *told.set))
 
 
 def host(place: Place, policy: Written) -> tuple[str, str]:
     """The host that requests are forwarded with: literal, or the header that has it; or neither."""
-    text = _host(place, policy)
+    reading = _Reading(place, "request", _variables(place))
+    text = _host(reading, policy)
     if not text:
         return "", ""
     if header := formats.header_named(text):
         return "", header
-    reading = _Reading(place, "request", _variables(place))
     return _literal(reading, text), ""
 
 
-def literal_host(place: Place, policy: Written) -> str:
-    """The same, where it cannot be read from a header."""
-    text = _host(place, policy)
-    return _literal(_Reading(place, "request", _variables(place)), text) if text else ""
+def host_of_service(place: Place, policy: Written) -> str:
+    """The same of a Service; there it cannot be read from a header."""
+    reading = _Reading(place, "request", _variables(place), is_of_service=True)
+    text = _host(reading, policy)
+    return _literal(reading, text) if text else ""
 
 
-def _host(place: Place, policy: Written) -> str:
+def _host(reading: _Reading, policy: Written) -> str:
     written = [it.value for it in policy.set if _is_host(it)] if policy is not None else []
     if len(written) > 1:
-        raise _not_valid(_Reading(place, "request", {}), "header Host is set twice")
+        raise _not_valid(reading, "header Host is set twice")
     return written[0] if written else ""
-
-
-class _Reading(NamedTuple):
-    """Whose headers are read, and what the variables in them stand for."""
-
-    place: Place
-    side: Side
-    variables: Mapping[str, str]
 
 
 def _variables(place: Place) -> dict[str, str]:
@@ -159,9 +164,13 @@ def _literal(reading: _Reading, text: str) -> str:
     return found
 
 
-_REASONS = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeaderPolicyInvalid"}
+_OF_ROUTE = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeaderPolicyInvalid"}
+_OF_SERVICE = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeadersPolicyInvalid"}
+"""Upstream writes one of the four in another way."""
 
 
 def _not_valid(reading: _Reading, text: str) -> Refused:
     at = reading.place.at(f"{reading.side}HeadersPolicy")
-    return Refused(problems.route_not_valid(at, _REASONS[reading.side], text))
+    if reading.is_of_service:
+        return Refused(problems.service_not_valid(at, _OF_SERVICE[reading.side], text))
+    return Refused(problems.route_not_valid(at, _OF_ROUTE[reading.side], text))

@@ -113,6 +113,8 @@ _EVERY_PATH = MatchCondition(prefix="/")
 def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.HTTPProxy:
     target = NamespacedName(include.namespace or place.subject.namespace, include.name)
     above = [it.metadata.key for it in trail]
+    if target == above[0]:
+        raise Refused(problems.root_includes_root(place, target))
     if target in above:
         ring = (*above[above.index(target) :], target)
         raise Refused(problems.include_creates_cycle(place, ring))

@@ -72,6 +72,8 @@ def _child(
 ) -> crd.HTTPProxy:
     target = NamespacedName(include.namespace or place.subject.namespace, include.name)
     above = [it.metadata.key for it in trail]
+    if target == above[0]:
+        raise _includes_root(place, target)
     if target in above:
         ring = (*above[above.index(target) :], target)
         text = f"include creates a cycle: {' -> '.join(map(str, ring))}"
@@ -84,6 +86,10 @@ def _child(
         text = f"HTTPProxy {target} not found"
         raise Refused(problems.tcp_include_not_valid(place, "IncludeNotFound", text))
     if child.spec.virtualhost is not None:
-        text = f"HTTPProxy {target} is a root itself"
-        raise Refused(problems.tcp_include_not_valid(place, "RootIncludesRoot", text))
+        raise _includes_root(place, target)
     return child
+
+
+def _includes_root(place: Place, target: NamespacedName) -> Refused:
+    text = f"HTTPProxy {target} is a root itself"
+    return Refused(problems.tcp_include_not_valid(place, "RootIncludesRoot", text))

@@ -169,6 +169,11 @@ def service_unresolved(place: Place, why: str) -> Problem:
     return place.error("ServiceError", "ServiceUnresolvedReference", why)
 
 
+def service_not_valid(place: Place, reason: str, text: str) -> Problem:
+    """A policy of a Service that cannot be served; the reason names the policy."""
+    return place.error("ServiceError", reason, text)
+
+
 def upstream_not_checked(place: Place, text: str, reason: str = "TLSUpstreamValidation") -> Problem:
     """A Service whose certificate cannot be checked, so that nothing is sent to it."""
     type_ = "TLSError" if reason == "CACertificateNotDelegated" else "ServiceError"

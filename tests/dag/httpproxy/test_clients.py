@@ -59,14 +59,18 @@ def test_what_clients_have_to_show(validation: str, expected: nodes.ClientValida
     assert problems(engine, "HTTPProxy", "root") == []
 
 
+INVALID = "TLSError/ClientValidationInvalid: spec.virtualhost.tls.clientValidation: "
+
+
 @pytest.mark.parametrize(
     ("validation", "expected"),
     [
         ("{}", "TLSError/ClientValidationInvalid: spec.virtualhost.tls.clientValidation: "),
-        ("caSecret: gone", "TLSError/ClientValidationInvalid: "),
-        ("caSecret: cert", "TLSError/ClientValidationInvalid: "),
+        ("caSecret: gone", f"{INVALID}Secret default/gone not found; "),
+        ("caSecret: cert", f"{INVALID}Secret default/cert has no ca.crt; "),
         ("caSecret: a/b/c", "TLSError/ClientValidationInvalid: "),
-        ("caSecret: ca, crlSecret: gone", "TLSError/ClientValidationInvalid: "),
+        ("caSecret: ca, crlSecret: gone", f"{INVALID}Secret default/gone not found; "),
+        ("caSecret: ca, crlSecret: ca", f"{INVALID}Secret default/ca has no crl.pem; "),
         ("caSecret: other/ca", "TLSError/DelegationNotPermitted: "),
         ("caSecret: ca, crlSecret: other/crl", "TLSError/DelegationNotPermitted: "),
     ],

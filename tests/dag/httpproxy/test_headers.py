@@ -109,7 +109,8 @@ def test_any_other_host_is_refused(where: str, text: str) -> None:
         else f"{{services: [{{name: s1, port: 80, {policy}}}]}}"
     )
     (told,) = served.refusals(route)
-    assert told.startswith("RouteError/RequestHeadersPolicyInvalid: spec.routes[0].")
+    type_ = "RouteError" if where == "route" else "ServiceError"
+    assert told.startswith(f"{type_}/RequestHeadersPolicyInvalid: spec.routes[0].")
 
 
 FRAME = ("Content-Length", "content-length", "Transfer-Encoding", "Connection")
@@ -146,3 +147,25 @@ def test_what_frames_a_message_or_is_believed_is_changed_by_nobody(
 def test_names_that_are_like_those_are_users_own(side: str, name: str) -> None:
     _, told = served.route(to("s1", f"{side}HeadersPolicy: {{set: [{{name: {name}, value: a}}]}}"))
     assert told == []
+
+
+@pytest.mark.parametrize(
+    ("side", "of_route", "of_service"),
+    [
+        ("request", "RequestHeadersPolicyInvalid", "RequestHeadersPolicyInvalid"),
+        ("response", "ResponseHeaderPolicyInvalid", "ResponseHeadersPolicyInvalid"),
+    ],
+)
+def test_reasons_are_upstreams_where_the_header_is_written(
+    side: str, of_route: str, of_service: str
+) -> None:
+    def told(value: str, *, on_route: bool) -> str:
+        policy = f"{side}HeadersPolicy: {{set: [{{name: 'a b', value: '{value}'}}]}}"
+        service = f"{{services: [{{name: s1, port: 80, {policy}}}]}}"
+        (found,) = served.refusals(to("s1", policy) if on_route else service)
+        return found.partition(": header")[0]
+
+    at = f"spec.routes[0].%s{side}HeadersPolicy"
+    assert told("x", on_route=True) == f"RouteError/{of_route}: {at % ''}"
+    assert told("%CONTOUR_SERVICE_NAME%", on_route=True) == f"RouteError/{of_route}: {at % ''}"
+    assert told("x", on_route=False) == f"ServiceError/{of_service}: {at % 'services[0].'}"

@@ -76,7 +76,7 @@ BROKEN_INCLUDES = [
         proxy("child", "ingressClassName: other, routes: []"),
         "IncludeError/IncludeNotFound",
     ),
-    ("root", "", "IncludeError/IncludeCreatesCycle"),
+    ("root", "", "IncludeError/RootIncludesRoot"),
 ]
 
 
@@ -95,6 +95,14 @@ def test_without_conditions_it_answers_nothing(target: str, others: str, expecte
     engine = world(SERVICES + others + root("root", f"includes: [{{name: {target}}}]"))
     assert routes(engine, "a.com") == []
     assert problems(engine, "HTTPProxy", "root") == [expected]
+
+
+def test_an_include_that_leads_back_to_the_root_includes_a_root() -> None:
+    engine = world(
+        root("root", "includes: [{name: one}]") + proxy("one", "includes: [{name: root}]")
+    )
+    assert problems(engine, "HTTPProxy", "one") == ["IncludeError/RootIncludesRoot"]
+    assert problems(engine, "HTTPProxy", "root") == []
 
 
 def test_a_cycle_is_told_with_its_path_where_it_closes() -> None:

@@ -130,7 +130,7 @@ def test_a_stream_may_be_that_of_another(field: str) -> None:
             PASSED,
             "tcpproxy: {include: {name: root}}",
             "",
-            "TCPProxyIncludeError/IncludeCreatesCycle: spec.tcpproxy.include: ",
+            "TCPProxyIncludeError/RootIncludesRoot: spec.tcpproxy.include: ",
         ),
         (
             PASSED,
@@ -161,3 +161,15 @@ def test_a_stream_that_leads_nowhere_is_told(
     assert stream(engine) is None
     (told,) = messages(engine, "HTTPProxy", "root")
     assert told.startswith(expected)
+
+
+def test_a_cycle_of_children_is_told_where_it_closes() -> None:
+    engine = made(
+        host(PASSED, "tcpproxy: {include: {name: one}}")
+        + proxy("one", "tcpproxy: {include: {name: two}}")
+        + proxy("two", "tcpproxy: {include: {name: one}}")
+    )
+    assert messages(engine, "HTTPProxy", "two") == [
+        "TCPProxyIncludeError/IncludeCreatesCycle: spec.tcpproxy.include: include creates a cycle: "
+        "default/one -> default/two -> default/one"
+    ]

@@ -158,3 +158,16 @@ def test_a_connection_may_idle(text: str, expected: float | None) -> None:
 def test_equal_policies_of_two_routes_are_one_cluster() -> None:
     policy = "healthCheckPolicy: {path: /up}"
     assert served.cluster(to("s1", policy)) == served.cluster(to("s1", policy), services("s9"))
+
+
+def test_a_name_elsewhere_is_refused_and_the_setting_is_named() -> None:
+    external = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: external}
+spec: {type: ExternalName, externalName: b.com, ports: [{port: 80}]}
+"""
+    (told,) = served.closed(to("external"), external)
+    assert told.startswith("ServiceError/ServiceUnresolvedReference: spec.routes[0].services[0]: ")
+    assert told.endswith("unless the ContourConfiguration has enableExternalNameService: true")
