@@ -86,8 +86,9 @@ class Controller:
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
     def follow(self, name: NamespacedName) -> None:
-        """Serves as this ContourConfiguration says; no other one counts."""
+        """Serves a cluster as this ContourConfiguration says; no other one counts."""
         self.engine.write(tables.CONFIGURATION_NAME, (), name)
+        self.engine.write(tables.LOOPBACK_REFUSED, (), True)
 
     @property
     def is_configured(self) -> bool:

@@ -96,6 +96,8 @@ def _ports(
             text = f"Service {name} is of type ExternalName"
             yield problems.service_unresolved(at, "UnsupportedServiceType", text)
         elif is_even or target.weight:
+            if upstream.left_out:
+                yield problems.endpoints_left_out(at, upstream.left_out)
             ports.append(nodes.WeightedPort(upstream.port, target.weight or 1))
     counted = weights.scaled([it.weight for it in ports])
     return tuple(it._replace(weight=n) for it, n in zip(ports, counted, strict=True))

@@ -16,6 +16,7 @@ from dag import (
     hosts,
     listeners,
     refusals,
+    services,
     tables,
 )
 from dag.gateway import plan as gateway
@@ -39,6 +40,7 @@ PLAN = Plan(
         *httpproxy.INDEXES,
         *listeners.INDEXES,
         *hosts.INDEXES,
+        services.LEFT_OUT,
     ),
     kept=(
         *gateway.KEPT,

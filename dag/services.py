@@ -1,19 +1,18 @@
 """Services: what a reference to a Service port leads to, and which endpoints take its traffic.
 
 EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"). Services
-of type ExternalName are refused unless the configuration allows them, and never lead to the
-proxy's own machine (GHSA-5ph6-qq5x-7jwc).
+of type ExternalName are refused unless the configuration allows them. Elsewhere: which addresses
+and names may not be led to (`addresses`).
 """
 
-import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from crds import endpointslice, service
 from crds.meta import NamespacedName
-from dag import hostnames, limits, nodes, settings, tables
-from dag.view import View, query
+from dag import addresses, limits, nodes, settings, tables
+from dag.view import Index, View, query
 
 UPSTREAM_PROTOCOL = "projectcontour.io/upstream-protocol."
 """Prefix of the Service annotations that list the ports speaking `h2c`, `h2` or `tls`."""
@@ -28,6 +27,8 @@ class Upstream:
     protocol: nodes.UpstreamProtocol = "http/1.1"
     limits: nodes.CircuitBreakers | None = None
     """What annotations of the Service allow; the configuration's limits if None."""
+    left_out: str = ""
+    """Which endpoints get no traffic whatever their state, and why; empty if there are none."""
     app_protocol: str = ""
     """As the Service says it; the Gateway API refuses the ones it does not know."""
 
@@ -51,7 +52,7 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolv
         return _external(view, found, number)
     for port in found.spec.ports:
         if port.port == number:
-            return _internal(found, port)
+            return _internal(view, found, port)
     return Unresolved("PortNotFound", f"Service {name} has no port {number}")
 
 
@@ -63,11 +64,68 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
         for key in view.bucket(tables.SLICES_OF, port.service)
         if (found := view.read(tables.ENDPOINT_SLICES, key)) is not None
     ]
-    ready = set(_addresses(slices, port.port_name, "ready"))
-    return nodes.Endpoints(tuple(sorted(ready or _addresses(slices, port.port_name, "leaving"))))
+    is_local = not view.read(tables.LOOPBACK_REFUSED, ())
+    by_state: dict[str, set[nodes.Endpoint]] = {"ready": set(), "leaving": set(), "away": set()}
+    faults: set[tuple[str, str]] = set()
+    for it in slices:
+        for text, conditions, number in _endpoints(it, port.port_name):
+            address = addresses.of_family(text, it.address_type)
+            if fault := _fault(address, it.address_type, loopback=is_local):
+                faults.add((text[:_LONGEST], fault))
+            else:
+                by_state[_state(conditions)].add(nodes.Endpoint(str(address), number))
+    return _bounded(sorted(by_state["ready"] or by_state["leaving"]), sorted(faults))
 
 
-def _internal(found: service.Service, port: service.ServicePort) -> Upstream | Unresolved:
+def _fault(address: addresses.Address | None, family: str, *, loopback: bool) -> str | None:
+    if address is None:
+        return _NO_ADDRESS[family]
+    return addresses.endpoint_fault(address, loopback=loopback)
+
+
+_NO_ADDRESS: Mapping[str, str] = {
+    "IPv4": "no IPv4 address",
+    "IPv6": "no IPv6 address",
+    "FQDN": "names are not served",
+}
+
+MAX_ENDPOINTS = 10_000
+"""Of a Service port."""
+
+_LONGEST = 60
+"""Characters of an address that are repeated."""
+_TOLD = 3
+"""Addresses that are named."""
+
+
+def _bounded(found: list[nodes.Endpoint], faults: list[tuple[str, str]]) -> nodes.Endpoints:
+    """As many as there may be, and what is left out."""
+    told = [f"{text!r} ({why})" for text, why in faults[:_TOLD]]
+    if len(faults) > _TOLD:
+        told.append(f"{len(faults) - _TOLD} more")
+    if len(found) > MAX_ENDPOINTS:
+        told.append(f"all but the first {MAX_ENDPOINTS}")
+    return nodes.Endpoints(tuple(found[:MAX_ENDPOINTS]), ", ".join(told))
+
+
+LEFT_OUT: Index[nodes.ServicePort, str] = Index(
+    "endpoints that are left out",
+    endpoints,
+    lambda port, found: [(port, found.left_out)] if found.left_out else [],
+)
+"""What is told where a Service is used. An index, so that endpoints that come and go concern
+nobody but Envoy."""
+
+
+def left_out(view: View, port: nodes.ServicePort) -> str:
+    """The endpoints of a Service port that get no traffic whatever their state, as a sentence."""
+    found = "; ".join(sorted(view.bucket(LEFT_OUT, port)))
+    return f"endpoints of Service {port.service} are left out: {found}" if found else ""
+
+
+def _internal(
+    view: View, found: service.Service, port: service.ServicePort
+) -> Upstream | Unresolved:
     name = found.metadata.key
     if port.protocol != "TCP":
         return Unresolved("Protocol", f"port {port.port} of Service {name} is not a TCP port")
@@ -75,6 +133,7 @@ def _internal(found: service.Service, port: service.ServicePort) -> Upstream | U
     return Upstream(
         reference,
         protocol=_protocol(found, port),
+        left_out=left_out(view, reference),
         limits=limits.annotated(found.metadata),
         app_protocol=_app_protocol(port),
     )
@@ -123,7 +182,7 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Unr
         )
         return Unresolved("ExternalName", message)
     host = found.spec.external_name.lower().removesuffix(".")
-    if refusal := address_refusal(host):
+    if refusal := addresses.refusal(host):
         return Unresolved("ExternalName", f"Service {name}: externalName {host!r} {refusal}")
     ports = [it for it in found.spec.ports if it.port == number]
     protocol = _protocol(found, ports[0]) if ports else "http/1.1"
@@ -132,50 +191,15 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Unr
     return Upstream(reference, address, protocol, limits.annotated(found.metadata))
 
 
-_OWN_NAMES = frozenset(
-    {
-        "localhost",
-        "localhost.localdomain",
-        "local.projectcontour.io",
-        "metadata",
-        "metadata.google.internal",
-    }
-)
-
-
-def address_refusal(host: str) -> str | None:
-    """Why Envoy must not be led to this name or address, as the end of a sentence."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return _name_refusal(host)
-    mapped = getattr(address, "ipv4_mapped", None)
-    address = mapped or address
-    if address.is_loopback or address.is_link_local or address.is_unspecified:
-        return "leads to the proxy itself or its machine"
-    return None
-
-
-def _name_refusal(host: str) -> str | None:
-    if host in _OWN_NAMES or host.endswith(".localhost"):
-        return "leads to the proxy itself"
-    if host.rpartition(".")[2].removeprefix("0x").isdigit():
-        return "is an address in disguise"  # 2130706433 is 127.0.0.1 to some resolvers
-    return hostnames.refusal(host) if not host.startswith("*") else "is a wildcard"
-
-
-def _addresses(
-    slices: Iterable[endpointslice.EndpointSlice], port_name: str, state: str
-) -> Iterator[nodes.Endpoint]:
-    for found in slices:
-        if found.address_type == "FQDN":
-            continue
-        numbers = [it.port for it in found.ports if it.name == port_name]  # of TCP or UDP
-        for endpoint in found.endpoints:
-            if endpoint.addresses and _state(endpoint.conditions) == state:
-                for number in numbers:
-                    if number is not None:
-                        yield nodes.Endpoint(endpoint.addresses[0], number)
+def _endpoints(
+    found: endpointslice.EndpointSlice, port_name: str
+) -> Iterator[tuple[str, endpointslice.EndpointConditions, int]]:
+    """Of every endpoint of a slice the first address and the state, with each of its numbers."""
+    numbers = [it.port for it in found.ports if it.name == port_name]  # of TCP or UDP
+    for endpoint in found.endpoints:
+        for number in numbers:
+            if endpoint.addresses and number is not None:
+                yield endpoint.addresses[0], endpoint.conditions, number
 
 
 def _state(conditions: endpointslice.EndpointConditions) -> Literal["ready", "leaving", "away"]:

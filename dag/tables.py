@@ -98,6 +98,9 @@ HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 ACCEPTANCE_ASSUMED: Table[tuple[()], bool] = Table("acceptance assumed")
 """True where manifests are only translated: no Envoy is there to accept anything. Else no row."""
 
+LOOPBACK_REFUSED: Table[tuple[()], bool] = Table("loopback refused")
+"""True in a cluster, where nothing is behind the loopback of Envoy's pod but Envoy; else no row."""
+
 ROUTING: Table[tuple[()], str] = Table("routing")
 """How the hosts of listeners were cut into resources when they were first served: it stays so."""
 

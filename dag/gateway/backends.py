@@ -39,7 +39,14 @@ def clusters(
             yield found
             yield None
         else:
+            yield from _left_out(view, found, place)
             yield found
+
+
+def _left_out(view: View, found: nodes.Cluster, at: Place) -> Iterator[Problem]:
+    upstream = _asked(view, at.subject.kind, (found.port.service, found.port.port))
+    if isinstance(upstream, upstreams.Upstream) and upstream.left_out:
+        yield problems.endpoints_left_out(at, upstream.left_out)
 
 
 def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
@@ -110,14 +117,20 @@ def _upstream(
     if not _is_granted(view, route, name):
         why = f"no ReferenceGrant in namespace {name.namespace} permits Service {name}"
         return problems.backend_not_resolved(at, "RefNotPermitted", why)
-    ask = datagrams.upstream if route.kind == "UDPRoute" else upstreams.upstream
-    match view.ask(ask, (name, reference.port)):
+    match _asked(view, route.kind, (name, reference.port)):
         case upstreams.Unresolved(kind="Protocol") as found:
             return problems.backend_not_resolved(at, "UnsupportedProtocol", found.message)
         case upstreams.Unresolved() as found:
             return problems.backend_not_resolved(at, "BackendNotFound", found.message)
         case upstreams.Upstream() as found:
             return found
+
+
+def _asked(
+    view: View, kind: str, key: tuple[NamespacedName, int]
+) -> upstreams.Upstream | upstreams.Unresolved:
+    """What a route of a kind reaches: a UDPRoute the port for UDP, any other that for TCP."""
+    return view.ask(datagrams.upstream if kind == "UDPRoute" else upstreams.upstream, key)
 
 
 def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:

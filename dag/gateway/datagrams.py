@@ -5,7 +5,7 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 
 from crds.meta import NamespacedName
 from dag import nodes, tables
-from dag.services import Unresolved, Upstream
+from dag.services import Unresolved, Upstream, left_out
 from dag.view import View, query
 
 
@@ -18,5 +18,6 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolv
         return Unresolved("ServiceNotFound", f"Service {name} not found")
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
-            return Upstream(nodes.ServicePort(name, number, port.name))
+            reference = nodes.ServicePort(name, number, port.name)
+            return Upstream(reference, left_out=left_out(view, reference))
     return Unresolved("PortNotFound", f"Service {name} has no UDP port {number}")

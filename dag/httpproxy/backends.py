@@ -96,6 +96,8 @@ def _cluster(
     if isinstance(found, services.Unresolved):
         yield problems.service_unresolved(place, found.message)
         return None
+    if found.left_out:
+        yield problems.endpoints_left_out(place, found.left_out)
     protocol = service.protocol or found.protocol
     return nodes.Cluster(
         port=found.port,

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from crds import jwt as crd
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from dag import durations, headers, jwks, nodes, services, upstreamtls
+from dag import addresses, durations, headers, jwks, nodes, upstreamtls
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
@@ -161,7 +161,7 @@ def _address(uri: str) -> tuple[nodes.DnsAddress, bool]:
         raise Fault("RemoteJWKSSchemeInvalid", step, "the scheme must be http or https")
     if not host or parts.username is not None or not uri.isprintable() or " " in uri:
         raise Fault("RemoteJWKSURIInvalid", step, f"{uri[:60]!r} is no URI of a server")
-    if refusal := services.address_refusal(host):
+    if refusal := addresses.refusal(host):
         raise Fault("RemoteJWKSURIInvalid", step, f"{host[:60]!r} {refusal}")
     if port == 0:
         raise Fault("RemoteJWKSPortInvalid", step, "the port must be from 1 to 65535")

@@ -33,6 +33,8 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
     if isinstance(found, services.Unresolved):
         yield problems.backend_unresolved(place.at("service"), found.message)
         return None
+    if found.left_out:
+        yield problems.endpoints_left_out(place.at("service"), found.left_out)
     cluster = nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits)
     everywhere = view.ask(settings.headers, ())
     if not everywhere.is_for_ingress:

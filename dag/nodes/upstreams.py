@@ -202,6 +202,8 @@ class Endpoints:
     """The ready endpoints of a Service port, sorted; perhaps none."""
 
     endpoints: tuple[Endpoint, ...] = ()
+    left_out: str = ""
+    """The addresses that are not among them whatever their state, for people; or empty."""
 
 
 @dataclass(frozen=True, slots=True)

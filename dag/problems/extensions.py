@@ -26,6 +26,11 @@ def service_unresolved(place: Place, reason: str, why: str) -> Problem:
     return place.error("ServiceError", reason, why)
 
 
+def endpoints_left_out(place: Place, why: str) -> Problem:
+    """The Service has endpoints at addresses that cannot be served."""
+    return place.warning("ServiceError", "EndpointsLeftOut", why)
+
+
 def ignored_field(place: Place) -> Problem:
     """A field that changes nothing here."""
     return place.warning("SpecError", "IgnoredField", "has no effect on an ExtensionService")

@@ -374,6 +374,11 @@ def backend_not_trusted(reference: Place, why: str) -> Problem:
     return reference.warning("ResolvedRefs", "ResolvedRefs", why)
 
 
+def endpoints_left_out(reference: Place, why: str) -> Problem:
+    """The Service has endpoints at addresses that cannot be served."""
+    return reference.warning("Accepted", "Accepted", why)
+
+
 def backend_not_resolved(reference: Place, reason: BackendReason, why: str) -> Problem:
     return reference.error("ResolvedRefs", reason, why)
 

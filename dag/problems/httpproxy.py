@@ -174,6 +174,11 @@ def service_not_valid(place: Place, reason: str, text: str) -> Problem:
     return place.error("ServiceError", reason, text)
 
 
+def endpoints_left_out(place: Place, why: str) -> Problem:
+    """The Service has endpoints at addresses that cannot be served."""
+    return place.warning("ServiceError", "EndpointsLeftOut", why)
+
+
 def upstream_not_checked(place: Place, text: str, reason: str = "TLSUpstreamValidation") -> Problem:
     """A Service whose certificate cannot be checked, so that nothing is sent to it."""
     type_ = "TLSError" if reason == "CACertificateNotDelegated" else "ServiceError"

@@ -49,6 +49,11 @@ def backend_unresolved(place: Place, why: str) -> Problem:
     return place.error("BackendError", "ServiceUnresolvedReference", text)
 
 
+def endpoints_left_out(place: Place, why: str) -> Problem:
+    """The Service has endpoints at addresses that cannot be served."""
+    return place.warning("ServiceError", "EndpointsLeftOut", why)
+
+
 def secret_not_named(place: Place) -> Problem:
     """TLS without a Secret."""
     return place.error("TLSError", "SecretNotValid", "secretName is missing")

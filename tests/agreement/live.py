@@ -34,7 +34,7 @@ spec: {protocol: h2c, services: [{name: s1, port: 80}]}
 """
 
 _PATIENCE = Patience(warming=0.3, absence=0.1, grace=0.05)
-"""There are no endpoints, so what is checked never gets healthy."""
+"""Nobody answers at the endpoints, so what is checked never gets healthy."""
 
 
 @dataclass

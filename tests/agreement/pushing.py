@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from tests.agreement import configurations, features, live, proxies
+from tests.agreement import addresses, configurations, features, live, proxies
 from tests.agreement.coverage import Coverage
 from tests.dag.httpproxy import generated
 
@@ -28,7 +28,10 @@ async def push_proxies(to: live.Live, count: int, seed: int, found: Coverage) ->
         numbers = range(start, min(start + _BATCH, seed + count))
         documents = [it for number in numbers for it in _root(number, found)]
         alive.append(documents)
-        to.take(documents, gone=alive.popleft() if len(alive) > _ALIVE else ())
+        to.take(
+            [*documents, *addresses.slices(start)],
+            gone=alive.popleft() if len(alive) > _ALIVE else (),
+        )
         await to.settled()
         if words := to.refusals():
             return words

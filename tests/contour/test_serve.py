@@ -306,3 +306,27 @@ def test_fields_that_are_not_known_are_told_in_the_status_and_their_values_chang
     assert len(warnings()) == 2
     see()
     assert warnings() == []
+
+
+def test_in_a_cluster_no_endpoint_is_on_the_loopback() -> None:
+    slices = """
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+ports: [{port: 8080}]
+endpoints: [{addresses: ['127.0.0.1']}]
+"""
+    for name in (None, NamespacedName("projectcontour", "contour")):
+        published = Published()
+        controller = Controller(published)
+        configuration = gateways.configuration("envoy: {}")
+        if name is not None:
+            controller.follow(name)
+        controller.take(events(configuration + SERVICE + slices + proxy("a", "a.com")))
+        bodies = [it.value for it in published.last if it.name.type_url == resources.ENDPOINTS]
+        told = controller.board.told[ObjectRef("HTTPProxy", "default", "a")]
+        assert isinstance(told, ContourStatus)
+        assert [b"127.0.0.1" in it.body for it in bodies if it] == [name is None]
+        assert [it.reason for it in told.warnings] == ["EndpointsLeftOut"] * (name is not None)
