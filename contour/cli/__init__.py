@@ -7,11 +7,22 @@ command is imported when it is called: one that runs beside every Envoy must not
 import importlib
 
 import click
+from click.shell_completion import CompletionItem
 
-_COMMANDS = (
-    "demo", "run", "serve", "translate", "status", "config", "bootstrap", "certgen", "manifests",
-    "envoy", "version",
-)  # fmt: skip
+_COMMANDS = {
+    "demo": "Serves example manifests with example backends on this machine.",
+    "run": "Serves the manifests in PATH… on this machine, and follows their changes.",
+    "serve": "Serves the objects of a cluster to its Envoys, and writes their statuses.",
+    "translate": "Shows what manifests become, without serving anything.",
+    "status": "Shows the status of every object, of the running `contour run` or of manifests.",
+    "config": "Shows what each Envoy of the running `contour run` has accepted.",
+    "bootstrap": "Writes Envoy's bootstrap to PATH, or to standard output.",
+    "certgen": "Makes the certificates for xDS, or renews those that are due.",
+    "manifests": "Prints the manifests of an installation, for `kubectl apply -f -`.",
+    "envoy": "Sees to an Envoy that somebody else started.",
+    "version": "Prints the version of this program and of what it is built on.",
+}
+"""The commands, each with the first sentence of its help: that of all needs no import."""
 
 
 class _Commands(click.Group):
@@ -23,6 +34,15 @@ class _Commands(click.Group):
             return None
         found: click.Command = getattr(importlib.import_module(f"contour.cli.{cmd_name}"), cmd_name)
         return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = (it for it in _COMMANDS if it.startswith(incomplete))
+        own = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(it, help=_COMMANDS[it]) for it in names), *own]
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

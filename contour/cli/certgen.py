@@ -50,7 +50,10 @@ def certgen(
     secrets_format: str,
     secrets_name_suffix: str,
 ) -> None:
-    """Makes the certificates for xDS, or renews those that are two thirds through their life."""
+    """Makes the certificates for xDS, or renews those that are due.
+
+    A certificate is due when two thirds of its life are over.
+    """
     del secrets_format  # there is one; Contour's manifests name it
     want = rotation.wanted(
         service=f"contour{secrets_name_suffix}",

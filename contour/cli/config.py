@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from contour.cli import output, running
@@ -17,7 +16,10 @@ from contour.cli import output, running
     "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table"
 )
 def config(state_dir: Path | None, format_: Any) -> None:
-    """Shows, for each Envoy of the running `contour run`, what it has of its configuration."""
+    """Shows what each Envoy of the running `contour run` has accepted.
+
+    Also what it refuses, with its words, and what it is still waiting for.
+    """
     fleets = running.page("config", state_dir)
     if format_ == "table":
         _print(fleets)
@@ -26,12 +28,13 @@ def config(state_dir: Path | None, format_: Any) -> None:
 
 
 def _print(fleets: list[dict[str, Any]]) -> None:
-    table = Table("Fleet", "Envoy", "Type", "Accepted", "Pending", "Why", box=None, pad_edge=False)
-    for fleet in fleets:
-        for envoy in fleet["envoys"]:
-            for type_ in envoy["types"]:
-                table.add_row(*_row(fleet["fleet"], envoy["id"], type_))
-    output.table(table)
+    rows = [
+        tuple(_row(fleet["fleet"], envoy["id"], type_))
+        for fleet in fleets
+        for envoy in fleet["envoys"]
+        for type_ in envoy["types"]
+    ]
+    output.table(("Fleet", "Envoy", "Type", "Accepted", "Pending", "Why"), rows)
 
 
 def _row(fleet: str, envoy: str, type_: dict[str, Any]) -> Iterator[Text]:

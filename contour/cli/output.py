@@ -3,12 +3,15 @@
 import json
 import os
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import click
 import yaml
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 Format = Literal["json", "yaml"]
 
@@ -29,15 +32,56 @@ def stream(values: list[Any], format_: Format) -> None:
         click.echo("---\n".join(_yaml(it) for it in values), nl=False)
 
 
-def table(content: Table) -> None:
-    """Prints a table: as wide as the terminal, or without breaks for the next program in a pipe."""
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        Console().print(content)
+def table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
+    """Prints a table: folded to the terminal's width, or without breaks for the next program.
+
+    Where the terminal is narrow, each row is a block of lines; nothing is ever cut.
+    """
+    width = _width()
+    if width is None:
+        _print(_table(headers, rows), _WITHOUT_BREAKS)
+    elif width < _NARROW:
+        for row in rows:
+            _print(_block(row), width)
     else:
-        Console(width=_WITHOUT_BREAKS, height=1).print(content)
+        _print(_table(headers, rows), width)
 
 
 _WITHOUT_BREAKS = 100_000
+_NARROW = 100
+"""Columns of characters below which a table would fold its words."""
+
+
+def _width() -> int | None:
+    """The columns of the terminal; None where the output goes elsewhere."""
+    if "COLUMNS" in os.environ or sys.stdout.isatty():
+        return Console().width
+    return None
+
+
+def _print(content: RenderableType, width: int) -> None:
+    """Prints without the blanks with which lines are filled up."""
+    console = Console(width=width, height=1)
+    with console.capture() as capture:
+        console.print(content)
+    for line in capture.get().splitlines():
+        click.echo(line.rstrip())
+
+
+def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
+    found = Table(box=None, pad_edge=False)
+    for header in headers:
+        found.add_column(header, overflow="fold")
+    for row in rows:
+        found.add_row(*row)
+    return found
+
+
+def _block(row: Sequence[Text]) -> Group:
+    """The short cells in one line, the last one below, indented."""
+    *short, rest = row
+    lines: list[RenderableType] = [Text(" ", overflow="fold").join(it for it in short if it)]
+    return Group(*lines, *([Padding(rest, (0, 0, 0, 2))] if rest else []))
 
 
 def _yaml(value: Any) -> str:

@@ -82,7 +82,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
 @click.option("--log-level", type=click.Choice(logs.LEVELS), default="info")
 def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
-    """Serves the objects of a cluster to Envoys, and tells in statuses what became of them."""
+    """Serves the objects of a cluster to its Envoys, and writes their statuses."""
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError):
         process.run(_serve(flags))

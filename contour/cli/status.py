@@ -1,17 +1,15 @@
 """`contour status`: every object, how it fares and why; of a running instance or of manifests."""
 
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 from rich.text import Text
 
-from contour import files, offline
 from contour.cli import output, running
-from contour.serve import Controller
 
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 
@@ -26,7 +24,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
 def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict: bool) -> None:
-    """Shows how every object fares, and why: of the running `contour run`, or of manifests."""
+    """Shows the status of every object, of the running `contour run` or of manifests."""
     rows = _offline(paths) if paths else running.page("status", state_dir)
     if format_ == "table":
         _print(rows)
@@ -37,6 +35,9 @@ def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict:
 
 
 def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
+    from contour import files, offline
+    from contour.serve import Controller
+
     controller = Controller(offline.Fleets().publish)
     controller.assume_acceptance()
     try:
@@ -48,10 +49,12 @@ def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
-    table = Table("Kind", "Object", "Status", "Why", box=None, pad_edge=False)
-    for row in rows:
-        subject = row["subject"]
-        name = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
-        judged = Text(row["summary"] or row["state"], style=_STYLES[row["state"]])
-        table.add_row(Text(subject["kind"]), Text(name), judged, Text("\n".join(row["reasons"])))
-    output.table(table)
+    output.table(("Kind", "Object", "Status", "Why"), [tuple(_cells(it)) for it in rows])
+
+
+def _cells(row: dict[str, Any]) -> Iterator[Text]:
+    subject = row["subject"]
+    yield Text(subject["kind"])
+    yield Text("/".join(it for it in (subject["namespace"], subject["name"]) if it))
+    yield Text(row["summary"] or row["state"], style=_STYLES[row["state"]])
+    yield Text("\n".join(row["reasons"]))

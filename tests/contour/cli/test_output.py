@@ -1,12 +1,16 @@
-"""What machines read: the same in both formats."""
+"""What machines read: the same in both formats; and tables, which fold and never cut."""
 
 import json
+import subprocess
+import sys
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
+from rich.text import Text
 
-from contour.cli import main
+from contour.cli import main, output
 
 MANIFEST = """
 apiVersion: projectcontour.io/v1
@@ -29,3 +33,49 @@ def test_yaml_says_what_json_says(to: str) -> None:
         assert result.exit_code == 0, result.output
         told[format_] = result.stdout
     assert yaml.safe_load(told["yaml"]) == json.loads(told["json"])
+
+
+LONG = "Reason/VeryLongReasonThatNobodyCanFold: " + "words " * 30
+
+
+@pytest.mark.parametrize("width", [None, 40, 60, 80, 120])
+def test_tables_fold_and_lose_nothing(width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
+    def show() -> None:
+        output.table(
+            ("Kind", "Object", "Why"), [(Text("HTTPProxy"), Text("team-b/cart"), Text(LONG))]
+        )
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    result = CliRunner(env={"COLUMNS": str(width) if width else None}).invoke(show)
+    lines = result.stdout.splitlines()
+    assert all(it == it.rstrip() for it in lines)
+    assert max(map(len, lines)) <= (width or 1000)
+    shown = "".join(result.stdout.split())
+    for text in ("HTTPProxy", "team-b/cart", "".join(LONG.split()) if width != 120 else "words"):
+        assert text in shown
+
+
+def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
+    shown = " ".join(CliRunner().invoke(main, ["--help"]).stdout.split())
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        first = (command.help or "").split("\n\n")[0].replace("\n", " ").split(". ")[0]
+        assert f"{name} {first.rstrip('.')}." in shown
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["status", "--help"], ["version"]])
+def test_what_a_command_does_not_use_it_does_not_import(arguments: list[str]) -> None:
+    program = (
+        "import sys; from contour.cli import main\n"
+        f"try: main({arguments!r})\n"
+        "except SystemExit: pass\n"
+        "heavy = {'dag', 'crds', 'grpc', 'pydantic', 'google'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
