@@ -119,10 +119,12 @@ class Replica:
         self.upkeep = Upkeep(self.controller, self.cluster, options.scope, self._located)
         self.infrastructure: Infrastructure | None = None
         self.answers = Answers(self.controller.board, self.controller.generation)
-        self.writer = Writer(client, self._sources(), self.controller.subjects)
-        self.finalizers = finalizers.Finalizers(client, self._of_finalizers())
         self.recorder = Recorder(client, events.Reporter(_NAME, self.leadership.identity))
         self.announcements = Announcements(self.controller.board, self.recorder.record, self._uid)
+        self.writer = Writer(
+            client, self._sources(), self.controller.subjects, self.announcements.written
+        )
+        self.finalizers = finalizers.Finalizers(client, self._of_finalizers())
         self.cluster.hear(self._restored)
         self.settlings, self.operations = graph.Settlings(), graph.Operations()
         self.readiness = health.Readiness(

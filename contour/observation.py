@@ -43,6 +43,7 @@ def _metrics(of: "Replica") -> exposition.Metrics:
         certificates.Certificates(engine, {"xds": tls.certificate} if tls else {}),
         cluster.Provider(of.cluster.state),
         cluster.Statuses(of.writer.tallies, lambda: of.writer.waiting),
+        cluster.Events(lambda: of.recorder.sent, lambda: of.recorder.dropped),
         cluster.Replicas(
             of.leadership.is_leader,
             lambda: of.reporter.is_reporting,

@@ -103,9 +103,25 @@ def _status(kind: kinds.Kind) -> Schema:
     return {**structural(status.HTTPProxyStatus), "default": waiting}
 
 
-def _column(name: str, path: str, description: str) -> Schema:
-    return {"name": name, "type": "string", "jsonPath": path, "description": description}
+def _column(name: str, path: str, description: str, **more: Any) -> Schema:
+    return {
+        "name": name,
+        "type": "string",
+        "jsonPath": path,
+        "description": description,
+        **more,
+    }
 
+
+_VALID = '.status.conditions[?(@.type=="Valid")]'
+_AVAILABLE = '.status.conditions[?(@.type=="Available")]'
+_WIDE = {"priority": 1}  # shown with `-o wide`
+
+# kubectl shows the age by itself only where a kind says nothing.
+_AGE = _column("Age", ".metadata.creationTimestamp", "Since when it is there", type="date")
+_ERROR = _column("Error", f"{_VALID}.errors[0].message", "The first error")
+
+_OF_CONDITIONS = [_column("Valid", f"{_VALID}.status", "Whether it is valid"), _ERROR, _AGE]
 
 _COLUMNS = {
     "HTTPProxy": [
@@ -113,8 +129,24 @@ _COLUMNS = {
         _column("TLS Secret", ".spec.virtualhost.tls.secretName", "The Secret it is served with"),
         _column("Status", ".status.currentStatus", "Whether it is valid"),
         _column("Status Description", ".status.description", "Why"),
+        _ERROR,
+        _column("Address", ".status.loadBalancer.ingress[0].ip", "Where clients reach it", **_WIDE),
+        _AGE,
+    ],
+    "ExtensionService": _OF_CONDITIONS,
+    "TLSCertificateDelegation": _OF_CONDITIONS,
+    "ContourConfiguration": [
+        _column("Available", f"{_AVAILABLE}.status", "Whether the instance serves"),
+        _column("Reason", f"{_AVAILABLE}.reason", "Why it does, or does not"),
+        _column("Contours", ".status.availableContours", "Control planes", type="integer"),
+        _column("Envoys", ".status.availableEnvoys", "Envoys that are available", type="integer"),
+        _column("Valid", f"{_VALID}.status", "Whether its settings are valid"),
+        _column("Message", f"{_AVAILABLE}.message", "What it waits for", **_WIDE),
+        _ERROR | _WIDE,
+        _AGE,
     ],
 }
+"""Of HTTPProxy those of upstream come first; of the other kinds it has none."""
 
 
 _WIDEST = 2**63 - 1

@@ -2,8 +2,8 @@
 
 Recording costs nothing and waits for nothing. What is said again within a while is counted and not
 sent again; its name is made from what it says, so another replica, or this one after a restart,
-counts on where the last one stopped. Events are told as well as can be: too many at once are
-dropped and counted, and no caller ever learns of it.
+counts on where the last one stopped. Events are told as well as can be: too many at once, of one
+object or of all, are dropped and counted, and no caller ever learns of it.
 """
 
 import asyncio
@@ -13,9 +13,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Any, Literal, NamedTuple
 
 from kube import errors
+from kube.budgets import Budgets, Rate
 from kube.client import Client
 from kube.resources import Resource
 
@@ -25,6 +27,11 @@ EVENTS = Resource("events.k8s.io", "v1", "events")
 
 MOST_WAITING = 1_000
 MOST_REMEMBERED = 10_000
+OF_ONE = Rate(25, 60.0)
+"""Different Events about one object."""
+OF_ALL = Rate(1_000, 1.0)
+"""Events that are told anew, by one process: with an hour of life, the API server keeps at most
+4,600 of them."""
 REPEATED_AFTER = 300.0  # seconds: sooner, the same is only counted
 PACE = 0.05  # seconds between two requests
 LONGEST_PAUSE = 30.0
@@ -81,7 +88,9 @@ class Recorder:
     """Sends, in `run`, what is recorded at any time."""
 
     def __init__(self, client: Client, reporter: Reporter) -> None:
+        self.sent = 0
         self.dropped = 0
+        self._budgets = Budgets(OF_ONE, OF_ALL)
         self._client = client
         self._reporter = Reporter(reporter.controller, reporter.instance[:128])
         self._waiting: dict[Occurrence, _Waiting] = {}
@@ -93,12 +102,15 @@ class Recorder:
         """Tells it, soon. Never waits and never fails."""
         if (waiting := self._waiting.get(found)) is not None:
             waiting.times += 1
-        elif len(self._waiting) >= MOST_WAITING:
+        elif len(self._waiting) >= MOST_WAITING or not self._may_be_told(found):
             self.dropped += 1
         else:
             told = self._told.get(found)
             self._waiting[found] = _Waiting(told.at + REPEATED_AFTER if told else 0.0, 1)
             self._news.set()
+
+    def _may_be_told(self, found: Occurrence) -> bool:
+        return self._budgets.spend(found.regarding, monotonic())
 
     async def run(self) -> None:
         """Until it is cancelled; what is not sent by then stays for the next run."""
@@ -110,7 +122,7 @@ class Recorder:
             except errors.RequestError as error:
                 await self._failed(found, error)
             else:
-                self._failures = 0
+                self._failures, self.sent = 0, self.sent + 1
                 if rest := self._waiting.pop(found).times - times:  # more of it, meanwhile
                     self._waiting[found] = _Waiting(_now() + REPEATED_AFTER, rest)
             await asyncio.sleep(PACE)

@@ -87,6 +87,21 @@ class Statuses:
         yield seconds
 
 
+class Events:
+    """What people were told by Events, and what was too much."""
+
+    def __init__(self, told: Callable[[], int], dropped: Callable[[], int]) -> None:
+        self._told = told
+        self._dropped = dropped
+
+    def __call__(self) -> Iterator[Metric]:
+        for name, what, count in (
+            ("told", "Events written.", self._told()),
+            ("dropped", "Events that were too many, or refused.", self._dropped()),
+        ):
+            yield CounterMetricFamily(f"contour_events_{name}", what, value=count)
+
+
 class Replicas:
     """Who leads, and who is heard."""
 

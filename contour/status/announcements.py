@@ -1,16 +1,20 @@
-"""What objects are told that no status can tell: as Events, by the leader.
+"""What goes wrong with an object and what is right again: as Events, by the leader.
 
-An Ingress has no conditions, so each of its problems is an Event, and so is the end of the last
-one. A version of any object that cannot be read is told to its author in the same way; of Secrets
-nothing is told, as those who use one are. What goes on is told again from time to time, or it would
-be forgotten with its Event.
+What a status says is told when it has been written, so only what has changed is: a leader that
+starts where ten thousand statuses stand as they should tells nothing. Of an object with many
+problems the first few are told, and how many there are. An Ingress has no conditions, and a version
+that cannot be read has no status of its own: these problems have no other place, so they are told
+again from time to time, or they would be forgotten with their Event. Of Secrets nothing is told, as
+those who use one are. How many Events there may be is the recorder's matter (`kube.events`).
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from contour.status.board import Board
+from contour.status.troubles import Trouble, troubles
+from contour.status.update import Outcome
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag import statuses
@@ -31,6 +35,7 @@ class Announcements:
         self._record = record
         self._uid = uid
         self._standing: dict[ObjectRef, frozenset[Occurrence]] = {}
+        self._troubles: dict[ObjectRef, tuple[Trouble, ...]] = {}  # as statuses have told them
         self._is_running = False
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
@@ -38,6 +43,22 @@ class Announcements:
         if self._is_running:
             for it in subjects:
                 self._tell(it)
+
+    def written(self, subject: ObjectRef, outcome: Outcome) -> None:
+        """The turn of a status is over; what stands there already was told before."""
+        before, uid = self._troubles.pop(subject, ()), self._uid(subject)
+        if not uid or not self._is_running:
+            return
+        now = troubles(self._board.told.get(subject))
+        if now:
+            self._troubles[subject] = now
+        if outcome != "written":
+            return
+        news = [it for it in now if it not in before]
+        for it in _bounded(news):
+            self._record(_occurrence(subject, uid, "Warning", it))
+        if before and not now:
+            self._record(_occurrence(subject, uid, "Normal", _SOLVED))
 
     async def run(self) -> None:
         """For one term; all that stands is told at its start, and again and again."""
@@ -50,6 +71,7 @@ class Announcements:
         finally:
             self._is_running = False
             self._standing.clear()
+            self._troubles.clear()
 
     def _tell(self, subject: ObjectRef) -> None:
         before = self._standing.pop(subject, frozenset())
@@ -62,7 +84,7 @@ class Announcements:
         if standing:
             self._standing[subject] = standing
         elif before:
-            self._record(_occurrence(subject, uid, "Normal", ("Valid", "every problem is solved")))
+            self._record(_occurrence(subject, uid, "Normal", _SOLVED))
 
     def _problems(self, subject: ObjectRef, uid: str) -> Iterator[Occurrence]:
         told = self._board.told.get(subject)
@@ -75,6 +97,20 @@ class Announcements:
                 yield _occurrence(subject, uid, "Warning", ("NotTaken", remark.message))
 
 
+MOST_AT_ONCE = 5
+"""Events of one status."""
+
+_SOLVED = Trouble("Valid", "every problem is solved")
+
+
+def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
+    if len(found) <= MOST_AT_ONCE:
+        return found
+    first, last = found[: MOST_AT_ONCE - 1], found[MOST_AT_ONCE - 1]
+    rest = len(found) - MOST_AT_ONCE
+    return [*first, last._replace(message=f"{last.message}; and {rest} more, see the status")]
+
+
 def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:
     """What has no place in the status itself."""
     if not isinstance(found, statuses.IngressStatus):
@@ -83,7 +119,7 @@ def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:
 
 
 def _occurrence(
-    subject: ObjectRef, uid: str, type_: Literal["Normal", "Warning"], said: tuple[str, str]
+    subject: ObjectRef, uid: str, type_: Literal["Normal", "Warning"], said: Sequence[str]
 ) -> Occurrence:
     regarding = Regarding(_API_VERSIONS[subject.kind], *subject, uid)
     return Occurrence(regarding, type_, said[0], "Validate", said[1])

@@ -165,13 +165,13 @@ def _by_conditions(
         f"{where}{it.type}={it.status} {it.reason}: {it.message}"
         for where, conditions in all_of_them
         for it in conditions
-        if _is_bad(it)
+        if is_bad(it)
     )
     warnings = tuple(
         f"{where}{text}"
         for where, conditions in all_of_them
         for it in conditions
-        if not _is_bad(it)
+        if not is_bad(it)
         for text in it.warnings
     )
     if bad:
@@ -186,7 +186,8 @@ _BAD_IF_TRUE = frozenset(
 )
 
 
-def _is_bad(condition: statuses.Condition) -> bool:
+def is_bad(condition: statuses.Condition) -> bool:
+    """Whether it says that something is not as it should be, or that nobody knows."""
     return condition.status != ("False" if condition.type in _BAD_IF_TRUE else "True")
 
 

@@ -28,16 +28,25 @@ PARALLEL = 16
 """Writes that are under way at once."""
 
 Everything = Callable[[], Iterable[ObjectRef]]
+Told = Callable[[ObjectRef, Outcome], None]
+"""Of an object whose turn is over: what became of its status."""
 
 
 class Writer:
     """Of all objects that have a status of ours."""
 
-    def __init__(self, client: Client, sources: Sources, everything: Everything) -> None:
+    def __init__(
+        self,
+        client: Client,
+        sources: Sources,
+        everything: Everything,
+        told: Told = lambda *_: None,
+    ) -> None:
         self.tallies: defaultdict[str, Tally] = defaultdict(Tally)  # by kind
         self._client = client
         self._updates = Updates(client, sources)
         self._everything = everything
+        self._told = told
         self._backlog = Backlog()
         self._bursts = Bursts()
         self._is_running = False
@@ -133,6 +142,7 @@ class Writer:
             self._backlog.written(subject, _now())
         else:
             self._backlog.settled(subject, _now())
+        self._told(subject, outcome)
 
     def _failed(self, subject: ObjectRef, error: errors.RequestError) -> None:
         now = _now()

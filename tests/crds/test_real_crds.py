@@ -90,13 +90,13 @@ def test_a_new_httpproxy_says_that_it_waits(cluster: Cluster, namespace: str) ->
     assert cluster.create(document)["status"]["currentStatus"] == "NotReconciled"
 
 
-def test_kubectl_shows_the_columns_of_upstream(cluster: Cluster, namespace: str) -> None:
+def test_kubectl_shows_the_columns_of_upstream_first(cluster: Cluster, namespace: str) -> None:
     document = documents.httpproxy()
     document["metadata"] = {"name": "it", "namespace": namespace}
     cluster.create(document)
     shown = cluster.kubectl("get", "proxies", "--namespace", namespace).stdout.splitlines()
     titles = "NAME   FQDN          TLS SECRET    STATUS          STATUS DESCRIPTION"
-    assert shown[0].split() == titles.split()
+    assert shown[0].split() == [*titles.split(), "ERROR", "AGE"]
     assert shown[1].split()[:4] == ["it", "example.com", "certificate", "NotReconciled"]
 
 
@@ -213,3 +213,107 @@ def test_our_fields_beside_upstreams_are_these_and_none_is_required(
         for name in node.get("required", [])
     }
     assert not added & required
+
+
+ERRORS = [
+    {"type": "RouteError", "status": "True", "reason": "Bad", "message": "spec.routes[0]: bad"},
+    {"type": "TLSError", "status": "True", "reason": "Bad", "message": "spec.tls: bad"},
+]
+NOT_VALID = {
+    "type": "Valid",
+    "status": "False",
+    "reason": "ErrorPresent",
+    "message": "At least one error present, see Errors for details",
+    "lastTransitionTime": "2024-01-31T12:00:00Z",
+    "errors": ERRORS,
+}
+AVAILABLE = NOT_VALID | {
+    "type": "Available",
+    "status": "True",
+    "reason": "ContourAvailable",
+    "message": "The instance serves",
+    "errors": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "status", "columns"),
+    [
+        (
+            "HTTPProxy",
+            {"virtualhost": {"fqdn": "a.example.com", "tls": {"secretName": "web"}}},
+            {
+                "currentStatus": "invalid",
+                "description": NOT_VALID["message"],
+                "loadBalancer": {"ingress": [{"ip": "192.0.2.7"}]},
+                "conditions": [NOT_VALID],
+            },
+            {
+                "FQDN": "a.example.com",
+                "Status": "invalid",
+                "Error": "spec.routes[0]: bad",
+                "Address": "192.0.2.7",
+            },
+        ),
+        (
+            "ContourConfiguration",
+            {},
+            {
+                "availableContours": 2,
+                "availableEnvoys": 3,
+                "conditions": [AVAILABLE, NOT_VALID],
+            },
+            {
+                "Available": "True",
+                "Reason": "ContourAvailable",
+                "Contours": 2,
+                "Envoys": 3,
+                "Valid": "False",
+                "Error": "spec.routes[0]: bad",
+            },
+        ),
+        (
+            "ExtensionService",
+            {"services": [{"name": "a", "port": 80}]},
+            {"conditions": [NOT_VALID]},
+            {"Valid": "False", "Error": "spec.routes[0]: bad"},
+        ),
+        (
+            "TLSCertificateDelegation",
+            {"delegations": [{"secretName": "a", "targetNamespaces": ["b"]}]},
+            {"conditions": [NOT_VALID]},
+            {"Valid": "False", "Error": "spec.routes[0]: bad"},
+        ),
+    ],
+)
+def test_columns_show_how_an_object_is(
+    cluster: Cluster, namespace: str, kind: str, spec: Any, status: Any, columns: dict[str, Any]
+) -> None:
+    (found,) = [it for it in OURS if it.kind == kind]
+    obj = {
+        "apiVersion": found.api_version,
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": namespace},
+    }
+    cluster.create(obj | {"spec": spec})
+    cluster.apply(obj | {"status": status}, subresource="status")
+    table = _table(cluster, cluster.path(obj))
+    named = [it["name"] for it in table["columnDefinitions"]]
+    cells = dict(zip(named, table["rows"][0]["cells"], strict=True))
+    assert columns.items() <= cells.items()
+    assert named[-1] == "Age"
+    assert cells["Age"]
+
+
+def _table(cluster: Cluster, path: str) -> dict[str, Any]:
+    """What `kubectl get` shows."""
+    where = cluster.url.removeprefix("https://")
+    connection = http.client.HTTPSConnection(where, timeout=30, context=cluster.tls)
+    headers = {
+        "Authorization": f"Bearer {cluster.admin_token}",
+        "Accept": "application/json;as=Table;v=v1;g=meta.k8s.io",
+    }
+    connection.request("GET", path, headers=headers)
+    answer: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer

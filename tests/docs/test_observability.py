@@ -26,6 +26,7 @@ def exported() -> set[str]:
         certificates.Certificates(engine, {}),
         cluster.Provider(lambda: ()),
         cluster.Statuses({}, lambda: 0),
+        cluster.Events(lambda: 0, lambda: 0),
         cluster.Replicas(lambda: True, lambda: True, lambda: 0),
     )
     families = [it for it in metrics.registry.collect() if it.name.startswith("contour_")]

@@ -100,6 +100,53 @@ def test_an_object_of_a_cluster_is_served_and_told(instance: Instance) -> None:
     instance.until(lambda: instance.ask("site.example.com").status == 404, "the host to be gone")
 
 
+def test_what_goes_wrong_is_an_event_and_so_is_its_end(instance: Instance) -> None:
+    broken = PROXY.replace("name: one", "name: three")
+    route = GATEWAY.replace("[{name: two, port: 80}]", "[{name: three, port: 80}]")
+    instance.apply(CONFIGURATION + "---" + SERVICES + "---" + broken + "---" + route)
+    replica = instance.start_replica()
+    instance.start_envoy(replica)
+    instance.until_ready()
+    proxy, attached = ("HTTPProxy", "site"), ("HTTPRoute", "route")
+    instance.until(lambda: _events(instance, *proxy) == [UNRESOLVED], "the event of the proxy")
+    found = ("Warning", "BackendNotFound")
+    instance.until(lambda: found in _events(instance, *attached), "the event of the route")
+    instance.apply(PROXY)
+    instance.until(lambda: _events(instance, *proxy) == [SOLVED, UNRESOLVED], "the end of it")
+    # Who leads next finds statuses that say so already, and tells nothing again.
+    before = _told(instance)
+    replica.stop()
+    instance.until_ready(instance.start_replica())
+    instance.apply(PROXY.replace("name: one", "name: four"))
+    instance.until(lambda: len(_told(instance)) > len(before), "another event", 40)
+    after = _told(instance)
+    assert {name: after[name] for name in before} == before
+
+
+SOLVED = ("Normal", "Valid")
+UNRESOLVED = ("Warning", "ServiceUnresolvedReference")
+
+
+def _events(instance: Instance, kind: str, name: str) -> list[tuple[str, str]]:
+    return sorted((t, r) for k, n, t, r, _ in _told(instance).values() if (k, n) == (kind, name))
+
+
+def _told(instance: Instance) -> dict[str, tuple[str, str, str, str, int]]:
+    """Every Event of the instance: what it is about, its type and reason, how often it was told."""
+    path = f"/apis/events.k8s.io/v1/namespaces/{instance.namespace}/events"
+    return {
+        it["metadata"]["name"]: (
+            it["regarding"]["kind"],
+            it["regarding"]["name"],
+            it["type"],
+            it["reason"],
+            it.get("series", {}).get("count", 1),
+        )
+        for it in instance.cluster.ask("GET", path)["items"]
+        if it["reportingController"] == "projectcontour.io/contour"
+    }
+
+
 def test_what_envoys_of_a_follower_accept_is_told_by_the_leader(instance: Instance) -> None:
     instance.apply(CONFIGURATION + "---" + SERVICES + "---" + GATEWAY)
     first = instance.start_replica()

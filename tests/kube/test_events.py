@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kube import events
+from kube.budgets import Rate
 from kube.client import Client
 from kube.events import Occurrence, Recorder, Regarding, Reporter
 from tests.cluster.double.faults import Rule
@@ -156,8 +157,47 @@ async def test_too_many_at_once_are_dropped_and_counted() -> None:
     async with Client(Unguarded("http://127.0.0.1:9")) as client:
         found = Recorder(client, REPORTER)
         for it in range(events.MOST_WAITING + 7):
-            found.record(BROKEN._replace(note=str(it)))
+            found.record(BROKEN._replace(regarding=WEB._replace(name=f"web-{it}")))
     assert found.dropped == 7
+
+
+async def test_of_one_object_no_more_is_told_than_its_budget(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(events, "monotonic", lambda: now)
+    async with recorder() as (double, found):
+        for count in range(100):
+            found.record(BROKEN._replace(note=f"edit {count}"))
+        other = BROKEN._replace(regarding=WEB._replace(name="api", uid="uid-2"))
+        found.record(other)
+        await until(double, events.OF_ONE.burst + 1)
+        assert found.dropped == 100 - events.OF_ONE.burst
+        now += events.OF_ONE.period
+        found.record(BROKEN._replace(note="a minute later"))
+        found.record(BROKEN._replace(note="and another one"))
+        await until(double, events.OF_ONE.burst + 2)
+    notes = [it["note"] for it in told(double)]
+    assert "a minute later" in notes
+    assert "and another one" not in notes
+
+
+async def test_thousands_of_objects_are_no_storm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even for an API server that takes Events as fast as they come."""
+    now, most = 1_000.0, 60
+    monkeypatch.setattr(events, "monotonic", lambda: now)
+    monkeypatch.setattr(events, "OF_ALL", Rate(most, 1.0))
+    async with recorder() as (double, found):
+        for count in range(3_000):
+            found.record(BROKEN._replace(regarding=WEB._replace(name=f"web-{count}")))
+            if count % 20 == 19:
+                await until(double, min(count + 1, most))
+        now += 10.0
+        for count in range(3_000, 3_100):
+            found.record(BROKEN._replace(regarding=WEB._replace(name=f"web-{count}")))
+        await until(double, most + 10)
+    assert len(told(double)) == most + 10
+    assert found.dropped == 3_100 - most - 10
 
 
 def test_texts_stay_as_short_as_the_api_server_wants_them() -> None:

@@ -9,8 +9,19 @@ import pytest
 from contour.status import announcements
 from contour.status.announcements import Announcements
 from contour.status.board import Board, Remark
+from crds.gateway.references import ParentReference
 from crds.meta import ObjectRef
-from dag.statuses import IngressStatus, SubCondition
+from dag.statuses import (
+    Condition,
+    ContourStatus,
+    GatewayStatus,
+    IngressStatus,
+    ListenerStatus,
+    ParentStatus,
+    RouteStatus,
+    Status,
+    SubCondition,
+)
 from kube.events import Occurrence
 
 WEB = ObjectRef("Ingress", "default", "web")
@@ -37,6 +48,14 @@ class Stage:
     def noticed(self, subject: ObjectRef) -> list[str]:
         before = len(self.told)
         self.announcements.notice([subject])
+        return [f"{it.type} {it.reason}: {it.note}" for it in self.told[before:]]
+
+    def written(self, subject: ObjectRef, status: Status) -> list[str]:
+        """What is told when this status has been written."""
+        self.board.put(subject, status)
+        before = len(self.told)
+        self.announcements.notice([subject])
+        self.announcements.written(subject, "written")
         return [f"{it.type} {it.reason}: {it.note}" for it in self.told[before:]]
 
     @asynccontextmanager
@@ -106,3 +125,117 @@ async def test_a_version_that_cannot_be_read_is_told_but_never_of_a_secret() -> 
             stage.board.remark(subject, "document", (remark, Remark("warning", "ignored")))
         assert stage.noticed(service) == [f"Warning NotTaken: {remark.message}"]
         assert stage.noticed(secret) == []
+
+
+PROXY = ObjectRef("HTTPProxy", "default", "web")
+GATEWAY = ObjectRef("Gateway", "default", "edge")
+ROUTE = ObjectRef("HTTPRoute", "default", "web")
+GOOD = Condition("Valid", "True", "Valid", "Valid HTTPProxy")
+BAD = Condition("Valid", "False", "ErrorPresent", "At least one error present")
+PARENT = ParentReference(name="edge")
+
+
+def of_contour(*errors: SubCondition, warnings: tuple[SubCondition, ...] = ()) -> ContourStatus:
+    """Of an HTTPProxy, for example."""
+    return ContourStatus(
+        BAD if errors else GOOD, "invalid" if errors else "valid", errors, warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "status", "told"),
+    [
+        (PROXY, of_contour(), []),
+        (PROXY, of_contour(PROBLEM, warnings=(OTHER,)), [FIRST, SECOND]),
+        (
+            GATEWAY,
+            GatewayStatus(
+                (Condition("Accepted", "False", "Invalid", "no listener is valid"),),
+                (
+                    ListenerStatus(
+                        "https",
+                        (),
+                        0,
+                        (
+                            Condition("Conflicted", "False", "NoConflicts", "alone"),
+                            Condition("ResolvedRefs", "False", "InvalidCertificateRef", "no key"),
+                            Condition("Programmed", "False", "Pending", "Envoy is asked"),
+                        ),
+                    ),
+                ),
+            ),
+            [
+                "Warning Invalid: no listener is valid",
+                "Warning InvalidCertificateRef: listener https: no key",
+            ],
+        ),
+        (
+            ROUTE,
+            RouteStatus(
+                (
+                    ParentStatus(
+                        PARENT,
+                        "example.com/c",
+                        (
+                            Condition("Accepted", "True", "Accepted", "the route is attached"),
+                            Condition("PartiallyInvalid", "True", "UnsupportedValue", "a rule"),
+                            Condition("ResolvedRefs", "Unknown", "Pending", "nobody knows"),
+                        ),
+                    ),
+                )
+            ),
+            ["Warning UnsupportedValue: parent edge: a rule"],
+        ),
+    ],
+)
+async def test_what_a_written_status_says_is_told_of_every_kind(
+    subject: ObjectRef, status: Status, told: list[str]
+) -> None:
+    stage = Stage()
+    stage.uids[subject] = "uid-9"
+    async with stage.term():
+        assert stage.written(subject, status) == told
+        assert stage.written(subject, status) == []
+
+
+async def test_only_what_is_new_is_told_and_the_end_of_the_last_problem() -> None:
+    stage = Stage()
+    stage.uids[PROXY] = "uid-9"
+    async with stage.term():
+        assert stage.written(PROXY, of_contour(PROBLEM)) == [FIRST]
+        assert stage.written(PROXY, of_contour(PROBLEM, OTHER)) == [SECOND]
+        assert stage.written(PROXY, of_contour(OTHER)) == []
+        assert stage.written(PROXY, of_contour()) == ["Normal Valid: every problem is solved"]
+        assert stage.written(PROXY, of_contour()) == []
+
+
+async def test_a_leader_that_finds_statuses_as_they_should_be_tells_nothing() -> None:
+    stage = Stage()
+    proxies = [ObjectRef("HTTPProxy", "default", f"web-{it}") for it in range(10_000)]
+    stage.uids |= dict.fromkeys(proxies, "uid")
+    async with stage.term():
+        for it in proxies:
+            stage.board.put(it, of_contour(PROBLEM))
+            stage.announcements.notice([it])
+            stage.announcements.written(it, "unchanged")
+        assert stage.told == []
+        # But it knows them: what is solved is told.
+        solved = stage.written(proxies[0], of_contour())
+    assert solved == ["Normal Valid: every problem is solved"]
+
+
+async def test_of_many_problems_the_first_are_told_and_how_many_there_are() -> None:
+    stage = Stage()
+    stage.uids[PROXY] = "uid-9"
+    many = tuple(SubCondition("RouteError", "Bad", f"route {it}") for it in range(100))
+    async with stage.term():
+        told = stage.written(PROXY, of_contour(*many))
+    assert len(told) == announcements.MOST_AT_ONCE
+    assert told[0] == "Warning Bad: route 0"
+    assert told[-1] == "Warning Bad: route 4; and 95 more, see the status"
+
+
+async def test_who_does_not_lead_tells_nothing_of_a_status() -> None:
+    stage = Stage()
+    stage.uids[PROXY] = "uid-9"
+    assert stage.written(PROXY, of_contour(PROBLEM)) == []
