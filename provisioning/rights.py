@@ -104,6 +104,8 @@ def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -
         # Those of instances go with these.
         _rule([_GATEWAY_API], ["gatewayclasses"], ("get", *_READ, "delete")),
         _events(),
+        # Replicas make their Lease themselves; it goes with the instance.
+        _rule(["coordination.k8s.io"], ["leases"], ["delete"], [lease]),
         # What the Role of an instance grants; most of it is made for instances, too.
         *at_home(lease, watches_everything=True),
     ]

@@ -99,7 +99,7 @@ class Finalizers:
         await self._write(path, known, [*others, own] if is_wanted else others)
         if not is_wanted:
             self._held.discard(subject)
-            log.info("%s is let go of", subject)
+            _tell(subject, known)
         return is_wanted
 
     async def _farewell(self) -> None:
@@ -127,6 +127,17 @@ class Finalizers:
                 raise Unfinished("it has changed meanwhile") from error
             if error.code not in _GONE:
                 raise
+
+
+def _tell(subject: ObjectRef, known: Known) -> None:
+    if subject.kind == "Gateway" and known.is_deleted:
+        log.error(
+            "%s was deleted while it was served: its listeners, and the routes that are attached "
+            "to no other Gateway, have left Envoy; the next oldest Gateway is served, if any",
+            subject,
+        )
+    else:
+        log.info("%s is let go of", subject)
 
 
 _GONE = frozenset({404, 410, 422})  # the last: what is deleted takes no new finalizer

@@ -35,6 +35,10 @@ class Key(NamedTuple):
     namespace: str
     gateway: str = SHARED
 
+    def __str__(self) -> str:
+        gateway = f" of Gateway {self.gateway}" if self.gateway else ""
+        return f"fleet{gateway} in {self.namespace}"
+
 
 @dataclass(frozen=True, slots=True)
 class Release:

@@ -54,6 +54,8 @@ def _of(where: str, conditions: Iterable[statuses.Condition]) -> Iterator[Troubl
     for it in conditions:
         if is_bad(it) and it.status != "Unknown" and it.reason not in _PASSING:
             yield Trouble(it.reason, f"{where}{it.message}")
+        elif not is_bad(it):
+            yield from (Trouble("Warning", f"{where}{text}") for text in it.warnings)
 
 
 _PASSING = frozenset({"Pending", "AddressNotAssigned", "NoResources"})

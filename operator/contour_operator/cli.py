@@ -4,12 +4,12 @@ import asyncio
 import logging
 import os
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import click
 
 from contour_operator import pages
-from contour_operator import run as page
 from contour_operator.desired import Release
 from kube import access, errors, pod
 from kube.credentials import AccessError
@@ -52,6 +52,10 @@ def main() -> None:
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning"]), default="info")
 def run(log_level: str, **flags: Any) -> None:
     """Makes instances, keeps them as they should be, and removes them."""
+    if find_spec("kopf") is None:
+        missing = "kopf is not installed: pip install 'contour-ingress[operator]'"
+        click.echo(f"contour-operator: {missing}", err=True)
+        sys.exit(2)
     logging.basicConfig(
         level=log_level.upper(),
         stream=sys.stderr,
@@ -76,6 +80,8 @@ def _run_to_the_end(flags: dict[str, Any]) -> None:
 
 
 async def _run(flags: dict[str, Any]) -> None:
+    from contour_operator import run as page  # noqa: PLC0415 - it needs kopf, which is an extra
+
     found = pod.Pod(os.environ) if flags["incluster"] else access.found(flags["kubeconfig"])
     namespace = flags["namespace"] or (await found.credentials()).namespace
     site = pages.Site(flags["health_address"], flags["health_port"])

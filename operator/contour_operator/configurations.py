@@ -7,9 +7,10 @@ server-side apply, with a field manager of our own, so that conditions of the in
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 from contour_operator import desired, telling
+from contour_operator.telling import Kind
 from crds import decode
 from crds.complaints import Complaint
 from crds.contourconfiguration import ContourConfiguration
@@ -108,7 +109,6 @@ def _precedence(it: Configuration) -> tuple[bool, str, str]:
     return not it.is_begun, it.metadata["creationTimestamp"], it.metadata["name"]
 
 
-Kind = Literal["Normal", "Warning"]
 Tell = Callable[[Configuration, Kind, str, str], None]
 """Of a configuration: the type of an Event, its reason, and what it says."""
 
@@ -148,7 +148,7 @@ class Writer:
         path = f"{_path(found.owner)}/status"
         await self._client.apply(path, body, field_manager=desired.MAKER, force=True)
         for it in telling.news(told, found.status):
-            self._tell(found, _kind(it), it["reason"], it["message"])
+            self._tell(found, telling.kind_of_event(it, found.status), it["reason"], it["message"])
 
     def warn(self, found: Configuration, reason: str, message: str) -> None:
         """Tells it where it cannot be overlooked, though it is in no status."""
@@ -161,12 +161,6 @@ class Writer:
         }
         path, params = _path(found.owner), {"fieldManager": desired.MAKER}
         return Configuration(await self._client.patch(path, {"metadata": metadata}, params=params))
-
-
-def _kind(condition: Raw) -> Kind:
-    """Of the Event: a rollout that is over is as it should be, one that has failed is not."""
-    is_calm = condition["reason"] in {"RolloutComplete", "Deleting", "NotProvisioned"}
-    return "Normal" if condition["status"] != "False" or is_calm else "Warning"
 
 
 def _finalizers(found: Configuration) -> list[str]:

@@ -21,6 +21,12 @@ from provisioning.templating import Document
 MAKER = "contour-operator"
 """Whose the children are, in their labels and in their managed fields."""
 
+DEPLOYMENT = Place().named("contour")
+"""Of the control plane; its pods are named after it."""
+
+LEASE = Place().named("leader-elect")
+"""By which the replicas of an instance agree on which of them leads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Release:

@@ -189,6 +189,7 @@ class Reconciler:
             problems=problems,
             deployment=contours[0] if contours else self._memory.made.get(found.owner),
             fleets=envoys if desired.is_managed(found.raw) else None,
+            troubles=telling.troubles(found.status),
             waits_for=waits_for,
         )
 

@@ -4,14 +4,16 @@ First what clients come in by, then the fleet, then the control plane that could
 then what these needed. A stage begins when the one before is really gone. All of it is looked for
 in the cluster and not in what was known of it, and looked for twice: what a control plane has made
 in its last moment is found the second time. What is gone already is as good as removed. A fleet
-that was handed over to its users stays.
+that was handed over to its users stays. The Lease of the replicas carries no mark, since they make
+it themselves: it goes by its name when none of them is left, unless somebody else holds it.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from contour_operator import desired, issuing
-from kube import errors
+from kube import errors, lease
 from kube.client import Client
 from kube.resources import Resource
 from provisioning import applying, ownership
@@ -56,9 +58,41 @@ async def remove(client: Client, owner: Owner, configuration: Mapping[str, Any])
             left = await _clear(client, owner, stage, forbidden)
             if left:
                 return ", ".join(map(applying.described, left))
+    await _remove_lease(client, owner.namespace, forbidden)
     if forbidden:
         raise Forbidden("; ".join(dict.fromkeys(forbidden)))
     return ""
+
+
+async def _remove_lease(client: Client, namespace: str, forbidden: list[str]) -> None:
+    path = _LEASES.path(namespace, desired.LEASE)
+    try:
+        found = await client.get(path)
+        if not _is_held_by_others(found, datetime.now(UTC)):
+            # Of this version: who takes it in between keeps it.
+            seen = {it: found["metadata"][it] for it in ("uid", "resourceVersion")}
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen}
+            await client.delete(path, body, timeout=applying.WRITE_TIMEOUT)
+    except errors.Refused as error:
+        if error.code == 403:
+            forbidden.append(error.message)
+        elif error.code not in {404, 409}:
+            raise
+
+
+_LEASES = Resource("coordination.k8s.io", "v1", "leases")
+
+
+def _is_held_by_others(found: Document, now: datetime) -> bool:
+    """By somebody who is alive and is no pod of ours; of ours there is none any more."""
+    record = lease.record(found)
+    if not record.holder or record.holder.startswith(f"{desired.DEPLOYMENT}-"):
+        return False
+    try:
+        renewed = datetime.fromisoformat(record.renewed)
+    except ValueError:
+        return False
+    return now - renewed < timedelta(seconds=record.duration)
 
 
 async def _clear(

@@ -15,9 +15,10 @@ from fnmatch import fnmatchcase
 
 from contour_operator import children, configurations, desired, following, pages
 from contour_operator import image as image_of_pod
-from contour_operator.configurations import Configuration, Kind
+from contour_operator.configurations import Configuration
 from contour_operator.definition import Definition
 from contour_operator.reconciling import Reconciler
+from contour_operator.telling import Kind
 from contour_operator.trust import Trust
 from kube import election, events
 from kube.client import Client

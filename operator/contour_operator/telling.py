@@ -7,7 +7,7 @@ there as it should be, and if not why; `Progressing`, whether a rollout is under
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from provisioning.templating import Document
 
@@ -38,6 +38,8 @@ class Observed:
     """Of the control plane; None: it is not there."""
     fleets: Sequence[Document] | None = None
     """DaemonSets and Deployments of Envoys; None: it keeps none."""
+    troubles: Sequence[str] = ()
+    """What the instance says of itself."""
     waits_for: str = ""
     """While it is removed: what still has to go."""
 
@@ -88,6 +90,34 @@ def news(told: Raw, stored: Mapping[str, Any]) -> Iterable[Raw]:
         was = before.get(it["type"], {})
         if (was.get("status"), was.get("reason")) != (it["status"], it["reason"]):
             yield it
+
+
+Kind = Literal["Normal", "Warning"]
+
+
+def kind_of_event(condition: Raw, stored: Mapping[str, Any]) -> Kind:
+    """Of the Event that tells a condition which says something else than the stored one.
+
+    What is not available yet is a beginning; what is not available any more is a fault.
+    """
+    if condition["status"] == "True":
+        return "Normal"
+    match condition["type"]:
+        case "Progressing":
+            return "Warning" if condition["reason"] == "RolloutFailed" else "Normal"
+        case "Available":
+            before = {it.get("type"): it.get("status") for it in stored.get("conditions") or ()}
+            return "Warning" if before.get("Available") == "True" else "Normal"
+        case _:
+            return "Normal" if condition["reason"] == "Deleting" else "Warning"
+
+
+def troubles(stored: Mapping[str, Any]) -> Sequence[str]:
+    """What the instance says of itself, in its own condition: errors, then warnings."""
+    valid: Raw = next(
+        (it for it in stored.get("conditions") or () if it.get("type") == "Valid"), {}
+    )
+    return [it["message"] for of in ("errors", "warnings") for it in valid.get(of) or ()]
 
 
 def envoys(fleets: Iterable[Document]) -> int:
@@ -146,10 +176,16 @@ def _available(found: Observed) -> _Finding:
         return _Finding("Unknown", "ContourUnknown", "Nothing is known of the control plane yet")
     if verdict["status"] != "True" or not available:
         message = f"{available} of {wanted} replicas of the control plane are available"
-        return _Finding("False", "ContourUnavailable", message)
+        return _Finding("False", "ContourUnavailable", _because(message, found.troubles))
     if found.fleets is not None and not envoys(found.fleets):
-        return _Finding("False", "EnvoyUnavailable", "The control plane is, but no Envoy is")
+        message = "The control plane is available, but no Envoy is"
+        return _Finding("False", "EnvoyUnavailable", _because(message, found.troubles))
     return _Finding("True", "ContourAvailable", "The instance serves")
+
+
+def _because(message: str, troubles: Sequence[str]) -> str:
+    """With what may be the cause of it."""
+    return f"{message}: {'; '.join(troubles)}"[:_LONGEST] if troubles else message
 
 
 def rollout_failure(deployment: Document) -> str:
@@ -158,7 +194,10 @@ def rollout_failure(deployment: Document) -> str:
     progressing, replicas = found.get("Progressing", {}), found.get("ReplicaFailure", {})
     if progressing.get("reason") == "ProgressDeadlineExceeded":
         said = replicas.get("message") or progressing.get("message") or ""
-        return f"The control plane could not be rolled out; the Envoys stay as they are. {said}"
+        return (
+            f"The control plane could not be rolled out; the Envoys stay as they are. {said} "
+            "Its pods say why: kubectl describe pods -l app=contour"
+        )
     return ""
 
 

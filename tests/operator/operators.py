@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from kube import lease
+from kube import lease as leases
 from provisioning import installation, manifests
 from provisioning.installation import Place
 from tests.cluster import controlplane
@@ -24,7 +24,7 @@ from tests.operator.proxy import Proxy
 Raw = dict[str, Any]
 
 PROGRAM = Path(sys.executable).with_name("contour-operator")
-FAST = lease.Timing(duration=4.0, renew_deadline=3.0, retry_period=0.3)
+FAST = leases.Timing(duration=4.0, renew_deadline=3.0, retry_period=0.3)
 RBAC = {"ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 OWNED = "projectcontour.io/owning-configuration-namespace"
 KINDS = (
@@ -247,6 +247,16 @@ def in_a_namespace(rig: Rig) -> Iterator[Rig]:
 def namespace(name: str) -> Raw:
     """The identity of a namespace."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def lease(namespace: str, **spec: Any) -> Raw:
+    """That of the replicas of an instance."""
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "leader-elect", "namespace": namespace},
+        "spec": spec,
+    }
 
 
 def cluster_wide(kind: str, name: str) -> Raw:

@@ -1,6 +1,7 @@
 """The end of an instance: in order, with its fleet or without, and what waits is waited for."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from contour_operator import reconciling
 from provisioning.ownership import Owner
 from tests.cluster.cluster import MEDIA
 from tests.operator import inprocess
-from tests.operator.operators import Rig
+from tests.operator.operators import Rig, lease
 from tests.operator.proxy import Proxy
 
 pytestmark = pytest.mark.cluster
@@ -114,3 +115,30 @@ async def test_what_it_may_not_remove_does_not_hold_a_configuration_for_ever(
         await inprocess.live(config, owner)
     assert rig.is_gone(rig.configuration())
     assert [kind for kind, _, _ in rig.children()] == ["NetworkPolicy"]
+
+
+NOW = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+FRESH = {"leaseDurationSeconds": 3600, "renewTime": NOW}
+STALE = FRESH | {"renewTime": "2024-01-31T12:00:00.000000Z"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "goes"),
+    [
+        pytest.param({"leaseDurationSeconds": 1}, True, id="freed"),
+        pytest.param(
+            FRESH | {"holderIdentity": "contour-7d4b-x2x_1"}, True, id="of a dead replica"
+        ),
+        pytest.param(STALE | {"holderIdentity": "mine_1"}, True, id="forgotten"),
+        pytest.param(FRESH | {"holderIdentity": "mine_1"}, False, id="of somebody else"),
+    ],
+)
+def test_the_lease_of_the_replicas_goes_unless_somebody_else_holds_it(
+    operated: Rig, spec: dict[str, Any], goes: bool
+) -> None:
+    operated.configure()
+    operated.until_provisioned()
+    made = operated.cluster.create(lease(operated.namespace, **spec))
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert operated.is_gone(made) is goes

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from provisioning import rights
-from tests.operator.operators import Rig, shipped
+from tests.operator.operators import Rig, lease, shipped
 from tests.operator.proxy import Proxy, Request
 
 pytestmark = pytest.mark.cluster
@@ -28,6 +28,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         rig.until_provisioned()
         rig.cluster.create(_fleet(rig))
         rig.cluster.create(_class(rig))
+        rig.cluster.create(lease(rig.namespace))
         for key in [it for it in rig.children() if it[0] == "Secret"]:
             _spoil(rig, key)
         gateway = {"mode": "PerGateway"}

@@ -129,3 +129,61 @@ def test_conditions_of_others_do_not_count() -> None:
     stored = telling.stamped(telling.status(Observed(generation=1)), {}, "then")
     beside = stored | {"conditions": [{"type": "Valid", "status": "True"}, *stored["conditions"]]}
     assert telling.is_stored(stored, beside)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (
+            Observed(generation=1, deployment=deployment(), fleets=[], troubles=["a", "b"]),
+            "The control plane is available, but no Envoy is: a; b",
+        ),
+        (
+            Observed(generation=1, deployment=deployment(), fleets=[]),
+            "The control plane is available, but no Envoy is",
+        ),
+        (
+            Observed(
+                generation=1,
+                deployment=deployment(availableReplicas=0, conditions=_UNAVAILABLE),
+                troubles=["spec.envoy: bad"],
+            ),
+            "0 of 2 replicas of the control plane are available: spec.envoy: bad",
+        ),
+    ],
+)
+def test_what_an_instance_says_of_itself_is_told_where_it_is_not_available(
+    found: Observed, message: str
+) -> None:
+    (it,) = [it for it in telling.status(found)["conditions"] if it["type"] == "Available"]
+    assert it["message"] == message
+
+
+def test_errors_and_warnings_of_the_instances_own_condition_are_its_troubles() -> None:
+    valid = {"type": "Valid", "errors": [{"message": "a"}], "warnings": [{"message": "b"}]}
+    assert telling.troubles({"conditions": [{"type": "Available"}, valid]}) == ["a", "b"]
+    assert telling.troubles({"conditions": [{"type": "Valid", "status": "True"}]}) == []
+    assert telling.troubles({}) == []
+
+
+@pytest.mark.parametrize(
+    ("type_", "status", "reason", "was", "kind"),
+    [
+        ("Available", "False", "ContourUnavailable", None, "Normal"),
+        ("Available", "Unknown", "ContourUnknown", None, "Normal"),
+        ("Available", "False", "EnvoyUnavailable", "False", "Normal"),
+        ("Available", "False", "EnvoyUnavailable", "True", "Warning"),
+        ("Available", "True", "ContourAvailable", "False", "Normal"),
+        ("Progressing", "True", "RollingOut", "False", "Normal"),
+        ("Progressing", "False", "RolloutComplete", "True", "Normal"),
+        ("Progressing", "False", "RolloutFailed", "True", "Warning"),
+        ("Provisioned", "False", "Forbidden", None, "Warning"),
+        ("Provisioned", "False", "Deleting", "True", "Normal"),
+    ],
+)
+def test_a_beginning_is_no_fault(
+    type_: str, status: str, reason: str, was: str | None, kind: str
+) -> None:
+    stored = {"conditions": [{"type": type_, "status": was}]} if was else {}
+    condition = {"type": type_, "status": status, "reason": reason, "message": ""}
+    assert telling.kind_of_event(condition, stored) == kind

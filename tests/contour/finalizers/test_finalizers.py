@@ -145,7 +145,9 @@ async def test_who_wrote_meanwhile_loses_nothing() -> None:
             await it.until([FOREIGN, OWN])
 
 
-async def test_what_is_deleted_goes_when_all_who_stood_on_it_have_been_told() -> None:
+async def test_what_is_deleted_goes_when_all_who_stood_on_it_have_been_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     async with world() as it:
         it.write(OWN)
         async with term(it):
@@ -154,6 +156,11 @@ async def test_what_is_deleted_goes_when_all_who_stood_on_it_have_been_told() ->
             assert it.names == [OWN]
             it.told.set()
             await it.until(None)
+            while not caplog.records:
+                await asyncio.sleep(0.01)
+    assert [(it.levelname, it.message.split(":")[0]) for it in caplog.records] == [
+        ("ERROR", "Gateway default/edge was deleted while it was served")
+    ]
 
 
 async def test_what_cannot_be_told_holds_nothing_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,3 +125,8 @@ def test_an_address_is_asked_for_where_a_load_balancer_can_have_it() -> None:
 def test_the_page_for_probes_is_without_metrics_where_these_are_guarded() -> None:
     assert "--no-stats" in arguments(replace(SHARED, hides_stats=True))
     assert "--no-stats" not in arguments(SHARED)
+
+
+def test_a_fleet_is_named_in_words() -> None:
+    assert str(desired.Key("ingress")) == "fleet in ingress"
+    assert str(desired.Key("team", "edge")) == "fleet of Gateway edge in team"

@@ -177,14 +177,17 @@ def of_contour(*errors: SubCondition, warnings: tuple[SubCondition, ...] = ()) -
                         PARENT,
                         "example.com/c",
                         (
-                            Condition("Accepted", "True", "Accepted", "the route is attached"),
+                            Condition("Accepted", "True", "Accepted", "attached", ("spec.x: ?",)),
                             Condition("PartiallyInvalid", "True", "UnsupportedValue", "a rule"),
                             Condition("ResolvedRefs", "Unknown", "Pending", "nobody knows"),
                         ),
                     ),
                 )
             ),
-            ["Warning UnsupportedValue: parent edge: a rule"],
+            [
+                "Warning Warning: parent edge: spec.x: ?",
+                "Warning UnsupportedValue: parent edge: a rule",
+            ],
         ),
     ],
 )
