@@ -42,7 +42,7 @@ class Beside:
 
     async def up(self) -> "Beside":
         """Once it listens."""
-        async with asyncio.timeout(10), aiohttp.ClientSession() as client:
+        async with asyncio.timeout(60), aiohttp.ClientSession() as client:
             while True:
                 with contextlib.suppress(aiohttp.ClientError):
                     async with client.get(f"{self.url}/healthz"):
