@@ -1,8 +1,8 @@
 """`contour serve`: one replica of an instance in a Kubernetes cluster.
 
 Everything is listed, and the ContourConfiguration is there, before the xDS port opens: no Envoy is
-ever told less than it has. Every replica serves, only the one that leads writes; what it writes
-waits until the others have told it what their Envoys say. Told to stop, it frees the Lease first.
+ever told less than it has. Every replica serves, only the one that leads writes; what depends on
+Envoys waits until the others have told of theirs. Told to stop, it frees the Lease first.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from functools import partial
 from importlib import metadata
 from typing import Any
 
-from contour import observation, process
+from contour import currency, observation, process
 from contour.events import Batch
 from contour.finalizers import finalizers, wanted
 from contour.infrastructure.desired import Release
@@ -25,6 +25,7 @@ from contour.kubernetes.scope import Scope
 from contour.metrics import graph
 from contour.pages import health, listeners
 from contour.pages import settings as page_settings
+from contour.shedding import Shedding
 from contour.status import addresses
 from contour.status.addresses import Address
 from contour.status.announcements import Announcements
@@ -33,6 +34,7 @@ from contour.status.update import Sources
 from contour.status.writer import Writer
 from contour.upkeep import Upkeep
 from contour.verdicts import Verdicts, reporting
+from contour.verdicts.encoding import Word
 from contour.verdicts.reception import Reception
 from contour.verdicts.reporting import Reporter
 from contour.xds import credentials
@@ -87,6 +89,12 @@ class Options:
     )
     """Where the pages are if the configuration does not say it."""
 
+    @property
+    def patience(self) -> float:
+        """Seconds without an answer of the API server, after which nobody may lead any more: so
+        long is what was known trusted."""
+        return (self.election.timing if self.election else KUBERNETES).renew_deadline
+
 
 async def serve(options: Options) -> None:
     """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
@@ -108,10 +116,19 @@ class Replica:
         self.leadership = _leadership(client, options)
         self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
         self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
+        self.reporter.address, self.reporter.hear = options.advertised, self._hear_leader
         service = self.reception.service()
         self.server = Server(
             (options.address,), tls=options.tls, limits=options.limits, services=(service,)
         )
+        self.currency = currency.Currency(
+            options.patience,
+            lambda: client.reach.silence,
+            lambda: currency.positions(self.cluster.state()),
+            asyncio.get_running_loop().time,
+        )
+        self.reception.word = self._word
+        self.shedding = Shedding(lambda: self.currency.lack, self.server)
         self.verdicts: list[Verdicts] = []
         self.instance = Instance(self.server, self._concern, self._heard, self._refit)
         self.controller = self.instance.controller
@@ -132,6 +149,7 @@ class Replica:
                 "cluster": self._unlisted,
                 "configuration": self._unconfigured,
                 "xds": lambda: "" if self.server.ports else "the port is closed",
+                "current": lambda: self.currency.lack,
             }
         )
         self._listeners = listeners.Listeners(observation.pages(self))
@@ -156,6 +174,7 @@ class Replica:
             self._serve(),
             self._compete(),
             self.reporter.follow(leaders),
+            self.shedding.run(),
         )
 
     def endings(self) -> tuple[process.Step, ...]:
@@ -215,21 +234,27 @@ class Replica:
 
     async def _lead(self) -> None:
         """One term."""
-        self.reception.lead()
+        self.reception.lead(is_alone=self.options.election is None)
         try:
-            if self.options.election is not None:
-                await self.reception.assembled()
             async with asyncio.TaskGroup() as tasks:
                 for work in (
                     self.writer.run(),
                     self.finalizers.run(),
-                    self.announcements.run(),
                     self.recorder.run(),
                     self._keep_fleets(),
+                    self._assemble(),
                 ):
                     tasks.create_task(work)
         finally:
+            # Who led is out of reach of the Lease, perhaps: one of these leads next.
+            self.reporter.meet(self.reception.addresses)
             self.reception.resign()
+
+    async def _assemble(self) -> None:
+        """What may depend on the Envoys of other replicas waits until those have been heard."""
+        await self.reception.assembled()
+        self.writer.release()
+        await self.announcements.run()
 
     async def _keep_fleets(self) -> None:
         access, is_leader = self.options.access, self.leadership.is_leader
@@ -240,6 +265,16 @@ class Replica:
                 await found.run()
         finally:
             self.infrastructure = None
+
+    def _word(self) -> Word:
+        """What we say to those who report to us."""
+        peers = (self.options.advertised, *self.reception.addresses)
+        is_leader = self.leadership.is_leader()
+        return self.currency.word(is_leader=is_leader, build=BUILD, peers=peers)
+
+    def _hear_leader(self, word: Word | None) -> None:
+        is_comparable = word is not None and word.build == BUILD
+        self.currency.take(word, is_comparable=is_comparable)
 
     def _refit(self) -> None:
         """There are to be other fleets than before."""
@@ -308,6 +343,7 @@ class Replica:
             known=self.cluster.known,
             is_leader=self.leadership.is_leader,
             controller_name=lambda: self.controller.controller_name,
+            is_assembled=lambda: self.reception.is_assembled,
             resource=self.cluster.resource,
         )
 

@@ -48,6 +48,7 @@ def _metrics(of: "Replica") -> exposition.Metrics:
             of.leadership.is_leader,
             lambda: of.reporter.is_reporting,
             lambda: len(of.reception.speakers),
+            lambda: (not of.currency.lack, of.shedding.shed),
         ),
     )
 

@@ -9,7 +9,6 @@ the request has time. Everything else, and when to try again, is for the caller 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -18,7 +17,7 @@ import orjson
 
 from kube import errors, session, texts
 from kube.credentials import Access
-from kube.reach import Cut, Reach
+from kube.reach import Reach
 from kube.session import Request
 
 Raw = dict[str, Any]
@@ -139,12 +138,10 @@ class Client:
             if response.status >= 400:
                 with session.as_failures(path):
                     raise await session.refusal(response)
-            cut = partial(session.cut, response)
             try:
-                with self.reach.watching(cut):
-                    yield self._lines(path, response, cut)
+                yield self._lines(path, response)
             finally:
-                cut()
+                session.cut(response)
 
     async def _answer(self, request: Request, timeout: float) -> Raw:
         loop = asyncio.get_running_loop()
@@ -161,11 +158,11 @@ class Client:
                 await asyncio.sleep(pause)
 
     async def _lines(
-        self, path: str, response: aiohttp.ClientResponse, cut: Cut
+        self, path: str, response: aiohttp.ClientResponse
     ) -> AsyncIterator[list[bytes]]:
         with session.as_failures(path):
             async for found in texts.lines(response.content.iter_any()):
-                self.reach.answered(by=cut)
+                self.reach.answered(session.descriptor(response))
                 yield found
 
     @property

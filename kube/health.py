@@ -29,6 +29,8 @@ class State:
     watches: int = 0
     failures: int = 0
     last_event: float | None = None  # by the clock of the event loop
+    event: int = 0  # resourceVersion of the newest event since the last list; 0 if there was none
+    known: int = 0  # the resourceVersion up to which everything is known; 0 if nobody can tell
 
 
 class Health:

@@ -157,6 +157,12 @@ def _identity(found: object) -> tuple[Key | None, Version]:
     return Key(namespace, name), _version(metadata.get("resourceVersion"))
 
 
+def number(text: str) -> int:
+    """A resourceVersion as a number; 0 if it is none."""
+    found = _version(text)
+    return found if isinstance(found, int) else 0
+
+
 def _version(text: object) -> Version:
     if not isinstance(text, str):
         return ""

@@ -12,22 +12,32 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Cut = Callable[[], None]
-"""Ends a watch."""
+Cut = Callable[[float, int], None]
+"""Ends every connection made before a time of the event loop, but not that of this descriptor."""
+
+
+def _nothing(_: float, __: int) -> None:
+    """There are no connections."""
 
 
 class Reach:
     """What one client notices of its server. Times are those of the event loop, in seconds."""
 
-    def __init__(self, outage: float = 3.0, spread: float = 1.0) -> None:
+    def __init__(self, outage: float = 3.0, dead: float = 10.0, spread: float = 1.0) -> None:
         """A silence is an outage from so many seconds on: after a shorter one no pause has grown
-        long enough to be cut short. Those who wait come back spread over so many seconds."""
+        long enough to be cut short. From `dead` seconds on connections are not believed to have
+        outlived it; a server that is only slow must not have to open all watches again. Those who
+        wait come back spread over so many seconds."""
         self.outage = outage
+        self.dead = dead
         self.spread = spread
         self._silent_since: float | None = None
         self._open = 0  # requests under way
         self._returned = asyncio.Event()
-        self._watches: set[Cut] = set()
+        self.cut: Cut = _nothing
+        """What is done with connections that have seemingly outlived a long outage. What was sent
+        over them meanwhile is lost, or comes when a retransmission does; watches must not wait for
+        that."""
         self.outages = 0
         """How many are over."""
 
@@ -47,22 +57,14 @@ class Reach:
         finally:
             self._open -= 1
 
-    def answered(self, by: Cut | None = None) -> None:
-        """The server has sent something; `by` is the watch that it came through, if it did."""
-        silence = self.silence
-        self._silent_since = _now() if self._open else None
+    def answered(self, by: int = -1) -> None:
+        """The server has sent something, over the connection of this descriptor."""
+        since, self._silent_since = self._silent_since, _now() if self._open else None
+        silence = 0.0 if since is None else _now() - since
         if silence >= self.outage:
-            self._returns(by)
-
-    @contextmanager
-    def watching(self, cut: Cut) -> Iterator[None]:
-        """A watch is open. Its connection may be dead after an outage, though nobody closed it:
-        what was sent meanwhile is lost, or comes when a retransmission does. So it is cut then."""
-        self._watches.add(cut)
-        try:
-            yield
-        finally:
-            self._watches.discard(cut)
+            self._returns()
+        if since is not None and silence >= self.dead:
+            self.cut(since, by)
 
     async def pause(self, seconds: float) -> bool:
         """Waits so long, or until an outage is over and a moment more; whether one was."""
@@ -75,12 +77,10 @@ class Reach:
         await asyncio.sleep(min(random.uniform(0.0, self.spread), max(0.0, deadline - _now())))
         return True
 
-    def _returns(self, by: Cut | None) -> None:
+    def _returns(self) -> None:
         self.outages += 1
         self._returned.set()
         self._returned = asyncio.Event()
-        for cut in [it for it in self._watches if it is not by]:
-            cut()
 
 
 def _now() -> float:

@@ -164,6 +164,7 @@ class Reflector:
         while page.token:
             page = await listing.page(self._client, wish, page.token)
             self._tell(under_way.page(page.items))
+        self.state.event = 0
         self._tell(self._ledger.finish(first.version, under_way))
 
     async def _require_same_history(self, path: str) -> None:
@@ -209,6 +210,8 @@ class Reflector:
             self._ledger.bookmark(listing.version(event.object))
             return None
         self._broken = 0
+        version = ledger.number(listing.version(event.object))
+        self.state.event = max(self.state.event, version)
         if event.sort == "DELETED":
             return self._ledger.deleted(event.object)
         return self._ledger.changed(event.object)
@@ -218,7 +221,10 @@ class Reflector:
             self.state.events += len(news)
             self.state.last_event = _now()
             self._intake.take(news)
-        self.state.objects = len(self._ledger)
+        self.state.objects, self.state.known = (
+            len(self._ledger),
+            ledger.number(self._ledger.position),
+        )
 
     def _failed(self, error: errors.RequestError) -> float:
         """What has to be done otherwise next time, and how long to wait before."""

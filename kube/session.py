@@ -44,6 +44,7 @@ class Session:
         # What is not packed needs no unpacking, and this network is rarely a slow one.
         headers["Accept-Encoding"] = "identity"
         self._sockets = Sockets()
+        reach.cut = self._sockets.cut
         connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
         self._session = aiohttp.ClientSession(
             connector=connector, headers=headers, read_bufsize=READ_AHEAD
@@ -107,7 +108,7 @@ class Session:
                 timeout=timeout,
             )
         if response.status < 500:
-            self._reach.answered()
+            self._reach.answered(descriptor(response))
         return response
 
 
@@ -152,6 +153,13 @@ async def refusal(response: aiohttp.ClientResponse) -> errors.Refused:
     except ValueError:
         status = body.decode("utf-8", "replace").strip()
     return errors.refused(response.status, status, _seconds(response.headers.get("Retry-After")))
+
+
+def descriptor(of: aiohttp.ClientResponse) -> int:
+    """Of the socket over which an answer comes; -1 if all of it has come."""
+    transport = of.connection.transport if of.connection is not None else None
+    found = transport.get_extra_info("socket") if transport is not None else None
+    return -1 if found is None else int(found.fileno())
 
 
 def cut(response: aiohttp.ClientResponse) -> None:

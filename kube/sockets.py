@@ -8,7 +8,7 @@ an API server that hangs would leave them open when the loop that would close th
 import asyncio
 import socket
 from contextlib import suppress
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import aiohttp
 
@@ -19,14 +19,21 @@ class Sockets:
     """All that were made and are still open."""
 
     def __init__(self) -> None:
-        self._made: WeakSet[socket.socket] = WeakSet()
+        self._made: WeakKeyDictionary[socket.socket, float] = WeakKeyDictionary()
 
     def make(self, address: aiohttp.AddrInfoType) -> socket.socket:
         """One for a connection to an address."""
         family, kind, protocol, _, _ = address
         made = socket.socket(family, kind, protocol)
-        self._made.add(made)
+        self._made[made] = asyncio.get_running_loop().time()
         return made
+
+    def cut(self, before: float, but: int) -> None:
+        """Ends the connections made before this time, but not that of this descriptor."""
+        for it in self._open():
+            if self._made[it] < before and it.fileno() != but:
+                with suppress(OSError):
+                    it.shutdown(socket.SHUT_RDWR)
 
     async def close(self) -> None:
         """Ends every connection now; returns when the loop has let go of them."""

@@ -110,10 +110,14 @@ class Replicas:
         is_leader: Callable[[], bool],
         is_reporting: Callable[[], bool],
         reporters: Callable[[], int],
+        currency: Callable[[], tuple[bool, int]] = lambda: (True, 0),
     ) -> None:
+        """`currency`: whether the leader knows no more than this replica, and how many Envoys
+        were sent away because it did."""
         self._is_leader = is_leader
         self._is_reporting = is_reporting
         self._reporters = reporters
+        self._currency = currency
 
     def __call__(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -128,6 +132,17 @@ class Replicas:
             "contour_replicas_heard",
             "Replicas whose Envoys this one hears of.",
             value=self._reporters(),
+        )
+        is_current, sent_away = self._currency()
+        yield GaugeMetricFamily(
+            "contour_replica_outdated",
+            "Whether the leader knows more than this replica, which is not ready then.",
+            value=not is_current,
+        )
+        yield CounterMetricFamily(
+            "contour_replica_envoys_sent_away",
+            "Connections of Envoys that were ended meanwhile.",
+            value=sent_away,
         )
 
 

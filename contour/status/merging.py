@@ -9,7 +9,7 @@ do not state are not touched.
 Elsewhere: what we say (`contour.status.rendering`), when it is written (`contour.status.writer`).
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -51,18 +51,19 @@ def difference(stored: Stored, wanted: Stored) -> Raw:
 
 def newest_generation(stored: Stored, voice: Voice) -> int:
     """The newest version of the object that one of our conditions speaks of."""
+    told = (int(it.get("observedGeneration") or 0) for it in own_conditions(stored, voice))
+    return max(told, default=0)
+
+
+def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
+    """Our conditions, wherever in a status they stand."""
     holders = [("conditions", stored), *(("listeners", it) for it in _items(stored, "listeners"))]
     for field in _REFERENCES:
         holders += [(field, it) for it in _items(stored, field) if _is_of(voice, it)]
-    return max(
-        (
-            int(it.get("observedGeneration") or 0)
-            for field, holder in holders
-            for it in _items(holder, "conditions")
-            if it.get("type") in OWN_TYPES[field]
-        ),
-        default=0,
-    )
+    for field, holder in holders:
+        for it in _items(holder, "conditions"):
+            if it.get("type") in OWN_TYPES[field]:
+                yield it
 
 
 _OF_PARENTS = frozenset({"Accepted", "PartiallyInvalid", "ResolvedRefs"})

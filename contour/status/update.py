@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from contour.status import merging, stored
+from contour.status import doubts, merging, stored
 from contour.status.answers import Answer
 from contour.status.tally import Tally
 from crds.meta import ObjectRef
@@ -20,7 +20,7 @@ from kube import errors
 from kube.client import Client
 from kube.resources import Resource
 
-Outcome = Literal["written", "unchanged", "outdated", "gone", "deposed"]
+Outcome = Literal["written", "unchanged", "outdated", "gone", "deposed", "held"]
 
 FIELD_MANAGER = "contour"
 
@@ -43,6 +43,8 @@ class Sources:
     """Asked directly before each write."""
     controller_name: Callable[[], str]
     """Of the Gateway API; empty if it is not served."""
+    is_assembled: Callable[[], bool] = lambda: True
+    """Whether the Envoys of all replicas have been heard, as far as they will be."""
     resource: Callable[[str], Resource | None] = stored.resource
     """By kind; None while the API server does not serve it."""
 
@@ -98,6 +100,10 @@ class Updates:
         change = merging.difference(known.status, wanted)
         if not change:
             return "unchanged"
+        if not self._sources.is_assembled() and doubts.depends_on_envoys(
+            subject, known.status, answer.generation, voice
+        ):
+            return "held"
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
 
     async def _write(self, subject: ObjectRef, path: str, patch: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 Whoever changes something says which objects may be concerned (`notice`) and goes on. What is to be
 said of an object is asked for when its turn comes, so the newest answer is the only one. At the
-start of a term every object has its turn: what stands there already is not written again.
+start of a term every object has its turn: what stands there already is not written again, and what
+depends on Envoys that have not been heard yet is held until they have (`release`).
 
 Elsewhere: whose turn it is (`contour.status.backlog`), the write itself (`update`), what is said
 (`answers`), what a failure means (`retries`).
@@ -55,11 +56,12 @@ class Writer:
         self._standstill_until = 0.0
         self._failures = 0  # of the API server, in a row
         self._failures_of: dict[ObjectRef, int] = {}  # in a row
+        self._held: set[ObjectRef] = set()  # until Envoys have been heard
 
     @property
     def waiting(self) -> int:
         """How many objects wait, or are being written."""
-        return len(self._backlog)
+        return len(self._backlog) + len(self._held)
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
         """What is to be said of these may have changed, or the version it is said of."""
@@ -72,9 +74,14 @@ class Writer:
         self._bursts.note(len(subjects), _now())
         self.notice(subjects)
 
+    def release(self) -> None:
+        """The Envoys of all replicas have been heard: what was held for that has its turn."""
+        held, self._held = self._held, set()
+        self.notice(held)
+
     async def drained(self) -> None:
         """Waits until no object waits."""
-        while self._backlog:
+        while self.waiting:
             await self._turned.wait()
 
     async def run(self) -> None:
@@ -88,7 +95,7 @@ class Writer:
                     group.create_task(self._work())
         finally:
             self._is_running = False
-            self._backlog, self._failures_of = Backlog(), {}
+            self._backlog, self._failures_of, self._held = Backlog(), {}, set()
 
     async def _work(self) -> None:
         while True:
@@ -137,6 +144,7 @@ class Writer:
 
     def _ended(self, subject: ObjectRef, outcome: Outcome) -> None:
         self._failures_of.pop(subject, None)
+        (self._held.add if outcome == "held" else self._held.discard)(subject)
         if outcome == "written":
             self._failures = 0
             self._backlog.written(subject, _now())

@@ -1,12 +1,13 @@
 """Testimony on the wire between replicas: JSON, in messages of bounded size.
 
 The greeting says who speaks and of which fleets; every later message brings news of one fleet, an
-empty one says only that the speaker is alive. Both ends are ours and of one release, except while
-one is rolled out: what a reader does not know it leaves alone. Versions of contents are equal only
-between equal builds, so those of another build are taken out.
+empty one says only that the speaker is alive. A leader answers each with its word of itself. Both
+ends are ours and of one release, except while one is rolled out: what a reader does not know it
+leaves alone. Versions of contents are equal only between equal builds, so those of another build
+are taken out.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ ALIVE = b"{}"
 
 MOST_WORDS = 2048  # of one refusal; a condition cannot tell more of many of them
 MOST_ORIGINS = 64
+MOST_PEERS = 64
 _ROWS_IN_A_MESSAGE = 500
 
 
@@ -35,6 +37,20 @@ class Greeting(NamedTuple):
     replica: str
     build: str
     fleets: tuple[str, ...]
+    address: str = ""
+    """Where it can be reported to if it comes to lead: `host:port`."""
+
+
+class Word(NamedTuple):
+    """What a leader answers to each sign of life."""
+
+    build: str
+    is_current: bool
+    """It leads, and its API server answers."""
+    events: Mapping[str, int]
+    """The resourceVersion of the newest event that it has had, by collection."""
+    peers: tuple[str, ...]
+    """The addresses of all who report to it: one of them leads next."""
 
 
 def greeting(it: Greeting) -> bytes:
@@ -46,9 +62,31 @@ def greeted(message: bytes) -> Greeting:
     """Reads the first message. Raises `Garbled`."""
     found = _object(message)
     try:
-        return Greeting(str(found["replica"]), str(found["build"]), tuple(found["fleets"]))
+        address = str(found.get("address") or "")
+        return Greeting(str(found["replica"]), str(found["build"]), tuple(found["fleets"]), address)
     except (KeyError, TypeError) as error:
         raise Garbled(f"no greeting: {message[:100]!r}") from error
+
+
+def word(it: Word) -> bytes:
+    """What a leader says of itself."""
+    return orjson.dumps(it._asdict())
+
+
+def heard(message: bytes) -> Word | None:
+    """Reads what a leader says; None if it says nothing of itself. Raises `Garbled`."""
+    found = _object(message)
+    if "is_current" not in found:
+        return None
+    try:
+        return Word(
+            str(found["build"]),
+            bool(found["is_current"]),
+            {str(name): int(event) for name, event in found["events"].items()},
+            tuple(str(it) for it in found["peers"][:MOST_PEERS]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise Garbled(f"no word of a leader: {message[:100]!r}") from error
 
 
 def messages(fleet: str, news: News) -> Iterator[bytes]:

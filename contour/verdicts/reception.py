@@ -11,7 +11,7 @@ knows nothing of the others at first, so what it would tell of `NoResources` is 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -52,6 +52,11 @@ class Speaker:
             self.reading.cancel()
 
 
+def _nothing() -> encoding.Word:
+    """It is not known whether we are current."""
+    return encoding.Word("", False, {}, ())
+
+
 @dataclass(slots=True)
 class Reception:
     """Takes in testimony while this replica leads."""
@@ -59,6 +64,7 @@ class Reception:
     identities: frozenset[str]  # a certificate of one of these names may speak
     build: str
     patience: Patience = field(default_factory=Patience)
+    word: Callable[[], encoding.Word] = _nothing  # what we answer to each sign of life
     speakers: dict[str, Speaker] = field(default_factory=dict)
     _fleets: dict[str, Verdicts] = field(default_factory=dict)
     # Of fleets that we do not have yet: they appear on every replica, not everywhere at once.
@@ -85,11 +91,17 @@ class Reception:
         """A fleet is no more."""
         self._fleets.pop(fleet, None)
 
-    def lead(self) -> None:
-        """Takes in testimony from now on."""
+    def lead(self, *, is_alone: bool = False) -> None:
+        """Takes in testimony from now on; there is none to wait for where no others are."""
         self._is_leading = True
         loop = asyncio.get_running_loop()
-        self._assembly = loop.call_later(self.patience.assembly, self._assembled.set)
+        patience = 0.0 if is_alone else self.patience.assembly
+        self._assembly = loop.call_later(patience, self._assembled.set)
+
+    @property
+    def is_assembled(self) -> bool:
+        """Whether the other replicas have had the time to find their new leader."""
+        return self._assembled.is_set()
 
     def resign(self) -> None:
         """Sends all replicas to the next leader, and forgets what they said."""
@@ -101,6 +113,11 @@ class Reception:
             speaker.end()
         for replica in [*self.speakers, *self._voids]:
             self._void(replica)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Where those who report to us can be reported to."""
+        return tuple(sorted(it.said.address for it in self.speakers.values() if it.said.address))
 
     async def assembled(self) -> None:
         """Waits until the other replicas have had the time to find their new leader."""
@@ -143,27 +160,30 @@ class Reception:
         self._welcome(said)
         try:
             async with asyncio.TaskGroup() as tasks:
-                speaker.reading = reading = tasks.create_task(self._read(said, requests))
-                await call.write(encoding.ALIVE)
+                speaker.reading = reading = tasks.create_task(self._read(said, requests, call))
         finally:
             # Also when gRPC cancels us, as it does when the other side is gone.
             if self.speakers.get(said.replica) is speaker:
                 self._lose(said.replica)
         return "" if reading.cancelled() else reading.result()
 
-    async def _read(self, said: encoding.Greeting, requests: AsyncIterator[bytes]) -> str:
-        is_comparable = said.build == self.build
+    async def _read(
+        self, said: encoding.Greeting, requests: AsyncIterator[bytes], call: Call
+    ) -> str:
+        is_comparable, answer = said.build == self.build, encoding.ALIVE
         while True:
             try:
                 async with asyncio.timeout(self.patience.silence):
+                    await call.write(answer)
                     message = await anext(requests)
                 found = encoding.news(message, is_comparable=is_comparable)
-            except (TimeoutError, StopAsyncIteration):
-                return ""
+            except (TimeoutError, StopAsyncIteration, aio.InternalError):
+                return ""  # it has gone, or is as good as gone
             except encoding.Garbled as error:
                 return str(error)
             if found is not None:
                 self._take(said.replica, *found)
+            answer = encoding.word(self.word())
 
     def _welcome(self, said: encoding.Greeting) -> None:
         void = self._voids.pop(said.replica, None)

@@ -1,15 +1,18 @@
 """A follower's end: tells the leader what the Envoys that hang on this replica say.
 
 The leader is told all of it at first, then what changes: one entry for each thing spoken of, the
-newest, so a slow leader costs nothing but delay. Whoever leads is found by an annotation of the
-Lease; where nobody answers, or somebody who does not lead, we try again until we are told of
-another.
+newest, so a slow leader costs nothing but delay. It answers with what it knows itself. Whoever
+leads is found by an annotation of the Lease; where nobody answers, or somebody who does not lead,
+we try again until we are told of another. A replica that cannot read the Lease goes on reporting to
+whom it reports, and where that ends it asks in turn all replicas that a leader has told it of.
 """
 
 import asyncio
+import itertools
 import logging
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,11 +41,17 @@ _EOF = aio.EOF  # type: ignore[attr-defined]  # the stubs lack it
 Credentials = Callable[[], grpc.ChannelCredentials]
 
 
+HERE = ""
+"""Where to report to while we lead ourselves: nowhere."""
+
+
 async def addresses(leaders: AsyncIterator[election.Leader | None]) -> AsyncIterator[str | None]:
-    """Where to report to; None while that is nowhere, or here."""
+    """Where to report to: an address, `HERE`, or None while nobody can tell."""
     async for leader in leaders:
-        is_other = leader is not None and not leader.is_self
-        yield leader.annotations.get(ANNOTATION) if leader and is_other else None
+        if leader is None:
+            yield None
+        else:
+            yield HERE if leader.is_self else leader.annotations.get(ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,11 @@ class Reporter:
     credentials: Credentials | None = None  # asked for each connection; None: without TLS
     name: str = "contour"  # what the leader's certificate has to be for
     pace: Pace = field(default_factory=Pace)
+    address: str = ""  # where the others can report to us
+    hear: Callable[[encoding.Word | None], None] = lambda _: None  # what a leader says; None: none
     is_reporting: bool = False  # whether a leader listens
+    _leader: str | None = None  # where the Lease tells to report to; None: nobody can tell
+    _peers: tuple[str, ...] = ()  # one of which leads, if nobody can tell which one
     _fleets: dict[str, Verdicts] = field(default_factory=dict)
     _news: dict[str, News] = field(default_factory=dict)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,30 +93,51 @@ class Reporter:
         if self._fleets.pop(fleet, None) is not None:
             self._note(fleet, News(is_whole=True))
 
+    def meet(self, peers: Iterable[str]) -> None:
+        """The addresses of other replicas, one of which may lead when nobody can tell which."""
+        self._peers = tuple(sorted(set(peers) - {self.address}))
+
     async def follow(self, leaders: AsyncIterator[str | None]) -> None:
         """Reports until cancelled; `leaders` tells where to, and each change of it."""
         async with asyncio.TaskGroup() as tasks:
             reporting: asyncio.Task[None] | None = None
-            async for address in leaders:
+            to: str | None = None  # where that goes, as far as we were told
+            async for self._leader in leaders:
+                if reporting is not None and self._leader in {None, to}:
+                    continue  # as before, for all that can be known
                 if reporting is not None:
                     reporting.cancel()
-                self.is_reporting = False
-                reporting = tasks.create_task(self._persist(address)) if address else None
+                self._silent()
+                to, is_other = self._leader, self._leader != HERE
+                reporting = tasks.create_task(self._persist()) if is_other else None
 
-    async def _persist(self, address: str) -> None:
+    async def _persist(self) -> None:
         """Tries again, and less often the longer it fails."""
         pause = self.pace.shortest
-        while True:
+        for address in self._candidates():
             try:
-                await self._connect(address)
+                if address:
+                    await self._connect(address)
             except* (aio.AioRpcError, asyncio.InvalidStateError, OSError, TimeoutError) as errors:
                 words = "; ".join(_words(it) for it in errors.exceptions)
                 log.info("cannot report to the leader at %s: %s", address, words)
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise asyncio.CancelledError  # which a failure at the same moment had hidden
             pause = self.pace.shortest if self.is_reporting else min(2 * pause, self.pace.longest)
-            self.is_reporting = False
+            self._silent()
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
+
+    def _candidates(self) -> Iterator[str]:
+        """Where to try, for ever: the leader; if nobody can tell which one that is, each in turn.
+        Empty if we know of nobody."""
+        for number in itertools.count():
+            peers = self._peers or (HERE,)
+            yield self._leader or peers[number % len(peers)]
+
+    def _silent(self) -> None:
+        """No leader listens, and none says anything."""
+        self.is_reporting = False
+        self.hear(None)
 
     async def _connect(self, address: str) -> None:
         async with self._channel(address) as channel:
@@ -119,7 +153,7 @@ class Reporter:
             self._news = {it.fleet: testimony.whole(it.own) for it in self._fleets.values()}
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(call))
-                tasks.create_task(_read(call, writing))
+                tasks.create_task(self._read(call, writing))
 
     def _channel(self, address: str) -> aio.Channel:
         if self.credentials is None:
@@ -128,7 +162,18 @@ class Reporter:
         return aio.secure_channel(address, self.credentials(), options=options)
 
     def _greeting(self) -> bytes:
-        return encoding.greeting(encoding.Greeting(self.replica, self.build, tuple(self._fleets)))
+        fleets = tuple(self._fleets)
+        return encoding.greeting(encoding.Greeting(self.replica, self.build, fleets, self.address))
+
+    async def _read(self, call: Any, writing: asyncio.Task[None]) -> None:
+        """Until the leader ends it, or talks nonsense."""
+        with suppress(encoding.Garbled):
+            while (message := await call.read()) is not _EOF:
+                word = encoding.heard(message)
+                if word is not None:
+                    self.meet(word.peers)
+                    self.hear(word)
+        writing.cancel()
 
     async def _write(self, call: Any) -> None:
         """Sends what there is to say, or at least that we are alive."""
@@ -153,13 +198,6 @@ class Reporter:
             known = self._news.get(fleet)
             self._news[fleet] = known.then(news) if known else news
             self._stirred.set()
-
-
-async def _read(call: Any, writing: asyncio.Task[None]) -> None:
-    """Until the leader ends it."""
-    while await call.read() is not _EOF:
-        pass
-    writing.cancel()
 
 
 def _words(error: BaseException) -> str:

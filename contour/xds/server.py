@@ -8,8 +8,9 @@ publication, so that no Envoy is ever told less than it has.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, KeysView
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import grpc
@@ -18,6 +19,7 @@ from grpc import aio
 from contour.xds import authorisation, credentials, delta, resources, sotw
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
+from contour.xds.hanging_up import hang_up
 from contour.xds.limits import Limits, Peers, TooMany
 from contour.xds.stream import Dialect, Node, Stream, Violation
 
@@ -79,6 +81,7 @@ class Server:
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
+    _callers: dict[Stream, str] = field(default_factory=dict)  # as gRPC names them
     _peers: Peers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,6 +114,21 @@ class Server:
             reading.cancel()
         if self._grpc is not None:
             await self._grpc.stop(grace)
+
+    @property
+    def callers(self) -> KeysView[str]:
+        """Who is connected: one address for each Envoy, as gRPC names it."""
+        return dict.fromkeys(self._callers.values()).keys()
+
+    @property
+    def connections(self) -> int:
+        """How many there are."""
+        return len(self.callers)
+
+    def let_go(self, number: int) -> int:
+        """Ends so many connections, so that those Envoys look for another replica; they keep what
+        they have. How many there were."""
+        return hang_up([*islice(self.callers, number)])
 
     def _listen(self, server: aio.Server, address: str) -> int:
         path = address.removeprefix("unix:")
@@ -164,9 +182,10 @@ class Server:
                 writing = tasks.create_task(self._write(stream, stirred, over, call))
                 reading = tasks.create_task(self._read(stream, stirred, requests))
                 reading.add_done_callback(lambda _: _end(writing, stirred, over))
-                self._reading[stream] = reading
+                self._reading[stream], self._callers[stream] = reading, call.peer()
         finally:
             self._reading.pop(stream, None)
+            self._callers.pop(stream, None)
             stream.close(self.clock())
         return None if reading.cancelled() else reading.result()
 

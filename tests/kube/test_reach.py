@@ -30,7 +30,8 @@ async def followed_with(double: Double, pace: Pace) -> AsyncIterator[tuple[Follo
     """A reflector, and the client that it shares with whoever else asks something."""
     async with following(double, pace=pace) as followed:
         client = followed.client
-        client.reach.outage, client.reach.spread = OUTAGE, SPREAD
+        client.reach.outage = client.reach.dead = OUTAGE
+        client.reach.spread = SPREAD
         async with asyncio.timeout(PATIENCE):
             while followed.state != "current":
                 await asyncio.sleep(0.01)
@@ -71,6 +72,21 @@ async def test_a_watch_that_fell_silent_in_an_outage_is_opened_again(double: Dou
             assert "new" not in followed.names
             block.set()
         await followed.until(lambda: "new" in followed.names)
+
+
+async def test_a_server_that_is_slow_does_not_have_to_open_watches_again(double: Double) -> None:
+    async with followed_with(double, FAST._replace(idle=3600.0)) as (_, client):
+        client.reach.dead = 3600.0
+        (watch,) = double.open_watches("services")
+        block = asyncio.Event()
+        double.script.add(Rule(verb="get", resource="services", hold=block))
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            tasks.create_task(asked(client))
+            while client.reach.silence < OUTAGE:
+                await asyncio.sleep(OUTAGE / 4)
+            block.set()
+        await asyncio.sleep(OUTAGE)
+        assert (client.reach.outages, double.open_watches("services")) == (1, [watch])
 
 
 @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 503}, {"drop": True}], ids=str)

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 import aiohttp
 
@@ -135,10 +136,19 @@ class Replica:
         return time.monotonic() - start
 
 
-class Envoy(processes.Proxy):
-    """An Envoy that hangs on a replica."""
+class ControlPlane(Protocol):
+    """Where an Envoy asks: a replica, or the Service before all."""
 
-    def __init__(self, folder: Path, name: str, of: Replica) -> None:
+    @property
+    def port(self) -> int:
+        """Of xDS, on this machine."""
+        ...
+
+
+class Envoy(processes.Proxy):
+    """An Envoy that hangs on a replica, or on whichever its Service chooses."""
+
+    def __init__(self, folder: Path, name: str, of: ControlPlane) -> None:
         super().__init__(folder, folder / "unused", name)
         certificates, secrets = folder / "certificates", folder / f"{name}-secrets"
         subprocess.run(

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from hack.measuring.cluster.stage import Site
 from hack.measuring.faults.table import Limit, NotInjected, Turn, fault
 from hack.measuring.world import Document
 from tests.cluster.double.resources import Name
+from tests.cluster.ways import Service, Target
+from tests.free_ports import free_ports
 
 HOSTS, BATCH = 150, 100
 LEASES, LEASE = Name("coordination.k8s.io", "leases"), (NAMESPACE, "leader-elect")
@@ -110,44 +113,63 @@ async def _until_frozen(replica: Replica) -> None:
     together=4,
     patience=160,
     other_leads=Limit("s", 10),
+    stale=Limit("s", 30),
     late=Limit("", 0),
     wrong_answers=Limit("", 0),
-    caught_up=Limit("s", 75),
+    ready_again=Limit("s", 10),
+    caught_up=Limit("s", 15),
 )
 async def leader_cut_off(turn: Turn, site: Site) -> None:
-    """Only the API server is out of its reach: it leads no more, and serves what it knows."""
+    """Only the API server is out of its reach: it leads no more, and its Envoy leaves it."""
     number = await _leader(site)
     way, old = site.ways[number], site.replicas[number]
     is_silent = turn.number % 10 == 1
-    async with site.load(100).running() as tally:
+    async with _hung_on(site, number, turn.number):
+        async with site.load(100).running() as tally:
+            start = time.monotonic()
+            turn.prove("connections cut", way.close() if is_silent else way.refuse())
+            await _other_leads(site, number)
+            turn.figures["other_leads"] = time.monotonic() - start
+            await site.edit(turn.chance.randrange(HOSTS))
+            turn.figures["stale"] = time.monotonic() - start
+            turn.expect(not await old.is_ready(), "an outdated replica is ready")
+            heard = (await site.replicas[1 - number].metrics())["contour_replicas_heard"]
+            turn.expect(heard, "it does not report to the next leader")
+        turn.count(tally)
+        turn.figures["late"] = sum(
+            it.subresource == "status" and it.time > start + 3 for it in site.asked(number, "patch")
+        )
+        turn.figures["wrong_answers"] = await site.all_answer()
+        way.reopen()
         start = time.monotonic()
-        turn.prove("connections cut", way.close() if is_silent else way.refuse())
-        await _other_leads(site, number)
-        turn.figures["other_leads"] = time.monotonic() - start
-        await site.write(site.of.child(0, header=f"cut-{turn.number}"))
-        await site.told([site.of.child(0)])
-        turn.expect(await old.is_ready(), "not ready any more")
-    turn.count(tally)
-    turn.figures["late"] = sum(
-        it.subresource == "status" and it.time > start + 3 for it in site.asked(number, "patch")
-    )
-    turn.figures["wrong_answers"] = await _served_by(site, old, turn.number)
-    way.reopen()
-    start = time.monotonic()
-    await _follows(old, site, f"reopened-{turn.number}")
-    turn.figures["caught_up"] = time.monotonic() - start
+        await old.ready()
+        turn.figures["ready_again"] = time.monotonic() - start
+        await _follows(old, site, f"reopened-{turn.number}")
+        turn.figures["caught_up"] = time.monotonic() - start
 
 
-async def _served_by(site: Site, replica: Replica, number: int) -> int:
-    """What a new Envoy gets from it: how many hosts it does not serve."""
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """Where an Envoy finds the Service."""
+
+    port: int
+
+
+@contextlib.asynccontextmanager
+async def _hung_on(site: Site, number: int, turn: int) -> AsyncIterator[None]:
+    """Instead of the Envoy of the stage one that goes where the Service sends it: here at first."""
     await site.envoys[0].kill()
-    envoy = Envoy(site.folder, f"new-{number}", replica)
-    try:
-        await envoy.start()
-        return await site.all_answer()
-    finally:
-        await envoy.kill()
-        await site.envoys[0].start()
+    targets = [Target(it.port, it.is_ready) for it in site.replicas]
+    service, front = Service([targets[number]]), _Front(*free_ports(1))
+    envoy = Envoy(site.folder, f"moving-{turn}", front)
+    async with service.at(front.port):
+        try:
+            await envoy.start()
+            service.targets = targets
+            yield
+        finally:
+            await envoy.kill()
+    await site.envoys[0].start()
 
 
 async def _follows(replica: Replica, site: Site, shown: str) -> None:

@@ -46,8 +46,9 @@ def test_status_updates_have_upstreams_names() -> None:
 
 
 def test_who_leads_and_who_is_heard() -> None:
-    read = Replicas(lambda: True, lambda: False, lambda: 2)
-    assert [
-        scraped.values(read, f"contour_{it}")[()]
-        for it in ("leader", "replica_reporting", "replicas_heard")
-    ] == [1, 0, 2]
+    read = Replicas(lambda: True, lambda: False, lambda: 2, lambda: (False, 3))
+    names = (
+        *("leader", "replica_reporting", "replicas_heard"),
+        *("replica_outdated", "replica_envoys_sent_away_total"),
+    )
+    assert [scraped.values(read, f"contour_{it}")[()] for it in names] == [1, 0, 2, 1, 3]

@@ -9,9 +9,10 @@ import pytest
 from contour.status import retries
 from contour.status.addresses import Address
 from contour.status.writer import PARALLEL
+from crds.gateway.references import ParentReference
 from crds.meta import ObjectRef
 from dag.statuses import Address as GatewayAddress
-from dag.statuses import Condition, GatewayStatus, IngressStatus
+from dag.statuses import Condition, GatewayStatus, IngressStatus, ParentStatus, RouteStatus
 from tests.cluster.double.faults import Request, Rule
 from tests.contour.status.world import (
     CONTROLLER,
@@ -115,6 +116,63 @@ async def test_the_next_leader_finishes_what_the_last_one_began() -> None:
             await second.drained()
         assert all(there.status(it)["currentStatus"] == "valid" for it in found)
         assert there.writes <= 40 + 2 * PARALLEL
+
+
+PROGRAMMED = GatewayStatus((Condition("Programmed", "True", "Programmed", ""),))
+NO_RESOURCES = GatewayStatus((Condition("Programmed", "False", "NoResources", ""),))
+FELL_BACK = RouteStatus(
+    (
+        ParentStatus(
+            ParentReference(name="edge"),
+            CONTROLLER,
+            (Condition("PartiallyInvalid", "True", "UnsupportedValue", "Fall Back"),),
+        ),
+    )
+)
+OWNER = ObjectRef("ContourConfiguration", "default", "contour")
+
+
+@pytest.mark.parametrize(
+    ("subject", "before", "after", "told_of", "is_held"),
+    [
+        (proxy("web"), valid(), invalid("no such Service"), 1, False),
+        (proxy("web"), valid(), invalid("no such Service"), 2, False),
+        (proxy("web"), invalid("Envoy refuses it"), valid(), 1, True),
+        (proxy("web"), invalid("Envoy refuses it"), valid(), 2, False),
+        (route("web"), accepted("edge"), accepted("edge", message="otherwise"), 1, False),
+        (route("web"), FELL_BACK, accepted("edge"), 1, True),
+        (route("web"), FELL_BACK, accepted("edge"), 2, False),
+        (GATEWAY, PROGRAMMED, NO_RESOURCES, 1, True),
+        (GATEWAY, PROGRAMMED, NO_RESOURCES, 2, True),
+        (OWNER, valid("old Envoys"), valid("none"), 1, True),
+    ],
+    ids=str,
+)
+async def test_a_new_leader_takes_nothing_back_before_it_has_heard_all_envoys(
+    subject: ObjectRef, before: Any, after: Any, told_of: int, is_held: bool
+) -> None:
+    async with world() as there:
+        there.add(subject)
+        there.board.put(subject, before)
+        async with there.term():
+            await there.writer.drained()
+        there.write(subject, generation=told_of, status=there.status(subject))
+        there.see(subject)
+        stood = there.status(subject)
+        there.is_assembled = False
+        there.board.put(subject, after)
+        other = there.add(proxy("other"))
+        there.board.put(other, valid())
+        second = there.another_writer()
+        async with there.term(second):
+            while second.waiting > is_held:
+                await asyncio.sleep(0.01)
+            assert message(there, other) == "Valid HTTPProxy"
+            assert (there.status(subject) == stood) is is_held
+            there.is_assembled = True
+            second.release()
+            await second.drained()
+        assert there.status(subject) != stood
 
 
 async def test_writes_are_parallel_and_bounded_and_notice_waits_for_none() -> None:

@@ -39,6 +39,7 @@ class World:
         self.client = client
         self.board = Board()
         self.is_leader = True
+        self.is_assembled = True
         self.seen: dict[ObjectRef, Raw] = {}
         """By the provider, and judged by the rules: not always the newest."""
         self.answers = Answers(self.board, self._generation)
@@ -46,7 +47,10 @@ class World:
 
     def another_writer(self) -> Writer:
         """Of another replica, which knows the same."""
-        sources = Sources(self.answers, self._known, lambda: self.is_leader, lambda: CONTROLLER)
+        sources = Sources(
+            *(self.answers, self._known, lambda: self.is_leader, lambda: CONTROLLER),
+            is_assembled=lambda: self.is_assembled,
+        )
         return Writer(self.client, sources, lambda: self.board.told)
 
     @asynccontextmanager

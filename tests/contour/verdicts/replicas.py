@@ -53,6 +53,7 @@ class Replica:
     reporter: reporting.Reporter
     leader: Signal = field(default_factory=Signal)
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    verdicts: Verdicts = field(init=False)  # of the fleet that was heard last
 
     @property
     def address(self) -> str:
@@ -69,6 +70,7 @@ class Replica:
         served.witness = verdicts
         self.reception.add(verdicts)
         self.reporter.add(verdicts)
+        self.verdicts = verdicts
         return verdicts
 
     async def until(self, is_so: Callable[[], object], seconds: float = 5.0) -> None:
@@ -115,6 +117,7 @@ class Instance:
         telling = reporting.Reporter(name, build, made, NAME, pace)
         it = Replica(name, server, engine or Engine(Plan()), taking, telling)
         await server.start()
+        telling.address = it.address
         async with asyncio.TaskGroup() as tasks:
             following = tasks.create_task(telling.follow(it.leader.addresses()))
             try:

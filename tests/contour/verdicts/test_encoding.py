@@ -68,6 +68,26 @@ def test_a_greeting_arrives() -> None:
     assert encoding.greeted(encoding.greeting(it)) == it
 
 
+def test_the_word_of_a_leader_arrives() -> None:
+    it = encoding.Word("0.1.0", True, {"Service": 7}, ("10.0.0.1:8001",))
+    assert encoding.heard(encoding.word(it)) == it
+    assert encoding.heard(encoding.ALIVE) is None
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"[]", b'{"is_current": 1}', b'{"is_current": 1, "build": "", "events": 1, "peers": []}'],
+)
+def test_what_no_leader_says_is_told_apart(message: bytes) -> None:
+    with pytest.raises(encoding.Garbled):
+        encoding.heard(message)
+
+
+def test_a_greeting_of_before_has_no_address() -> None:
+    found = encoding.greeted(b'{"replica": "pod-1", "build": "1", "fleets": []}')
+    assert found == encoding.Greeting("pod-1", "1", (), "")
+
+
 @pytest.mark.parametrize(
     "message",
     [

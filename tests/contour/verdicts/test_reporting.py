@@ -76,7 +76,7 @@ async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_pa
         one.reception.resign()
         assert (one.envoys(), one.row(refusals.REFUSALS, APP)) == (1, None)
         two.reception.lead()
-        two.leader.tell(None)
+        two.leader.tell(reporting.HERE)
         for it in (one, three):
             it.leader.tell(two.address)
         await two.until(lambda: two.envoys() == 3)
@@ -184,6 +184,64 @@ async def test_versions_of_another_build_are_not_compared(tmp_path: Path) -> Non
         assert leader.row(refusals.PENDING) is None
 
 
+async def test_a_follower_hears_what_the_leader_knows(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (leader, follower, _):
+        word = encoding.Word("1", True, {"Service": 7}, (leader.address,))
+        leader.reception.word = lambda: word
+        heard: asyncio.Queue[encoding.Word | None] = asyncio.Queue()
+        follower.reporter.hear = heard.put_nowait
+        async with asyncio.timeout(5):
+            while await heard.get() != word:
+                continue
+            leader.reception.resign()
+            while await heard.get() is not None:
+                continue
+
+
+async def test_who_cannot_read_the_lease_goes_on_reporting(tmp_path: Path) -> None:
+    async with pair(tmp_path) as (leader, follower, _):
+        witness = follower.server.fleet("web").witness
+        witness.connected(2)
+        await leader.until(lambda: leader.envoys() == 2)
+        (speaker,) = leader.reception.speakers.values()
+        for address in (None, leader.address, None):
+            follower.leader.tell(address)
+            await asyncio.sleep(0)
+        witness.connected(3)
+        await leader.until(lambda: leader.envoys() == 3)
+        assert [*leader.reception.speakers.values()] == [speaker]
+
+
+@pytest.mark.parametrize("has_led", [False, True])
+async def test_who_cannot_read_the_lease_finds_the_next_leader(
+    tmp_path: Path, has_led: bool
+) -> None:
+    """Nobody tells the third who leads next; it has heard of all replicas, or heard them all."""
+    of = replicas.instance(tmp_path)
+    async with of.replica("one") as one, of.replica("two") as two, of.replica("three") as three:
+        for it in (one, two, three):
+            it.hear().connected(1)
+        first = three if has_led else one
+        others = [it for it in (one, two, three) if it is not first]
+
+        def word() -> encoding.Word:
+            return encoding.Word("1", True, {}, (first.address, *first.reception.addresses))
+
+        first.reception.word = word
+        first.reception.lead()
+        for it in others:
+            it.leader.tell(first.address)
+        await first.until(lambda: first.envoys() == 3)
+        await first.until(lambda: len(first.reception.addresses) == 2)
+        await asyncio.sleep(2 * three.reporter.pace.alive)  # until each has been told of the others
+        three.leader.tell(None)
+        first.reporter.meet(first.reception.addresses)
+        first.reception.resign()
+        two.reception.lead()
+        two.leader.tell(reporting.HERE)
+        await two.until(lambda: "three" in two.verdicts.replicas)
+
+
 async def test_where_to_report_is_an_annotation_of_the_lease() -> None:
     async def leaders() -> AsyncIterator[election.Leader | None]:
         yield None
@@ -192,7 +250,7 @@ async def test_where_to_report_is_an_annotation_of_the_lease() -> None:
         yield election.Leader("c", {}, is_self=False)
 
     found = [it async for it in reporting.addresses(leaders())]
-    assert found == [None, "10.0.0.1:8001", None, None]
+    assert found == [None, "10.0.0.1:8001", reporting.HERE, None]
 
 
 def complaint(words: str) -> asyncio.Future[None]:

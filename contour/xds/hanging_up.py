@@ -1,0 +1,46 @@
+"""Ends the connections of some Envoys, so that they look for another replica.
+
+To end a stream is not enough: Envoy opens the next one on the connection that it has, and stays.
+gRPC lets nobody close a single connection; so its socket is found among those of the process and
+shut down, which both sides take for the end of the connection. Envoy keeps what it has, and comes
+back by way of the Service within two seconds. On Linux only, as is Envoy.
+"""
+
+import os
+import socket
+from collections.abc import Collection
+from contextlib import suppress
+from urllib.parse import unquote
+
+_DESCRIPTORS = "/proc/self/fd"
+
+
+def hang_up(peers: Collection[str]) -> int:
+    """Shuts down the connections with these peers, as gRPC names them (`ipv4:10.0.0.1:4711`);
+    how many there were."""
+    wanted, found = {unquote(it) for it in peers}, 0
+    for number in _descriptors() if wanted else ():
+        with suppress(OSError), socket.socket(fileno=os.dup(number)) as it:
+            if _named(it) in wanted:
+                it.shutdown(socket.SHUT_RDWR)
+                found += 1
+    return found
+
+
+def _descriptors() -> list[int]:
+    try:
+        return [int(it) for it in os.listdir(_DESCRIPTORS)]
+    except FileNotFoundError:
+        return []
+
+
+def _named(of: socket.socket) -> str:
+    """How gRPC names the other side."""
+    if of.family == socket.AF_INET:
+        host, port = of.getpeername()
+        return f"ipv4:{host}:{port}"
+    if of.family == socket.AF_INET6:
+        host, port = of.getpeername()[:2]
+        mapped = host.removeprefix("::ffff:")
+        return f"ipv4:{mapped}:{port}" if "." in mapped else f"ipv6:[{host}]:{port}"
+    return ""

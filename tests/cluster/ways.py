@@ -1,0 +1,178 @@
+"""The network between processes of one machine: ways that can be cut, and a stand-in for a Service.
+
+A way is between a replica and its API server. Half-open, it swallows everything and closes nothing,
+as when packets are dropped. Those who come anew pass, unless the way is closed: then they are
+swallowed as well.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+Connections = set[asyncio.Task[Any]]
+"""Those that are open, each a task."""
+
+
+@dataclass(eq=False, slots=True)
+class Way:
+    """Between a port of its own and a server on this machine."""
+
+    target: int
+    url: str = ""
+    is_closed: bool = False
+    is_refusing: bool = False
+    swallowed: int = 0
+    """Bytes."""
+    _open: set[asyncio.Event] = field(default_factory=set)  # set: nothing passes any more
+    _transports: set[asyncio.WriteTransport] = field(default_factory=set)
+    _connections: Connections = field(default_factory=set)
+
+    @staticmethod
+    @contextlib.asynccontextmanager
+    async def to(url: str) -> AsyncIterator["Way"]:
+        """A way that is open; TLS passes as it is."""
+        target = urlsplit(url)
+        way = Way(target.port or 80)
+        server = await asyncio.start_server(way._connected, "127.0.0.1", 0)
+        way.url = f"{target.scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        try:
+            yield way
+        finally:
+            server.close()
+            await _ended(way._connections)
+
+    def sever(self) -> int:
+        """What is connected now hears nothing any more; how many connections that are."""
+        for severed in self._open:
+            severed.set()
+        return len(self._open)
+
+    def close(self) -> int:
+        """The same, and nobody gets through any more."""
+        self.is_closed = True
+        return self.sever()
+
+    def refuse(self) -> int:
+        """Every connection ends, also those to come; how many there were."""
+        self.is_closed = self.is_refusing = True
+        for transport in self._transports:
+            transport.abort()
+        return len(self._transports)
+
+    def reopen(self) -> None:
+        """Who comes from now on gets through."""
+        self.is_closed = self.is_refusing = False
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        severed = asyncio.Event()
+        if self.is_closed:
+            severed.set()
+        if self.is_refusing:
+            writer.transport.abort()
+            return
+        self._open.add(severed)
+        self._transports.add(writer.transport)
+        try:
+            async with _joined(self._connections, writer, self.target) as (inner, outer):
+                await asyncio.gather(
+                    self._forward(reader, outer, severed), self._forward(inner, writer, severed)
+                )
+        finally:
+            self._open.discard(severed)
+            self._transports.discard(writer.transport)
+
+    async def _forward(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, severed: asyncio.Event
+    ) -> None:
+        with contextlib.suppress(ConnectionError):
+            while found := await reader.read(1 << 16):
+                if severed.is_set():
+                    self.swallowed += len(found)
+                else:
+                    writer.write(found)
+                    await writer.drain()
+        if not severed.is_set():
+            writer.close()
+
+
+class Target(NamedTuple):
+    """One that a Service may send connections to."""
+
+    port: int
+    is_ready: Callable[[], Awaitable[bool]]
+
+
+@dataclass(eq=False, slots=True)
+class Service:
+    """New connections go in turn to those that are ready; open ones stay where they are.
+
+    A model: a real Service learns of readiness by probes, some seconds later.
+    """
+
+    targets: list[Target] = field(default_factory=list)
+    _next: int = 0
+    _connections: Connections = field(default_factory=set)
+
+    @contextlib.asynccontextmanager
+    async def at(self, place: Path | int) -> AsyncIterator[None]:
+        """Listens on a Unix socket, or on a port of this machine."""
+        if isinstance(place, int):
+            server = await asyncio.start_server(self._connected, "127.0.0.1", place)
+        else:
+            server = await asyncio.start_unix_server(self._connected, place)
+        try:
+            yield
+        finally:
+            server.close()
+            await _ended(self._connections)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        ready = [it for it in self.targets if await it.is_ready()]
+        if not ready:
+            writer.close()
+            return
+        self._next += 1
+        port = ready[self._next % len(ready)].port
+        async with _joined(self._connections, writer, port) as (inner, outer):
+            await asyncio.gather(_copied(reader, outer), _copied(inner, writer))
+
+
+@contextlib.asynccontextmanager
+async def _joined(
+    connections: Connections, writer: asyncio.StreamWriter, port: int
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a port, for as long as the one that was taken lasts."""
+    task = asyncio.current_task()
+    assert task is not None
+    connections.add(task)
+    try:
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            yield inner, outer
+        finally:
+            outer.transport.abort()
+    except (OSError, asyncio.CancelledError):
+        pass  # the server is away, or we are done; asyncio would complain
+    finally:
+        writer.transport.abort()
+        connections.discard(task)
+
+
+async def _ended(connections: Connections) -> None:
+    for it in tuple(connections):
+        it.cancel()
+    await asyncio.gather(*connections, return_exceptions=True)
+
+
+async def _copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        with contextlib.suppress(ConnectionError):
+            while found := await reader.read(1 << 16):
+                writer.write(found)
+                await writer.drain()
+    finally:
+        writer.close()
