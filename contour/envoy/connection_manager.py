@@ -52,15 +52,15 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     result = _hardened(listener, policy, http_filters.default(listener, policy, tls))
     result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
-    return _routed(result, listener, policy, shards.default_table(listener))
+    return _routed(result, listener, policy)
 
 
-def _routed(target: Pb, listener: str, policy: Downstream, table: str = "") -> Pb:
+def _routed(target: Pb, listener: str, policy: Downstream) -> Pb:
     """Where routes come from: tables that filters choose, or the one."""
     if policy.sharded:
         target.scoped_routes.CopyFrom(shards.scoped_routes(listener))
     else:
-        target.rds.route_config_name = table or listener
+        target.rds.route_config_name = listener
         target.rds.config_source.CopyFrom(encoding.aggregated())
     return target
 

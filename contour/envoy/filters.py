@@ -37,17 +37,15 @@ from dag import nodes
 
 def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For plain HTTP."""
-    if policy.sharded:
-        yield _filter(scripts.TABLE, scripts.table(listener))
-        yield _filter(scripts.TABLE, scripts.plain())
+    yield _table(listener, policy)
+    yield _filter(scripts.TABLE, scripts.plain())
     yield from _guards(policy)
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named a host we know."""
     yield from _clients(tls)
-    if policy.sharded:
-        yield _filter(scripts.TABLE, scripts.table(listener))
+    yield _table(listener, policy)
     yield _filter(scripts.TABLE, scripts.secure(names.terms(tls)))
     yield from _guards(policy)
 
@@ -55,11 +53,15 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Htt
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
     """For TLS connections that named none."""
     yield from _clients(tls)
-    if policy.sharded:
-        yield _filter(scripts.TABLE, scripts.table(listener))
-        yield _filter(scripts.TABLE, scripts.default(listener, names.terms(tls)))
-        yield _filter(scripts.TABLE, scripts.plain())
+    yield _table(listener, policy)
+    yield _filter(scripts.TABLE, scripts.default(names.terms(tls)))
     yield from _guards(policy)
+
+
+def _table(listener: str, policy: Downstream) -> pb.HttpFilter:
+    """Names the table of a request's host, where there are many."""
+    script = scripts.table(listener) if policy.sharded else scripts.hosts()
+    return _filter(scripts.TABLE, script)
 
 
 def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:

@@ -6,6 +6,7 @@ warmed again, is named by its content instead. Elsewhere: which shard a host is 
 
 from functools import lru_cache
 from hashlib import blake2b
+from typing import NamedTuple
 
 from contour.xds.resources import (
     CLUSTER,
@@ -116,11 +117,21 @@ def scope(name: str) -> Name:
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
     """A filter chain: the certificate or none, and a hash of all that it does."""
     if stream is None and tls is not None:
-        return f"{tls.secret.namespace}/{tls.secret.name}/{terms(tls)}"
+        return f"{tls.secret.namespace}/{tls.secret.name}/{terms(tls).whole}"
     what = "passthrough" if tls is None else f"{tls.secret.namespace}/{tls.secret.name}/stream"
     return f"{what}/{_digest(repr((tls, stream)).encode())}"
 
 
-def terms(tls: nodes.Tls) -> str:
-    """A hash of how TLS is terminated."""
-    return _digest(repr(tls).encode())
+class Terms(NamedTuple):
+    """Hashes of how TLS is terminated."""
+
+    whole: str
+    """Everything, the certificate too."""
+    guard: str
+    """What is asked of clients: their certificates, versions, ciphers."""
+
+
+def terms(tls: nodes.Tls) -> Terms:
+    """How TLS is terminated."""
+    asked = (tls.clients, tls.minimum, tls.ciphers)
+    return Terms(_digest(repr(tls).encode()), _digest(repr(asked).encode()))

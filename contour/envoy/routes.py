@@ -34,6 +34,8 @@ def write_route(
                 target.typed_per_filter_config[cookies.NAME].CopyFrom(rewrites)
         case nodes.Forward() as forward:
             target.direct_response.status = forward.missing
+    if node.match.method == "TRACE":
+        target.metadata.filter_metadata[shards.FILTER][shards.TRACE] = True
     if node.policies is not None:
         _write_guards(target, policies.needed(node.policies, host.policies), names)
 

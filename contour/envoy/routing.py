@@ -21,7 +21,7 @@ from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag import hosts, listeners, nodes, services
+from dag import hosts, listeners, nodes, services, settings
 from dag.view import Index, Kept, View, query
 
 
@@ -49,25 +49,46 @@ class ExtensionKey(NamedTuple):
 
 @query
 def host(view: View, key: nodes.HostKey) -> Pieces | None:
-    """A virtual host, in every RouteConfiguration that it is a piece of."""
+    """A virtual host, in every RouteConfiguration that it is a piece of.
+
+    One of whose TLS connections nobody reads requests keeps its name, so that no wider host takes
+    requests for it that come on other connections.
+    """
+    if view.ask(is_stream, key):
+        return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
-    secure = view.ask(hosts.secure_host, key) if node.server_names is not None else None
     traits = virtual_hosts.Traits(
-        secure.tls if secure else None, _also(view, key), *view.ask(policy.of_routes, ())
+        _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ())
     )
     body = virtual_hosts.encoded(node, called, traits)
-    part = resources.part(body, used.values(), node.origins)
-    sharded = view.ask(policy.sharded, ())
-    tables = shards.tables_of(key.listener, key.host, sharded=sharded)
-    # Elsewhere the filter looks into the tables of all hosts, too.
-    is_default = key.host == "*" or (not sharded and virtual_hosts.is_open(node))
-    if is_default and _is_secure(view, key):
-        tables = (*tables, shards.default_table(key.listener))
+    return _pieces(view, key, resources.part(body, used.values(), node.origins))
+
+
+@query
+def is_stream(view: View, key: nodes.HostKey) -> bool:
+    """Whether TLS connections for a host carry something else than HTTP; `*` has no other name."""
+    if key.host == "*" or not _is_secure(view, key):
+        return False
+    secure = view.ask(hosts.secure_host, key)
+    return secure is not None and secure.stream is not None
+
+
+def _pieces(view: View, key: nodes.HostKey, part: resources.Part) -> Pieces:
+    tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
+
+
+def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked | None:
+    """What a host asks of TLS connections; None on plain HTTP."""
+    if not _is_secure(view, key):
+        return None
+    secure = view.ask(hosts.secure_host, key)
+    lowest = view.ask(settings.tls_versions, ()).minimum
+    return virtual_hosts.Asked(secure.tls if secure is not None else None, lowest)
 
 
 def _also(view: View, key: nodes.HostKey) -> str:
@@ -175,13 +196,19 @@ def tables(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if found is None:
         return None
     sharded = view.ask(policy.sharded, ())
-    return tuple(shards.heads(key.name, sharded=sharded, secure=found.protocol == "HTTPS"))
+    return tuple(shards.heads(key.name, sharded=sharded))
 
 
 HOSTS: Index[nodes.HostKey, None] = Index(
     "virtual hosts", hosts.virtual_host, lambda key, _: [(key, None)]
 )
 
-INDEXES = (HOSTS,)
-KEPT = (Kept(tables, listeners.NAMES), Kept(host, HOSTS))
+STREAMS: Index[nodes.HostKey, None] = Index(
+    "streams behind TLS",
+    hosts.secure_host,
+    lambda key, found: [(key, None)] if found.stream is not None else [],
+)
+
+INDEXES = (HOSTS, STREAMS)
+KEPT = (Kept(tables, listeners.NAMES), Kept(host, HOSTS), Kept(host, STREAMS))
 PUBLISHED = (endpoints, extension_endpoints, cluster, tables, host)

@@ -1,14 +1,26 @@
 """The HTTP filters of ours that come before a route is chosen: fixed Lua texts, joined of pieces.
 
-No string of a tenant is ever part of one. The first names the table that holds the host of a
-request, as `shards` places it, and lets Envoy choose again. The second looks at the route: behind
-TLS it answers 421 to a request for a host other than its connection was opened for; else a
-connection to one host, with its client certificates and TLS versions, would reach every other
-(Contour does the same). What a host says of server names is in its metadata (`virtual_hosts`); one
-that says nothing wants its own. Whatever it says, TLS must have been terminated on its own terms.
+No string of a tenant is ever part of one. The first refuses what names no host, or several (RFC
+9112, section 3.2; RFC 9110, section 4.2.4), and names the table that holds the host of a request,
+as `shards` places it, and lets Envoy choose again. The second looks at the choice: behind TLS it
+answers 421 to a request for a host other than its connection was opened for; else a connection to
+one host, with its client certificates and TLS versions, would reach every other (Contour does the
+same). What a host asks of connections is in its metadata (`virtual_hosts`):
+
+    its metadata        on a connection that named a host       on the default chain
+    nothing             the server name is the host             never
+    `guard`             ... and these are the chain's terms     -
+    `names`             or both names are of this listener,     -
+                        and the certificate is the same
+    `open`              -                                       on these terms, or any
+
+A guard that is switched on holds for connections that are open already: their chain has other
+terms. Such a client is told to come again on a new connection.
 
 Envoy judges upgrades by the route that it chose first, and without a table it chose none. So the
 second script judges them, by what the route says in its metadata, and refuses them as Envoy does.
+It refuses TRACE, too, unless a route asks for it: a backend's answer may show what proxies added
+(RFC 9110, section 9.3.8).
 A script can have Envoy choose a route once, and sees the metadata of that one ever after; so what
 looks at the next choice is the next script.
 """
@@ -17,7 +29,7 @@ import re
 
 from envoy.extensions.filters.http.lua.v3 import lua_pb2 as pb
 
-from contour.envoy import encoding, shards
+from contour.envoy import encoding, names, shards
 
 CERTIFICATE = "contour.certificate"
 TABLE = shards.FILTER
@@ -26,6 +38,22 @@ _HOST = """
 local function host_of(handle)
   local host = string.lower(handle:headers():get(":authority") or "")
   return (string.gsub(host, ":%d+$", ""))
+end
+"""
+
+_REFUSED = """
+local function is_refused(handle, host)
+  if string.find(host, "[,@]") or string.sub(host, -1) == ":" then
+    handle:respond({[":status"] = "400"}, "bad host")
+    return true
+  end
+  return false
+end
+"""
+
+_HOSTS = """
+function envoy_on_request(handle)
+  is_refused(handle, host_of(handle))
 end
 """
 
@@ -46,6 +74,9 @@ end
 
 function envoy_on_request(handle)
   local host = host_of(handle)
+  if is_refused(handle, host) then
+    return
+  end
   if #host > {longest} then
     host = string.sub(host, -{longest})
   end
@@ -64,15 +95,17 @@ local function is_found(handle)
 end
 """
 
-_UPGRADE = """
-local function refuse_upgrade(handle)
-  local asked = handle:headers():get("upgrade")
-  if asked == nil then
+_ALLOWED = """
+local function refuse_what_the_route_does(handle)
+  local upgrade, method = handle:headers():get("upgrade"), handle:headers():get(":method")
+  if upgrade == nil and method ~= "TRACE" or not is_found(handle) then
     return
   end
-  local allowed = handle:metadata():get("{upgrade}")
-  if string.lower(asked) ~= allowed then
+  local allowed = handle:metadata()
+  if upgrade ~= nil and string.lower(upgrade) ~= allowed:get("{upgrade}") then
     handle:respond({{[":status"] = "403"}}, "upgrade failed")
+  elseif method == "TRACE" and allowed:get("{trace}") == nil then
+    handle:respond({{[":status"] = "405"}}, "method not allowed")
   end
 end
 """
@@ -97,61 +130,67 @@ local function is_for(names, name)
   end
   return true
 end
+"""
 
-local function names_of(handle)
-  local names = handle:virtualHost():metadata():get("names")
-  return names
+_TOLD = """
+local function asked_of(handle)
+  return string.lower(handle:streamInfo():requestedServerName())
 end
 
-local function is_misdirected(handle, host)
-  local asked = string.lower(handle:streamInfo():requestedServerName())
-  if host == asked then
-    return false
-  end
-  local names = names_of(handle)
-  if names == nil or names.terms ~= "{terms}" then
-    return true
-  end
-  return not (is_for(names, host) and is_for(names, asked))
+local function told_of(handle)
+  handle:metadata() -- makes Envoy choose the route
+  return handle:virtualHost():metadata()
 end
+"""
 
+_JUDGED = """
 local function refuse(handle)
-  handle:respond({{[":status"] = "421"}}, "misdirected request")
+  if host_of(handle) == asked_of(handle) then
+    handle:streamInfo():drainConnectionUponCompletion() -- a new one may reach the host
+  end
+  handle:respond({[":status"] = "421"}, "misdirected request")
+end
+
+function envoy_on_request(handle)
+  local ok, wrong = pcall(is_misdirected, handle) -- an error opens nothing
+  if ok and not wrong then
+    refuse_what_the_route_does(handle)
+  elseif not ok or is_found(handle) then
+    refuse(handle)
+  end
 end
 """
 
 _PLAIN = """
 function envoy_on_request(handle)
-  if handle:headers():get("upgrade") ~= nil and is_found(handle) then
-    refuse_upgrade(handle)
-  end
+  refuse_what_the_route_does(handle)
 end
 """
 
 _SECURE = """
-function envoy_on_request(handle)
-  if not is_found(handle) then
-    return
+local function is_misdirected(handle)
+  local told = told_of(handle)
+  local guard = told:get("{guard}")
+  if guard ~= nil and guard ~= "{own_guard}" then
+    return true
   end
-  local ok, wrong = pcall(is_misdirected, handle, host_of(handle)) -- an error opens nothing
-  if wrong or not ok then
-    refuse(handle)
-  else
-    refuse_upgrade(handle)
+  local host, asked = host_of(handle), asked_of(handle)
+  if host == asked then
+    return false
   end
+  local names = told:get("{names}")
+  if names == nil or names.terms ~= "{terms}" then
+    return true
+  end
+  return not (is_for(names, host) and is_for(names, asked))
 end
 """
 
 # Whoever names no host we know reaches the hosts that allow it, and what stands for all others.
 _DEFAULT = """
-function envoy_on_request(handle)
-  local names = is_found(handle) and names_of(handle)
-  if not names then
-    handle:headers():replace("{header}", "{default}")
-    handle:clearRouteCache()
-  elseif names.pattern ~= "*" or names.terms ~= nil and names.terms ~= "{terms}" then
-    refuse(handle)
-  end
+local function is_misdirected(handle)
+  local open = told_of(handle):get("{open}")
+  return open ~= "{any}" and open ~= "{own_guard}" and open ~= "{terms}"
 end
 """
 
@@ -166,27 +205,29 @@ end
 _OURS = re.compile(r"[a-z0-9_-]+")
 
 
+def hosts() -> pb.Lua:
+    """Refuses what names no host, or several, where there is no table to be found."""
+    return _lua(_HOST + _REFUSED + _HOSTS)
+
+
 def table(listener: str) -> pb.Lua:
-    """Names the table of a request's host on this listener."""
-    return _lua(_HOST + _find(listener))
+    """Refuses the same, and names the table of a request's host on this listener."""
+    return _lua(_HOST + _REFUSED + _find(listener))
 
 
 def plain() -> pb.Lua:
     """What a route allows on plain HTTP."""
-    return _lua(_FOUND + _upgrade() + _PLAIN)
+    return _lua(_FOUND + _allowed() + _PLAIN)
 
 
-def secure(terms: str) -> pb.Lua:
-    """What a route allows on TLS connections on these terms that named a host we know."""
-    return _lua(_HOST + _FOUND + _names(terms) + _upgrade() + _SECURE)
+def secure(terms: names.Terms) -> pb.Lua:
+    """What a host allows on TLS connections on these terms that named one we know."""
+    return _lua(_HOST + _FOUND + _allowed() + _TOLD + _NAMES + _judging(_SECURE, terms) + _JUDGED)
 
 
-def default(listener: str, terms: str) -> pb.Lua:
-    """Where TLS connections lead that named no host we know; `plain` comes after it."""
-    fixed = _DEFAULT.format(
-        header=shards.HEADER, default=shards.default_table(listener), terms=terms
-    )
-    return _lua(_FOUND + _names(terms) + fixed)
+def default(terms: names.Terms) -> pb.Lua:
+    """What a host allows on TLS connections on these terms that named none we know."""
+    return _lua(_HOST + _FOUND + _allowed() + _TOLD + _judging(_DEFAULT, terms) + _JUDGED)
 
 
 def certificate() -> pb.Lua:
@@ -194,14 +235,22 @@ def certificate() -> pb.Lua:
     return _lua(_CERTIFICATE)
 
 
-def _names(terms: str) -> str:
-    if not _OURS.fullmatch(terms):
-        raise ValueError(f"{terms!r} is not a hash")
-    return _NAMES.format(terms=terms)
+def _judging(text: str, terms: names.Terms) -> str:
+    for it in terms:
+        if not _OURS.fullmatch(it):
+            raise ValueError(f"{it!r} is not a hash")
+    return text.format(
+        guard=shards.GUARD,
+        names=shards.NAMES,
+        open=shards.OPEN,
+        any=shards.ANY,
+        own_guard=terms.guard,
+        terms=terms.whole,
+    )
 
 
-def _upgrade() -> str:
-    return _UPGRADE.format(upgrade=shards.UPGRADE)
+def _allowed() -> str:
+    return _ALLOWED.format(upgrade=shards.UPGRADE, trace=shards.TRACE)
 
 
 def _find(listener: str) -> str:

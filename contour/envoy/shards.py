@@ -45,6 +45,21 @@ FILTER = "contour.table"
 UPGRADE = "upgrade"
 """In that part: the protocol that clients may switch to."""
 
+TRACE = "trace"
+"""In that part, if the route asks for the method TRACE by name."""
+
+GUARD = "guard"
+"""In that part of a host's metadata: what is asked of every connection (`names.Terms.guard`)."""
+
+NAMES = "names"
+"""In that part: the server names for which it may be asked, beside its own, and their terms."""
+
+OPEN = "open"
+"""In that part: on which terms connections that name no host we know reach it."""
+
+ANY = "any"
+"""As the value of `OPEN`: on any."""
+
 MARKER = "no-such-host"
 """The route that says: the host asked for is not in this table."""
 
@@ -88,12 +103,7 @@ def wild_tables(listener: str) -> Sequence[str]:
     return tuple(f"{listener}/wild/{number}" for number in range(WILD))
 
 
-def default_table(listener: str) -> str:
-    """The RouteConfiguration for connections that name no host we know."""
-    return f"{listener}/default"
-
-
-def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.Change]:
+def heads(listener: str, *, sharded: bool) -> Iterable[resources.Change]:
     """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
     for name in exact_tables(listener) if sharded else ():
         yield from _scoped(name, _head(name, marked=True))
@@ -101,11 +111,6 @@ def heads(listener: str, *, sharded: bool, secure: bool) -> Iterable[resources.C
         yield from _scoped(name, _head(name))
     for name in () if sharded else (listener,):
         yield resources.Change(names.routes(name), "", resources.part(_head(name)))
-    default = default_table(listener)
-    if secure and sharded:
-        yield from _scoped(default, _head(default))
-    elif secure:
-        yield resources.Change(names.routes(default), "", resources.part(_head(default)))
 
 
 def _scoped(name: str, head: bytes) -> Iterable[resources.Change]:

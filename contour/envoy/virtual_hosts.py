@@ -33,15 +33,20 @@ def _targets(action: nodes.Forward) -> Iterator[nodes.Cluster]:
         yield mirror.cluster
 
 
-def is_open(host: nodes.VirtualHost) -> bool:
-    """Whether TLS connections that name no host we know reach it, too."""
-    return host.is_fallback or (host.server_names is not None and host.server_names.pattern == "*")
+class Asked(NamedTuple):
+    """What a host asks of the TLS connections that may bring its requests."""
+
+    tls: nodes.Tls | None
+    """None: it cannot be served behind TLS, so nobody may bring any."""
+    lowest: nodes.TlsVersion = "1.2"
+    """What every connection has at least."""
 
 
 class Traits(NamedTuple):
     """What else there is to know of a host."""
 
-    tls: nodes.Tls | None = None
+    asked: Asked | None = None
+    """None on plain HTTP."""
     also: str = ""
     """Where else it may be asked (`alt-svc`)."""
     tells_origins: bool = False
@@ -83,7 +88,8 @@ def encoded(
     _hide_table(target)
     if traits.also:
         target.response_headers_to_add.append(headers.overwriting("alt-svc", traits.also))
-    _write_names(target, host, traits.tls)
+    if traits.asked is not None:
+        _write_asked(target, host, traits.asked)
     return encoding.encoded(result)
 
 
@@ -92,11 +98,20 @@ def closed(host: str) -> bytes:
 
     In the place of one that Envoy refuses: or the host of a wildcard would take its requests.
     """
+    return _answering(host, 503)
+
+
+def misdirected(host: str) -> bytes:
+    """The same, and it answers 421: requests for it are not read on connections of its own."""
+    return _answering(host, 421)
+
+
+def _answering(host: str, status: int) -> bytes:
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host, domains=[host])
     route = target.routes.add()
     route.match.prefix = "/"
-    route.direct_response.status = 503
+    route.direct_response.status = status
     return encoding.encoded(result)
 
 
@@ -117,14 +132,34 @@ def _hide_table(target: pb.VirtualHost) -> None:
             route.request_headers_to_remove.append(shards.HEADER)
 
 
-def _write_names(target: pb.VirtualHost, host: nodes.VirtualHost, tls: nodes.Tls | None) -> None:
-    """For which server names it may be asked, and on which terms of TLS (`scripts`)."""
-    wanted = host.server_names
-    if wanted is None and not host.is_fallback:
-        return
-    told = target.metadata.filter_metadata[shards.FILTER].get_or_create_struct("names")
-    # With the fallback certificate on any terms; else for its own name only.
-    told["pattern"] = wanted.pattern if wanted else "*"
-    told.get_or_create_list("exceptions").extend(wanted.exceptions if wanted else ["*"])
-    if wanted is not None and tls is not None:
-        told["terms"] = names.terms(tls)
+def _write_asked(target: pb.VirtualHost, host: nodes.VirtualHost, asked: Asked) -> None:
+    """What connections have to be for its requests (`scripts`).
+
+    Most hosts ask for nothing but their name, and have no metadata, which cost Envoy memory.
+    """
+    terms = names.terms(asked.tls) if asked.tls is not None else _NOBODY
+    told: dict[str, str] = {}
+    if asked.tls is None or _is_guarded(asked.tls, asked.lowest):
+        told[shards.GUARD] = terms.guard
+    if host.is_fallback or (host.host == "*" and not told):
+        told[shards.OPEN] = shards.ANY
+    elif host.host == "*":
+        told[shards.OPEN] = terms.guard
+    elif host.server_names is not None and host.server_names.pattern == "*":
+        told[shards.OPEN] = terms.whole
+    if told:
+        target.metadata.filter_metadata[shards.FILTER].update(told)
+    if host.server_names is not None:
+        metadata = target.metadata.filter_metadata[shards.FILTER]
+        wanted = metadata.get_or_create_struct(shards.NAMES)
+        wanted["pattern"] = host.server_names.pattern
+        wanted.get_or_create_list("exceptions").extend(host.server_names.exceptions)
+        wanted["terms"] = terms.whole
+
+
+_NOBODY = names.Terms("none", "none")
+"""The terms of no connection."""
+
+
+def _is_guarded(tls: nodes.Tls, lowest: nodes.TlsVersion) -> bool:
+    return tls.clients is not None or tls.minimum != lowest or bool(tls.ciphers)

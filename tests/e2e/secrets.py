@@ -19,5 +19,13 @@ def written(name: str, certificate: bytes, key: bytes, namespace: str = "default
     )
 
 
+def authority(name: str, pair: certificates.Pair) -> str:
+    """A Secret with an authority that signs the certificates of clients."""
+    return (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}\n"
+        f"data: {{ca.crt: {_encoded(pair.pem)}}}\n"
+    )
+
+
 def _encoded(content: bytes) -> str:
     return base64.b64encode(content).decode()

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Protocol
 
 import h2.config
@@ -21,6 +21,8 @@ from tests.contour.envoy import proxies
 
 Fields = Sequence[tuple[str, str]]
 PATIENCE = 10  # seconds
+_HEAD = 9  # bytes before the content of a frame of HTTP/2
+_GOAWAY = 7
 
 
 class Connection(Protocol):
@@ -28,6 +30,10 @@ class Connection(Protocol):
 
     async def ask(self, host: str, path: str = "/", *more: tuple[str, str]) -> int:
         """The status of the answer to a GET; 0 if the connection or the stream ended instead."""
+
+
+Opened = AbstractAsyncContextManager[Connection]
+"""One that is open while a block lasts."""
 
 
 class Http1:
@@ -57,6 +63,8 @@ class Http2:
         self.state = h2.connection.H2Connection(config)
         self.state.initiate_connection()
         self.told: list[h2.events.Event] = []
+        self._received = b""
+        self._is_leaving = False
 
     async def ask(self, host: str, path: str = "/", *more: tuple[str, str]) -> int:
         fields = [(":method", "GET"), (":scheme", "https"), (":authority", host), (":path", path)]
@@ -64,6 +72,8 @@ class Http2:
 
     async def opened(self, fields: Fields, *, ends: bool) -> int:
         """The status of the answer to these fields; 0 if the stream was reset instead."""
+        if self._is_leaving:
+            return 0
         stream = self.state.get_next_available_stream_id()
         try:
             self.state.send_headers(stream, fields, end_stream=ends)
@@ -112,7 +122,24 @@ class Http2:
                 received = await self._reader.read(65536)
                 if not received:
                     raise ConnectionError
-                self.told += self.state.receive_data(received)
+                self._receive(received)
+
+    def _receive(self, received: bytes) -> None:
+        """The library takes nothing after a GOAWAY, but open streams go on (RFC 9113, 6.8)."""
+        self._received += received
+        while len(self._received) >= _HEAD:
+            length = _HEAD + int.from_bytes(self._received[:3])
+            if len(self._received) < length:
+                return
+            frame, self._received = self._received[:length], self._received[length:]
+            if frame[3] == _GOAWAY:
+                self._is_leaving = True
+                continue
+            for event in self.state.receive_data(frame):
+                if isinstance(event, h2.events.DataReceived):
+                    length = event.flow_controlled_length
+                    self.state.acknowledge_received_data(length, event.stream_id)
+                self.told.append(event)
 
     def _pending(self, stream: int, wanted: tuple[type[h2.events.Event], ...]) -> list[Any]:
         for event in self.told:
@@ -164,13 +191,15 @@ async def tcp(
     try:
         yield (Http2 if version == "h2" else Http1)(reader, writer)
     finally:
-        writer.close()
+        writer.transport.abort()
+        await asyncio.sleep(0)  # then it is closed
 
 
 @asynccontextmanager
-async def udp(port: int, sni: str) -> AsyncIterator[Connection]:
-    """A connection for HTTP/3; ConnectionError if there is none to be had."""
-    wanted = QuicConfiguration(alpn_protocols=h3.H3_ALPN, server_name=sni, idle_timeout=PATIENCE)
+async def udp(port: int, sni: str, patience: float = PATIENCE) -> AsyncIterator[Connection]:
+    """A connection for HTTP/3; ConnectionError if there is none to be had within some seconds."""
+    wanted = QuicConfiguration(alpn_protocols=h3.H3_ALPN, idle_timeout=patience)
+    wanted.server_name = sni or None
     wanted.verify_mode = ssl.CERT_NONE
     async with quic.connect(
         "127.0.0.1", port, configuration=wanted, create_protocol=_Http3

@@ -126,7 +126,7 @@ def test_a_host_is_in_every_table_where_it_is_looked_up() -> None:
     holding = [name for name, parts in made.parts.items() if "*.wild.test" in parts]
     assert holding == [_table("*.wild.test")]
     holding = [name for name, parts in made.parts.items() if "*" in parts]
-    assert len(holding) == shards.WILD + 1  # the one of connections that name no host
+    assert len(holding) == shards.WILD
 
 
 def test_the_secure_listener_exists_while_a_host_does() -> None:
@@ -143,7 +143,7 @@ def test_the_secure_listener_exists_while_a_host_does() -> None:
 
 def test_a_listener_leaves_with_its_tables_and_scopes() -> None:
     made = _started()
-    assert len(made.names(resources.SCOPE)) == 2 * (shards.EXACT + shards.WILD) + 1
+    assert len(made.names(resources.SCOPE)) == 2 * (shards.EXACT + shards.WILD)
     made.listeners()
     made.settle()
     assert made.parts == {}
@@ -155,7 +155,7 @@ def test_the_single_mode_has_one_table_per_listener_and_no_scopes() -> None:
     made.engine.write(world.SETTINGS, (), Settings(routing="Single"))
     made.settle()
     assert made.names(resources.SCOPE) == []
-    expected = [world.PLAIN, world.SECURE, f"{world.SECURE}/default"]
+    expected = [world.PLAIN, world.SECURE]
     assert made.names(resources.ROUTE) == expected
     assert set(made.parts[names.routes(world.PLAIN)]) == {"", "a.test"}
 

@@ -133,6 +133,15 @@ async def test_the_single_mode_answers_alike(tmp_path: Path, ports: tuple[int, i
         assert _status(await ask(ports[0], "other")) == 404
         assert _status(await until(ports[1], "a.test", 200, sni="a.test")) == 200
         assert _status(await ask(ports[1], "y.wild.test", sni="a.test")) == 421
+        assert _status(await ask(ports[0], "a.test", method="TRACE")) == 405
+        assert _status(await ask(ports[0], "user@a.test")) == 400
+        assert _status(await ask(ports[1], "other", sni="other")) is None
+        proxy.world.host(world.SECURE, "*", world.route(nodes.Respond(200, "*")))
+        proxy.world.secure("*", world.tls("any"))
+        await proxy.publish()
+        assert _status(await until(ports[1], "other", 200, sni="other")) == 200
+        assert _status(await ask(ports[1], "a.test", sni="other")) == 421
+        assert _status(await ask(ports[1], "other", sni="a.test")) == 421
 
 
 async def test_a_connection_reaches_the_host_it_was_opened_for_and_no_other(
@@ -159,9 +168,11 @@ async def test_a_connection_reaches_the_host_it_was_opened_for_and_no_other(
             ("y.wild.test", "z.wild.test", 421),
             ("x.wild.test", "x.wild.test", "x.wild.test"),
             ("other.test", "other.test", "*"),
-            # Whoever names no host we know reaches none but `*`, whatever the request says.
-            ("other.test", "a.test", "*"),
-            ("", "a.test", "*"),
+            # Whoever names no host we know reaches `*` alone, and that only for such hosts.
+            ("other.test", "a.test", 421),
+            ("other.test", "x.wild.test", 421),
+            ("other.test", "y.wild.test", 421),
+            ("", "a.test", 421),
             ("", "127.0.0.1:8443", "*"),
         ):
             answer = await ask(ports[1], asked, sni=sni)

@@ -1,11 +1,12 @@
 """Which host a TLS connection reaches: by the name it asked for, and by the host of the request."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from dag import nodes
-from tests.contour.envoy import proxies, world
+from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served.conftest import ONE, Served
 
 pytestmark = [
@@ -14,6 +15,7 @@ pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
+FORWARD = world.route(world.forward(ONE))
 NARROW = ("*.wild.test", "four.wild.test", "second.test")
 EVERY = nodes.ServerNames("*", NARROW)
 LISTENERS = {
@@ -33,6 +35,11 @@ def hosts(served: Served) -> None:
     served.proxy.world.secure("own.test", world.tls(minimum="1.3"))
     served.serve("back.test", world.route(nodes.Respond(200, "back")), is_fallback=True)
     served.serve("narrow.test", world.route(nodes.Respond(200), nodes.Exact("/")))
+    served.serve(
+        "traced.test",
+        replace(FORWARD, match=nodes.Match(nodes.Exact("/trace"), method="TRACE")),
+        FORWARD,
+    )
     socket = world.route(world.forward(ONE, websockets=True), nodes.Exact("/ws"))
     for host in ("sockets.test", "*.sockets.test"):
         served.serve(host, socket, world.route(world.forward(ONE)))
@@ -62,7 +69,7 @@ def hosts(served: Served) -> None:
         ("own.test", "first.test", "421"),
         ("first.test", "own.test", "421"),
         # Whoever names no host we know reaches those that allow it, and no other.
-        ("unknown.test", "own.test", "*"),
+        ("unknown.test", "own.test", "421"),
         ("unknown.test", "back.test", "back"),
         ("", "back.test", "back"),
         ("back.test", "back.test", "back"),
@@ -101,3 +108,38 @@ async def test_clients_switch_where_the_route_allows_it(
             line = await reader.readline()
         writer.close()
         assert int(line.split()[1]) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "more", "status"),
+    [
+        ("traced.test", (), 200),
+        ("TRACED.test:8080", (), 200),
+        ("traced.test.", (), 200),
+        # RFC 9112, section 3.2: exactly one. RFC 9110, section 4.2.4: nothing before an `@`.
+        ("traced.test", (("host", "other.test"),), 400),
+        ("traced.test,other.test", (), 400),
+        ("user:password@traced.test", (), 400),
+        ("traced.test@", (), 400),
+        ("traced.test:", (), 400),
+        ("x.wild.test:", (), 400),
+        (":", (), 400),
+    ],
+)
+async def test_what_names_no_host_or_several_reaches_none(
+    envoy: Served, host: str, more: tuple[tuple[str, str], ...], status: int
+) -> None:
+    async with clients.tcp(envoy.plain, "http/1.1", None) as connection:
+        assert await connection.ask(host, "/", *more) == status
+    if not more:
+        async with clients.tcp(envoy.plain, "h2", None) as connection:
+            is_reset = "@" in host  # by Envoy itself, before any filter
+            assert await connection.ask(host) == (0 if is_reset else status)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/trace", 200), ("/", 405)])
+async def test_trace_is_refused_unless_a_route_asks_for_it(
+    envoy: Served, path: str, status: int
+) -> None:
+    for answer in await envoy.ask_both("traced.test", path, method="TRACE"):
+        assert answer.status == status
