@@ -158,6 +158,11 @@ class ContourConfigurationSpec:
     enable_external_name_service: Flag | None = None
     """Let routes go to Services of type ExternalName: whoever may create one can then reach
     whatever the Envoys can reach."""
+    foreign_guards: Literal["Closed", "Report"] = "Closed"
+    """What becomes of objects with annotations of other controllers (ingress-nginx, HAProxy,
+    Traefik) that are to guard something and have no effect here, such as lists of addresses or
+    authentication. Closed: what they guard is answered with 503. Report: it is served without
+    them. Their status has an error in both cases. Beside Contour's fields."""
     global_ext_auth: AuthorizationServer | None = None
     """A service that is asked whether requests may pass, on every host that does not say."""
     rate_limit_service: RateLimitServiceSettings | None = None

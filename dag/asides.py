@@ -1,47 +1,52 @@
 """What an object is told whatever its kind, beside what the rules of the kind find.
 
 Fields that this release does not know: where the CRDs of a newer one are installed, the API server
-stores them. They join the status in the form that its kind has; of an Ingress they become Events.
-What is told of an object that is not ours to serve: nothing. Elsewhere: the words
-(`problems.anywhere`), what Envoy and the providers refuse (`refusals`).
+stores them. Annotations that have no effect here (`strangers`). They join the status in the form
+that its kind has; of an Ingress they become Events. Of an object that is not ours to serve nothing
+is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the providers refuse
+(`refusals`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from crds.meta import NamespacedName, ObjectRef
-from dag import contourstatus, statuses
+from crds.meta import ObjectRef
+from dag import contourstatus, statuses, strangers, tables, uses
+from dag.foreign import own
 from dag.gateway import conditions
 from dag.problems import Problem, anywhere
 from dag.problems.places import sub_conditions
 from dag.statuses import Condition
-from dag.view import Query, Table, View, query
+from dag.view import Table, View
 
 UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields")
 """The fields of an object that were left out as it was read, sorted, as users are told; no row if
 there are none."""
 
 
-def told(
-    kind: str, status: Query[NamespacedName, statuses.Status | None]
-) -> Query[NamespacedName, statuses.Status | None]:
-    """The status of a kind, with what is told of objects of any kind."""
-
-    def with_asides(view: View, key: NamespacedName) -> statuses.Status | None:
-        found = view.ask(status, key)
-        if found is None:
-            return None
-        more = tuple(_found(view, ObjectRef(kind, *key)))
-        return joined(found, more) if more else found
-
-    with_asides.__name__ = f"whole_status_of_{kind}"
-    return query(with_asides)
+def completed(view: View, subject: ObjectRef, found: statuses.Status) -> statuses.Status:
+    """The status of an object, with what is told of objects of any kind."""
+    more = tuple(_found(view, subject))
+    return joined(found, more) if more else found
 
 
 def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
     for text in view.read(UNKNOWN_FIELDS, subject) or ():
         yield anywhere.unknown_field(subject, text)
+    if subject.kind in own.OURS:
+        yield from _of_annotations(view, subject)
+
+
+def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    """Of those of the object, and of the Services that it leads to, which have no status."""
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    if found is not None:
+        yield from strangers.told(view, subject.kind, found.metadata, subject)
+    for name in uses.services(view, subject):
+        service = view.read(tables.SERVICES, name)
+        if service is not None:
+            yield from strangers.told(view, "Service", service.metadata, subject, name)
 
 
 def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:
@@ -81,8 +86,7 @@ def _with(holder: Holder, told: Sequence[Problem]) -> Holder:
     """What has conditions of the Gateway API: warnings stand in the message of `Accepted`."""
     errors, warnings = _parted(told)
     found = [_warned(it, warnings) if it.type == "Accepted" else it for it in holder.conditions]
-    for type_ in sorted({it.type for it in errors}):
-        found += conditions.alarm(type_, errors)
+    found += conditions.alarm(anywhere.GUARD, [replace(it, type=anywhere.GUARD) for it in errors])
     return replace(holder, conditions=tuple(found))
 
 

@@ -82,6 +82,8 @@ class Settings:
     """Where HTTPProxies may claim hosts; everywhere, if empty."""
     disable_permit_insecure: bool = False
     external_names: bool = False
+    foreign_guards: Literal["Closed", "Report"] = "Closed"
+    """What becomes of what annotations of other controllers are to guard."""
     controller_name: str = DEFAULT_CONTROLLER_NAME
     """Whose GatewayClasses are ours; nobody's, if empty."""
     mode: Literal["Single", "PerGateway"] = "Single"
@@ -123,6 +125,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),
         disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
         external_names=bool(spec.enable_external_name_service),
+        foreign_guards=spec.foreign_guards,
         controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
         routing=envoy.listener.routing if envoy.listener else "Shards",

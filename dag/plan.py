@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from crds.meta import NamespacedName
 from dag import (
-    asides,
     configurationstatus,
     extensions,
     fleets,
@@ -26,7 +25,7 @@ from dag.statuses import Status
 from dag.view import Kept, Plan, Query
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
-    kind: refusals.told(kind, asides.told(kind, status))
+    kind: refusals.told(kind, status)
     for api in (ingress, httpproxy, extensions, gateway, configurationstatus)
     for kind, status in api.STATUSES.items()
 }

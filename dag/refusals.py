@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import fleets, statuses
+from dag import asides, fleets, statuses
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
@@ -32,11 +32,13 @@ PENDING: Table[str, tuple[str, ...]] = Table("pending listeners")
 def told(
     kind: str, status: Query[NamespacedName, statuses.Status | None]
 ) -> Query[NamespacedName, statuses.Status | None]:
-    """The status of a kind, with what Envoy refused."""
+    """The status of a kind, with what Envoy refused and what is told of objects of any kind."""
 
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
+        if found is not None:
+            found = asides.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
         if found is not None and words:

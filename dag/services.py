@@ -11,7 +11,7 @@ from typing import Literal
 
 from crds import endpointslice, service
 from crds.meta import NamespacedName
-from dag import addresses, limits, nodes, settings, tables
+from dag import addresses, limits, nodes, settings, strangers, tables
 from dag.view import Index, View, query
 
 UPSTREAM_PROTOCOL = "projectcontour.io/upstream-protocol."
@@ -37,7 +37,7 @@ class Upstream:
 class Unresolved:
     """A reference that leads nowhere."""
 
-    kind: Literal["ServiceNotFound", "PortNotFound", "ExternalName", "Protocol"]
+    kind: Literal["ServiceNotFound", "PortNotFound", "ExternalName", "Protocol", "ForeignGuard"]
     message: str
 
 
@@ -48,6 +48,8 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolv
     found = view.read(tables.SERVICES, name)
     if found is None:
         return Unresolved("ServiceNotFound", f"Service {name} not found")
+    if refusal := closed(view, found):
+        return refusal
     if found.spec.type == "ExternalName":
         return _external(view, found, number)
     for port in found.spec.ports:
@@ -121,6 +123,15 @@ def left_out(view: View, port: nodes.ServicePort) -> str:
     """The endpoints of a Service port that get no traffic whatever their state, as a sentence."""
     found = "; ".join(sorted(view.bucket(LEFT_OUT, port)))
     return f"endpoints of Service {port.service} are left out: {found}" if found else ""
+
+
+def closed(view: View, found: service.Service) -> Unresolved | None:
+    """A Service that has an annotation of another controller that is to guard it."""
+    guards = strangers.closing(view, "Service", found.metadata)
+    if not guards:
+        return None
+    why = f"annotation {guards[0].name} guards nothing here"
+    return Unresolved("ForeignGuard", f"Service {found.metadata.key} is closed: {why}")
 
 
 def _internal(

@@ -182,7 +182,13 @@ def _by_conditions(
 
 
 _BAD_IF_TRUE = frozenset(
-    {"Conflicted", "PartiallyInvalid", "OverlappingTLSConfig", "InsecureFrontendValidationMode"}
+    {
+        "Conflicted",
+        "PartiallyInvalid",
+        "OverlappingTLSConfig",
+        "InsecureFrontendValidationMode",
+        "UnservedGuard",
+    }
 )
 
 

@@ -66,9 +66,11 @@ def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
                 yield it
 
 
-_OF_PARENTS = frozenset({"Accepted", "PartiallyInvalid", "ResolvedRefs"})
+_OF_PARENTS = frozenset({"Accepted", "PartiallyInvalid", "ResolvedRefs", "UnservedGuard"})
 _OF_LISTENERS = frozenset({"Accepted", "Conflicted", "OverlappingTLSConfig", "Programmed"})
-_OF_OBJECTS = frozenset({"Accepted", "InsecureFrontendValidationMode", "Programmed"})
+_OF_OBJECTS = frozenset(
+    {"Accepted", "InsecureFrontendValidationMode", "Programmed", "UnservedGuard"}
+)
 
 OWN_TYPES: Mapping[str, frozenset[str]] = {
     "conditions": _OF_OBJECTS | {"ResolvedRefs", "SupportedVersion", "Valid"},

@@ -4,7 +4,7 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 """
 
 from crds.meta import NamespacedName
-from dag import nodes, tables
+from dag import nodes, services, tables
 from dag.services import Unresolved, Upstream, left_out
 from dag.view import View, query
 
@@ -16,6 +16,8 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolv
     found = view.read(tables.SERVICES, name)
     if found is None:
         return Unresolved("ServiceNotFound", f"Service {name} not found")
+    if refusal := services.closed(view, found):
+        return refusal
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
             reference = nodes.ServicePort(name, number, port.name)

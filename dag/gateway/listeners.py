@@ -13,7 +13,7 @@ from crds.gateway import gateway as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
-from dag import hostnames, nodes, tables
+from dag import hostnames, nodes, strangers, tables
 from dag.gateway import (
     certificates,
     clients,
@@ -64,11 +64,13 @@ def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
         return ()
     asked = view.ask(doors.doors, holder)
     is_refused = view.ask(parameters.refusal, gateway) is not None
+    strange = strangers.closing(view, holder.kind, found.metadata)
+    closing = tuple(problems.listener_guard_is_foreign(holder, it.name) for it in strange)
     judged = []
     for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
         judgement = tuple(_judgement(view, gateway, it, door, at))
-        judged.append(_verdict(door, it, at, judgement, is_refused))
+        judged.append(_verdict(door, it, at, judgement, closing, is_refused))
     return tuple(judged)
 
 
@@ -79,9 +81,14 @@ def terminates(listener: crd.Listener) -> bool:
 
 
 def _verdict(
-    door: Door, listener: crd.Listener, at: Place, found: tuple[Finding, ...], is_refused: bool
+    door: Door,
+    listener: crd.Listener,
+    at: Place,
+    found: tuple[Finding, ...],
+    closing: tuple[Problem, ...],
+    is_refused: bool,
 ) -> Verdict:
-    guards = tuple(_guards(listener, at)) if door.family is not None else ()
+    guards = (*_guards(listener, at), *closing) if door.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
     is_bare = terminates(listener) and not secrets and not door.allows_certificates

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from crds.gateway.httproute import HTTPRouteRule
+from crds.gateway.grpcroute import GRPCRoute
+from crds.gateway.httproute import HTTPRoute, HTTPRouteRule
 from crds.gateway.known import UnknownValue, unknown_values
 from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
 from crds.unserved import UnservedField, unserved
-from dag import nodes
+from dag import nodes, strangers
 from dag.gateway import actions, backends, draws, filters, guards, persistence
 from dag.gateway.rules import Rules
 from dag.problems import Problem
@@ -41,19 +42,22 @@ class Matching(Generic[M]):
 def rules(
     view: View,
     own: Place,
-    route: object,
+    route: HTTPRoute | GRPCRoute,
     asked: Sequence[tuple[HTTPRouteRule, Sequence[M]]],
     matching: Matching[M],
 ) -> Rules:
     """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
     marked, strange = unserved(route), unknown_values(route)
+    closing_names = strangers.closing(view, own.subject.kind, route.metadata)
+    foreign = [problems.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
     found = []
     for index, (rule, wanted) in enumerate(asked):
         at = own.at("rules", index)
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
-        ruled = _parts(view, rule, taken, at, closed=bool(closing))
-        found.append((*unmatched, *closing, *ruled))
+        closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
+        ruled = _parts(view, rule, taken, at, closed)
+        found.append((*unmatched, *closing, *foreign, *ruled))
     more = _unharmful(own, marked, strange)
     return _together(view, own.subject, [rule for rule, _ in asked], found, more)
 
@@ -71,8 +75,19 @@ def _taken(
     return ([] if is_unmatched else [matching.node(it) for it in wanted]), unmatched
 
 
+def _answer(at: Place, *, is_closed: bool, is_foreign: bool) -> nodes.Respond | None:
+    """What a rule answers that is closed as it is written."""
+    if is_foreign:
+        return nodes.Respond(503)
+    return actions.nowhere(at.subject.kind) if is_closed else None
+
+
 def _parts(
-    view: View, rule: HTTPRouteRule, wanted: Sequence[nodes.Match], at: Place, closed: bool
+    view: View,
+    rule: HTTPRouteRule,
+    wanted: Sequence[nodes.Match],
+    at: Place,
+    closed: nodes.Respond | None,
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule, for each group of backends with filters of their own."""
     told: set[Problem] = set()
@@ -86,19 +101,23 @@ def _parts(
 
 
 def _routes(
-    view: View, rule: HTTPRouteRule, wanted: Sequence[nodes.Match], at: Place, closed: bool
+    view: View,
+    rule: HTTPRouteRule,
+    wanted: Sequence[nodes.Match],
+    at: Place,
+    closed: nodes.Respond | None,
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule that takes these requests, and what is wrong with its other parts."""
     refused = [*filters.refusals(rule, at)]
     policies, open_problems = guards.policies(view, rule, at)
     yield from (*refused, *open_problems)
-    is_closed = closed or bool(refused) or any(map(problems.closes_a_rule, open_problems))
+    if closed is None and (refused or any(map(problems.closes_a_rule, open_problems))):
+        closed = actions.nowhere(at.subject.kind)
     for found in actions.action(view, rule, at):
         if isinstance(found, Problem):
             yield found
-        elif is_closed:
-            nowhere = actions.nowhere(at.subject.kind)
-            yield from (nodes.Route(match, nowhere, at.subject) for match in wanted)
+        elif closed is not None:
+            yield from (nodes.Route(match, closed, at.subject) for match in wanted)
         else:
             yield from (_route(rule, at, match, found, policies) for match in wanted)
 

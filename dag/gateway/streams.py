@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from crds.gateway.streams import StreamRule
 from crds.meta import ObjectRef
 from crds.unserved import unserved
-from dag import nodes, tables
+from dag import nodes, strangers, tables
 from dag.gateway import backends
 from dag.gateway.rules import Rules
 from dag.problems import Problem
@@ -31,9 +31,12 @@ def rules(view: View, ref: ObjectRef) -> Rules:
         for index in range(1, len(route.spec.rules))
     )
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
+    closing = strangers.closing(view, ref.kind, route.metadata)
+    told.extend(problems.rule_guard_is_foreign(ref, it.name) for it in closing)
     return Rules(
-        stream=nodes.Stream(shares or (nodes.Share(None),)),
+        stream=nodes.Stream((not closing and shares) or (nodes.Share(None),)),
         problems=tuple(told),
+        is_accepted=not closing,
         services=backends.services(view, ref, route.spec.rules[0].backend_refs),
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import nodes, settings, tables
+from dag import nodes, settings, strangers, tables
 from dag.httpproxy import doors, guards, includes, owner, routes
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
@@ -58,7 +58,8 @@ def _refusal(view: View, root: HTTPProxy) -> Problem | None:
 
 def _expansion(view: View, root: HTTPProxy) -> Expansion:
     guarded, told = gathered(guards.of_host(view, root))
-    if any(it.guards for it in unserved(root.spec.virtualhost)):
+    strange = strangers.closing(view, problems.KIND, root.metadata)
+    if strange or any(it.guards for it in unserved(root.spec.virtualhost)):
         guarded = guards.CLOSED
     walked = tuple(includes.walk(routes.Scope(view, guarded), root))
     written = [it for it in walked if isinstance(it, routes.Written)]

@@ -5,12 +5,12 @@ that name it (`claims`), so that an edit of one host leaves the others alone.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crds import ingress as crd
 from crds.meta import NamespacedName
-from dag import listeners, seniority, tables
-from dag.ingress import annotations, classes, rules, tls
+from dag import listeners, seniority, strangers, tables
+from dag.ingress import annotations, backends, classes, rules, tls
 from dag.problems import Problem
 from dag.problems import ingress as problems
 from dag.view import Index, View, query
@@ -45,9 +45,15 @@ def shares(view: View, key: NamespacedName) -> Shares | None:
         *tls.terminations(view, ingress),
         *_missing_listeners(view, ingress),
     )
+    if strangers.closing(view, problems.KIND, ingress.metadata):
+        found = tuple(_closed(it) if isinstance(it, rules.Written) else it for it in found)
     return Shares(
         tuple(_by_host(ingress, found)), tuple(it for it in found if isinstance(it, Problem))
     )
+
+
+def _closed(written: rules.Written) -> rules.Written:
+    return written._replace(route=replace(written.route, action=backends.NOWHERE))
 
 
 def _by_host(

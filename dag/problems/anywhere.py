@@ -5,10 +5,55 @@ Gateway API warnings stand in the message of `Accepted`, errors in a condition o
 Elsewhere: where in which object (`places`), how they join a status (`dag.asides`).
 """
 
-from crds.meta import ObjectRef
+from collections.abc import Iterable
+
+from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
+from dag.problems.places import Place
 
 
 def unknown_field(subject: ObjectRef, text: str) -> Problem:
     """A field that this release does not know: that of a newer one, or a typing error."""
     return Problem(subject, "SpecError", "UnknownField", text, "warning")
+
+
+GUARD = "UnservedGuard"
+"""The condition, on objects of the Gateway API, that tells of errors that are told here."""
+
+
+def annotation(subject: ObjectRef, name: str, service: NamespacedName | None = None) -> Place:
+    """An annotation of an object, or of a Service that it leads to: a Service has no status."""
+    where = f"Service {service}: " if service is not None else ""
+    return Place(subject, f"{where}metadata.annotations[{name}]")
+
+
+def foreign_guard(place: Place, project: str, instead: str, *, is_closed: bool) -> Problem:
+    """An annotation of another controller that is to guard something."""
+    effect = "so what it guards is closed" if is_closed else "so what it guards is open"
+    text = f"belongs to {project} and guards nothing here, {effect}{_use(instead)}"
+    return place.error("SpecError", "ForeignGuard", text)
+
+
+def foreign_annotation(place: Place, project: str, instead: str) -> Problem:
+    """An annotation of another controller that changes what is answered."""
+    text = f"belongs to {project} and has no effect here{_use(instead)}"
+    return place.warning("SpecError", "ForeignAnnotation", text)
+
+
+def foreign_tuning(subject: ObjectRef, names: Iterable[str]) -> Problem:
+    """Annotations of other controllers that nothing is lost without."""
+    place = Place(subject, "metadata.annotations")
+    text = f"have no effect here, and need none: {', '.join(names)}"
+    return place.warning("SpecError", "ForeignAnnotation", text)
+
+
+def unknown_annotation(place: Place, near: str) -> Problem:
+    """An annotation under our prefix that is not read on this kind."""
+    text = "is not known on this kind and has no effect"
+    return place.warning(
+        "SpecError", "UnknownAnnotation", f"{text}; did you mean {near}?" if near else text
+    )
+
+
+def _use(instead: str) -> str:
+    return f"; use {instead}" if instead else ""

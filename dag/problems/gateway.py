@@ -249,6 +249,11 @@ def listener_guard_not_served(field: Place) -> Problem:
     return field.error("Accepted", "UnsupportedValue", why)
 
 
+def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
+    why = "guards nothing here, so the listener answers every request with 503"
+    return annotation(holder, name).error("Accepted", "UnsupportedValue", why)
+
+
 def listener_is_closed(guard: Problem) -> Problem:
     """Envoy has the listener, and nothing is routed on it."""
     return replace(guard, type="Programmed", reason="Invalid")
@@ -309,6 +314,11 @@ DROPPED_RULE = "Dropped Rule: "
 def rule_dropped(field: Place, why: str) -> Problem:
     """A rule that cannot be served as it is written."""
     return field.error(DROPPED, "UnsupportedValue", why)
+
+
+def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
+    why = "guards nothing here, and to leave it out would open what it guards"
+    return rule_dropped(annotation(route, name), why)
 
 
 def rule_never_reached(rule: Place) -> Problem:

@@ -1,0 +1,117 @@
+"""What an annotation of another controller does there, and whether its value switches it on.
+
+A guard decides who may ask, from where and how often. To leave it out would open what it guards, so
+it counts unless its value clearly guards nothing. A behaviour changes what is answered and opens
+nothing. A harmless one tunes the other program, or is of no use here.
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import Literal, NamedTuple
+
+Effect = Literal["guard", "behaviour", "harmless"]
+
+
+class Annotation(NamedTuple):
+    """What one annotation does."""
+
+    effect: Effect
+    instead: str = ""
+    """The field or annotation of ours to the same end; empty if there is none."""
+    guards: Callable[[str], bool] = lambda _: False
+    """Whether this value guards anything."""
+
+    def effect_of(self, value: str) -> Effect | None:
+        """None for a guard whose value guards nothing: nothing is missing."""
+        return None if self.effect == "guard" and not self.guards(value) else self.effect
+
+
+Table = Mapping[str, Annotation]
+"""By the name after the prefix, in lower case."""
+
+
+def is_on(value: str) -> bool:
+    """Unless it says that it is off."""
+    return value.strip().lower() not in _OFF
+
+
+_OFF = frozenset({"", "false", "off", "no", "none", "0", "disabled"})
+
+
+def is_narrow(value: str) -> bool:
+    """Unless every address is in the list, as cert-manager writes on what it makes."""
+    given = [it for it in re.split(r"[,\s]+", value) if it]
+    return bool(given) and not any(map(_is_everything, given))
+
+
+def _is_everything(text: str) -> bool:
+    try:
+        return ipaddress.ip_network(text, strict=False).prefixlen == 0
+    except ValueError:
+        return False
+
+
+def is_guarding_text(value: str) -> bool:
+    """A piece of the configuration of nginx or HAProxy, by the words in it that refuse requests."""
+    return _REFUSING.search(value) is not None
+
+
+_REFUSING = re.compile(
+    r"\b(allow|deny|satisfy|auth_basic|auth_request|auth_jwt|auth_digest|limit_req|limit_conn"
+    r"|valid_referers|ssl_verify_client|access_by_lua\w*|modsecurity\w*|secrule|secure_link"
+    r"|return\s+(?:4\d\d|5\d\d)|http-request\s+(?:auth|reject|tarpit|silent-drop|return)"
+    r"|tcp-request|http_auth\w*|acl|stick-table|reject|tarpit|block)\b",
+    re.IGNORECASE,
+)
+
+
+def guard(names: str, instead: str = "", on: Callable[[str], bool] = is_on) -> Table:
+    """Annotations that guard something, where their value says so."""
+    return dict.fromkeys(names.split(), Annotation("guard", instead, on))
+
+
+def behaviour(names: str, instead: str = "") -> Table:
+    """Annotations that change what is answered."""
+    return dict.fromkeys(names.split(), Annotation("behaviour", instead))
+
+
+def harmless(names: str, instead: str = "") -> Table:
+    """Annotations that need no counterpart."""
+    return dict.fromkeys(names.split(), Annotation("harmless", instead))
+
+
+AUTHORIZATION = "HTTPProxy spec.virtualhost.authorization"
+ALLOW = "HTTPProxy spec.routes[].ipAllowPolicy"
+DENY = "HTTPProxy spec.routes[].ipDenyPolicy"
+LOCAL_LIMIT = "HTTPProxy spec.routes[].rateLimitPolicy.local"
+GLOBAL_LIMIT = "HTTPProxy spec.routes[].rateLimitPolicy.global"
+CLIENTS = "HTTPProxy spec.virtualhost.tls.clientValidation"
+BALANCING = "HTTPProxy spec.routes[].loadBalancerPolicy"
+CONDITIONS = "HTTPProxy spec.routes[].conditions"
+CORS = "HTTPProxy spec.virtualhost.corsPolicy"
+REDIRECT = "HTTPProxy spec.routes[].requestRedirectPolicy"
+REWRITE = "HTTPProxy spec.routes[].pathRewritePolicy"
+REQUEST_HEADERS = "HTTPProxy spec.routes[].requestHeadersPolicy"
+RESPONSE_HEADERS = "HTTPProxy spec.routes[].responseHeadersPolicy"
+COOKIES = "HTTPProxy spec.routes[].cookieRewritePolicies"
+WEIGHT = "HTTPProxy spec.routes[].services[].weight"
+MIRROR = "HTTPProxy spec.routes[].services[].mirror"
+UPSTREAM_TLS = "HTTPProxy spec.routes[].services[].validation"
+BODY = "HTTPProxy spec.routes[].maxRequestBytes"
+PAGES = "HTTPProxy spec.routes[].errorPages"
+HEALTH = "HTTPProxy spec.routes[].healthCheckPolicy"
+ALIASES = "HTTPProxy spec.virtualhost.aliases"
+PASSTHROUGH = "HTTPProxy spec.virtualhost.tls.passthrough"
+TCP = "HTTPProxy spec.tcpproxy"
+CIPHERS = "ContourConfiguration spec.envoy.listener.tls.cipherSuites"
+TLS_VERSION = "annotation projectcontour.io/tls-minimum-protocol-version"
+CONNECT_TIMEOUT = "ContourConfiguration spec.envoy.timeouts.connectTimeout"
+TRACING = "ContourConfiguration spec.tracing"
+LOGS = "ContourConfiguration spec.envoy.logging"
+TIMEOUT = "annotation projectcontour.io/response-timeout"
+RETRY = "annotation projectcontour.io/retry-on"
+TO_HTTPS = "annotation ingress.kubernetes.io/force-ssl-redirect"
+PROTOCOL = "Service annotations projectcontour.io/upstream-protocol.h2c, .h2 and .tls"
+CONNECTIONS = "Service annotation projectcontour.io/max-connections"
+"""What of ours does the same, by its name."""
