@@ -29,7 +29,10 @@ class IngressSettings:
     """The address to be told in their status; that of Envoy's Service if absent."""
 
 
-_OLDEST = Unserved(instead="the oldest Gateway of the class that names `controllerName` is served")
+_OLDEST = Unserved(
+    instead="this field has no effect; the oldest Gateway of the class that names "
+    "`gateway.controllerName` is served, so write that one"
+)
 _FLAGS = "the flags of `contour serve` say where, for Envoys find it there before they know this"
 _NO_FLAGS = "there is no feature that waits for a flag"
 

@@ -11,7 +11,7 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import configuration, defaults, fleets, publishing, settings, tables
+from dag import configuration, contourstatus, defaults, fleets, publishing, settings, tables
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, ContourStatus, SubCondition
 from dag.view import Query, View, query
@@ -26,7 +26,7 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     errors = tuple(_errors(view, found, is_named=name is not None))
     warnings = tuple(_warnings(view, found))
     valid = (
-        Condition("Valid", "False", "ErrorPresent", "At least one error, see Errors for details")
+        contourstatus.INVALID
         if errors
         else Condition("Valid", "True", "Valid", "Valid ContourConfiguration")
     )

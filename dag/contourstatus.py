@@ -13,7 +13,7 @@ from dag.statuses import Condition, ContourStatus
 
 ORPHANED = "Orphaned"
 
-_INVALID = Condition(
+INVALID = Condition(
     "Valid", "False", "ErrorPresent", "At least one error present, see Errors for details"
 )
 
@@ -28,7 +28,7 @@ def status(kind: str, found: Iterable[Problem]) -> ContourStatus:
             Condition("Valid", "True", "Valid", f"Valid {kind}"), "valid", (), warnings
         )
     is_orphan = any(it.type == ORPHANED for it in told)
-    return ContourStatus(_INVALID, "orphaned" if is_orphan else "invalid", errors, warnings)
+    return ContourStatus(INVALID, "orphaned" if is_orphan else "invalid", errors, warnings)
 
 
 def joined(found: ContourStatus, more: Iterable[Problem]) -> ContourStatus:
@@ -41,4 +41,4 @@ def joined(found: ContourStatus, more: Iterable[Problem]) -> ContourStatus:
     state: Literal["invalid", "orphaned"] = (
         "orphaned" if found.current_status == "orphaned" else "invalid"
     )
-    return ContourStatus(_INVALID, state, (*found.errors, *errors), warnings)
+    return ContourStatus(INVALID, state, (*found.errors, *errors), warnings)

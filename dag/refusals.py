@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import asides, fleets, statuses
+from dag import asides, contourstatus, fleets, statuses
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
@@ -89,15 +89,9 @@ def _problem(kind: str, what: str, words: str) -> SubCondition:
 def _refused(found: statuses.Status, problem: SubCondition) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
-            valid = Condition(
-                "Valid",
-                "False",
-                "ErrorPresent",
-                "At least one error present, see Errors for details",
-            )
-            return replace(
-                found, valid=valid, current_status="invalid", errors=(*found.errors, problem)
-            )
+            errors = (*found.errors, problem)
+            valid = contourstatus.INVALID
+            return replace(found, valid=valid, current_status="invalid", errors=errors)
         case statuses.IngressStatus():
             return replace(found, problems=(*found.problems, problem))
         case statuses.RouteStatus():

@@ -1,9 +1,10 @@
 """What plain HTTP and TLS get of a root's routes.
 
-On a TLS host, plain HTTP is redirected wherever a route does not permit it, also when TLS itself
-cannot be served: what was meant for TLS never goes in the clear. With a `tcpproxy` the bytes of TLS
-connections go there, and the routes are those of plain HTTP. Source: HTTPProxy reference,
-"VirtualHost", "Route.permitInsecure".
+On a TLS host, plain HTTP is redirected wherever a route does not permit it. Where TLS itself cannot
+be served such a route answers 503: what was meant for TLS never goes in the clear, and a redirect
+would lead to nobody, which browsers remember. With a `tcpproxy` the bytes of TLS connections go
+there, and the routes are those of plain HTTP. Source: HTTPProxy reference, "VirtualHost",
+"Route.permitInsecure".
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,15 +33,16 @@ def claim(
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
     if stream is not None:
         stream = yield from streamguards.guarded(view, place, wanted, host, stream)
-    plain = _on_plain_http(view, written)
     try:
         termination = yield from tls.termination(view, place.at("tls"), root)
     except Closed as closed:
         yield closed.problem
-        yield _claim(place, guards.CLOSED, plain)
+        yield _claim(place, guards.CLOSED, _on_plain_http(view, written, UNSERVED))
         return
     is_fallback = yield from fallback.is_fallback(view, place, wanted)
     secure = tls.secure_host(place, root, termination, stream)
+    instead = redirects.to_https(view) if secure is not None else UNSERVED
+    plain = _on_plain_http(view, written, instead)
     if secure is None or secure.stream is not None:
         yield _claim(place, host, plain, (), secure)
         return
@@ -89,15 +91,20 @@ def _routes(written: Iterable[routes.Written]) -> tuple[nodes.Route, ...]:
 
 
 _UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
-"""A redirect to TLS lets nobody in, and no token is to be sent in the clear for it."""
+"""What stands in for TLS lets nobody in, and no token is to be sent in the clear for it."""
 
 
-def _on_plain_http(view: View, written: Iterable[routes.Written]) -> tuple[nodes.Route, ...]:
+UNSERVED = nodes.Respond(503)
+"""What plain HTTP is answered that would be redirected, where TLS cannot be served."""
+
+
+def _on_plain_http(
+    view: View, written: Iterable[routes.Written], instead: nodes.Action
+) -> tuple[nodes.Route, ...]:
     is_permitted = not view.ask(settings.disable_permit_insecure, ())
-    to_https = redirects.to_https(view)
     return tuple(
         it.route
         if it.permits_plain and is_permitted
-        else nodes.Route(it.route.match, to_https, it.route.origin, policies=_UNASKED)
+        else nodes.Route(it.route.match, instead, it.route.origin, policies=_UNASKED)
         for it in written
     )

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from crds.meta import NamespacedName
 from dag import delegation
-from dag.httpproxy import expansion, owner, status
+from dag.httpproxy import expansion, owner, serving, status
 from dag.statuses import ContourStatus
 from dag.view import Kept, Query
 
-INDEXES = (*delegation.INDEXES, *owner.INDEXES, *expansion.INDEXES)
-KEPT = (Kept(expansion.expansion, expansion.ROOTS),)
+INDEXES = (*delegation.INDEXES, *owner.INDEXES, *expansion.INDEXES, *serving.INDEXES)
+KEPT = (Kept(expansion.expansion, expansion.ROOTS), Kept(serving.included, expansion.ROOTS))
 STATUSES: Mapping[str, Query[NamespacedName, ContourStatus | None]] = {
     "HTTPProxy": status.status,
     "TLSCertificateDelegation": status.delegation_status,

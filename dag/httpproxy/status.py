@@ -7,12 +7,13 @@ say of it, each thing once however many roots include it. Source: HTTPProxy refe
 
 from collections.abc import Iterator
 
+from crds.delegation import TLSCertificateDelegation
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
 from crds.virtualhost import VirtualHost
 from dag import contourstatus, tables
-from dag.httpproxy import expansion, owner
+from dag.httpproxy import expansion, owner, serving
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
@@ -30,6 +31,8 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     found = {it for it in reports if it is not None} | set(_own_problems(view, proxy))
     if expansion.REACHED not in reports:
         found.add(problems.orphaned(problems.spec(key)))
+    elif proxy.spec.virtualhost is None and not view.count(serving.SERVED, key):
+        found.add(problems.lost_with_its_roots(problems.spec(key)))
     return contourstatus.status(problems.KIND, found)
 
 
@@ -39,14 +42,17 @@ def delegation_status(view: View, key: NamespacedName) -> ContourStatus | None:
     found = view.read(tables.DELEGATIONS, key)
     if found is None:
         return None
-    return contourstatus.status(
-        "TLSCertificateDelegation",
-        {
-            delegation.star_among_names(key, index)
-            for index, it in enumerate(found.spec.delegations)
-            if "*" in it.target_namespaces and it.target_namespaces != ("*",)
-        },
-    )
+    return contourstatus.status("TLSCertificateDelegation", set(_doubts(view, found)))
+
+
+def _doubts(view: View, found: TLSCertificateDelegation) -> Iterator[Problem]:
+    key = found.metadata.key
+    for index, it in enumerate(found.spec.delegations):
+        if "*" in it.target_namespaces and it.target_namespaces != ("*",):
+            yield delegation.star_among_names(key, index)
+        secret = NamespacedName(key.namespace, it.secret_name)
+        if view.read(tables.SECRETS, secret) is None:
+            yield delegation.secret_not_found(key, index, secret)
 
 
 def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:

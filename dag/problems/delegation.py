@@ -12,3 +12,13 @@ def star_among_names(delegation: NamespacedName, index: int) -> Problem:
     )
     subject = ObjectRef("TLSCertificateDelegation", *delegation)
     return Problem(subject, "SpecError", "IgnoredField", message, "warning")
+
+
+def secret_not_found(delegation: NamespacedName, index: int, secret: NamespacedName) -> Problem:
+    """A delegation of what is not there; its author may know what its users may not."""
+    message = (
+        f"spec.delegations[{index}].secretName: Secret {secret} not found; until it is there, "
+        "nobody can use it"
+    )
+    subject = ObjectRef("TLSCertificateDelegation", *delegation)
+    return Problem(subject, "SpecError", "SecretNotFound", message, "warning")

@@ -22,7 +22,15 @@ def spec(proxy: NamespacedName) -> Place:
 
 def orphaned(place: Place) -> Problem:
     """No root reaches it; the message is what upstream's users look for."""
-    message = "this HTTPProxy is not part of a delegation chain from a root HTTPProxy"
+    return Problem(place.subject, "Orphaned", "Orphaned", _ORPHANED)
+
+
+_ORPHANED = "this HTTPProxy is not part of a delegation chain from a root HTTPProxy"
+
+
+def lost_with_its_roots(place: Place) -> Problem:
+    """Those that reach it serve nothing."""
+    message = f"{_ORPHANED} that is served: the hosts of those that include it belong to others"
     return Problem(place.subject, "Orphaned", "Orphaned", message)
 
 
@@ -94,7 +102,8 @@ def delegation_not_permitted(place: Place, secret: NamespacedName) -> Problem:
 
 def secret_not_valid(place: Place, secret: NamespacedName, why: str) -> Problem:
     """A Secret that cannot serve."""
-    return place.error("TLSError", "SecretNotValid", f"Secret {secret} {why}")
+    text = f"Secret {secret} {why}; the host is not served over TLS"
+    return place.error("TLSError", "SecretNotValid", text)
 
 
 def secret_name_not_valid(place: Place, name: str) -> Problem:

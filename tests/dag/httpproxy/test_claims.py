@@ -53,7 +53,7 @@ def test_when_the_owner_goes_the_next_oldest_serves() -> None:
     assert routes(engine, "a.com") == []
 
 
-def test_what_is_wrong_with_the_loser_is_told_too_and_its_children_are_no_orphans() -> None:
+def test_what_is_wrong_with_the_loser_is_told_too_and_its_children_are_orphans() -> None:
     engine = world(
         SERVICES
         + root("one", f"routes: [{to('s1')}]", created=OLD)
@@ -64,6 +64,28 @@ def test_what_is_wrong_with_the_loser_is_told_too_and_its_children_are_no_orphan
         "ServiceError/ServiceUnresolvedReference",
         "VirtualHostError/DuplicateVhost",
     ]
+    (told,) = messages(engine, "HTTPProxy", "c")
+    assert told.startswith("Orphaned/Orphaned: this HTTPProxy is not part of a delegation chain")
+    found = engine.answer(status, key("c"))
+    assert found is not None
+    assert found.current_status == "orphaned"
+
+
+def test_a_child_is_served_while_one_of_its_roots_owns_one_of_its_hosts() -> None:
+    lost = "virtualhost: {fqdn: a.com, aliases: [b.com]}, includes: [{name: c}]"
+    engine = world(
+        SERVICES
+        + root("one", f"routes: [{to('s1')}]", created=OLD)
+        + proxy("two", lost, created=YOUNG)
+        + proxy("c", f"routes: [{to('s2')}]")
+    )
+    assert problems(engine, "HTTPProxy", "c") == []
+    apply(engine, root("three", f"routes: [{to('s1')}]", fqdn="b.com", created=OLD))
+    assert problems(engine, "HTTPProxy", "c") == ["Orphaned/Orphaned"]
+    apply(engine, root("four", "includes: [{name: c}]", fqdn="d.com"))
+    assert problems(engine, "HTTPProxy", "c") == []
+    delete(engine, "HTTPProxy", "four")
+    delete(engine, "HTTPProxy", "one")
     assert problems(engine, "HTTPProxy", "c") == []
 
 

@@ -82,10 +82,11 @@ CHAIN, KEY = pairs.pair()
 def test_a_secret_that_cannot_serve_takes_the_host_off_tls_but_never_into_the_clear(
     secret: str, why: str
 ) -> None:
-    engine = world(SERVICES + secret + tls_root("root", f"routes: [{to('s1')}]"))
+    permitted = on("/x", "s2", "permitInsecure: true")
+    engine = world(SERVICES + secret + tls_root("root", f"routes: [{to('s1')}, {permitted}]"))
     assert secure(engine, "a.com") == []
     assert tls(engine, "a.com") == ""
-    assert routes(engine, "a.com") == [REDIRECT]
+    assert routes(engine, "a.com") == ["/x -> default/s2:80", "/ -> 503"]
     (told,) = messages(engine, "HTTPProxy", "root")
     assert told.startswith("TLSError/SecretNotValid: spec.virtualhost.tls.secretName: ")
     assert why in told
@@ -148,8 +149,18 @@ def test_without_delegation_nobody_learns_whether_the_secret_exists() -> None:
     ("targets", "expected"), [("['*', x]", ["?SpecError/IgnoredField"]), ("['*']", []), ("[x]", [])]
 )
 def test_a_star_among_names_is_told_on_the_delegation(targets: str, expected: list[str]) -> None:
-    engine = world(delegation(targets))
+    engine = world(delegation(targets) + pairs.secret("cert", "certs"))
     assert problems(engine, "TLSCertificateDelegation", "certs/d") == expected
+
+
+def test_a_delegation_of_a_secret_that_is_not_there_is_told_to_its_author_alone() -> None:
+    engine = world(SERVICES + delegation("['*']"))
+    (told,) = messages(engine, "TLSCertificateDelegation", "certs/d")
+    assert told.startswith(
+        "?SpecError/SecretNotFound: spec.delegations[0].secretName: Secret certs"
+    )
+    apply(engine, pairs.secret("cert", "certs"))
+    assert problems(engine, "TLSCertificateDelegation", "certs/d") == []
 
 
 @pytest.mark.parametrize(
