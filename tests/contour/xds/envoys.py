@@ -12,6 +12,8 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from contour.bootstrap import limits
+
 _spec = importlib.util.find_spec("envoy")
 _folders = (_spec.submodule_search_locations if _spec else None) or []
 BINARY = next((it for it in (Path(f) / "_bin" / "envoy" for f in _folders) if it.exists()), None)
@@ -107,6 +109,12 @@ async def browser(port: int) -> AsyncIterator[Browser]:
         yield Browser(session, port)
 
 
+# As in our own bootstrap: what we write ourselves is longer than Envoy's default allows.
+_HARDENING = {
+    f"re2.max_program_size.{it}_level": limits.REGEX_PROGRAM_SIZE for it in ("error", "warn")
+}
+
+
 def _bootstrap(xds: str, api_type: str, admin: Path) -> dict[str, Any]:
     by_ads = {"ads": {}, "resource_api_version": "V3"}
     http2 = {"@type": f"type.googleapis.com/{_HTTP2}"}
@@ -115,6 +123,7 @@ def _bootstrap(xds: str, api_type: str, admin: Path) -> dict[str, Any]:
     return {
         "node": {"id": "one", "cluster": "web"},
         "admin": {"address": {"pipe": {"path": str(admin)}}},
+        "layered_runtime": {"layers": [{"name": "hardening", "static_layer": _HARDENING}]},
         "dynamic_resources": {
             "ads_config": {
                 "api_type": api_type,
