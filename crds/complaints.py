@@ -110,8 +110,13 @@ def _message(found: ErrorDetails, path: Path) -> str:
     if kind.startswith(("datetime_", "date_", "time_")):
         return "must be a time, such as 2024-01-31T12:00:00Z"
     text = _expected(kind, found.get("ctx", {})) or found["msg"]
-    is_telling = kind in _SHOWING and path[:1] not in _SECRET
-    return f"{text}, not {_shown(found['input'])}" if is_telling else text
+    if kind in _SHOWING and path[:1] not in _SECRET:
+        text = f"{text}, not {_shown(found['input'])}"
+    # YAML reads `y`, `no` and `1.10` without quotes as something else than text.
+    is_scalar = kind in ("string_type", "bytes_type") and isinstance(
+        found["input"], bool | int | float
+    )
+    return f"{text}; write it in quotes" if is_scalar else text
 
 
 def _expected(kind: str, values: dict[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ MAX_LENGTH = 1024
 """Characters."""
 
 MAX_PROGRAM_SIZE = 1000
-"""RE2 instructions; the bootstrap sets Envoy's own limits above it."""
+"""RE2 instructions, as many as the bootstrap lets Envoy take."""
 
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False

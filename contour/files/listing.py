@@ -35,6 +35,7 @@ class Listing:
     targets: dict[str, Place] = field(default_factory=dict)  # what links lead to, by real path
     links: set[str] = field(default_factory=set)  # folders in which a given link stands
     faults: dict[Place, str] = field(default_factory=dict)  # what cannot be listed
+    odd: dict[Place, str] = field(default_factory=dict)  # what has the name of a manifest only
 
     @property
     def watched(self) -> list[str]:
@@ -86,20 +87,24 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
             continue
         if entry.is_dir(follow_symlinks=False):
             _list(entry.path, found, known)
-        elif is_manifest(entry.name):
-            _add(Place(entry.path), found, known)
+        elif is_manifest(entry.name) and (why := _add(Place(entry.path), found, known)):
+            found.odd[Place(entry.path)] = f"is not read: {why}"
 
 
-def _add(file: Place, found: Listing, known: set[tuple[int, int]]) -> None:
-    """The same file under two names is read once."""
+def _add(file: Place, found: Listing, known: set[tuple[int, int]]) -> str | None:
+    """The same file under two names is read once. Returns why it is no file, if it is none."""
     try:
         status = os.stat(file)
-    except OSError:
-        return  # Gone in this moment, or a link to nothing.
+    except OSError as error:
+        return f"a link, {error.strerror}" if os.path.islink(file) else None  # Just gone.
+    if not stat.S_ISREG(status.st_mode):
+        is_folder = stat.S_ISDIR(status.st_mode)
+        return "a link to a folder" if is_folder else "a pipe, a socket or a device"
     identity = status.st_dev, status.st_ino
-    if not stat.S_ISREG(status.st_mode) or identity in known:
-        return
+    if identity in known:
+        return None
     known.add(identity)
     found.files[file] = signature(status)
     if os.path.islink(file):
         found.targets[os.path.realpath(file)] = file
+    return None

@@ -105,12 +105,13 @@ class Manifests:
             self._store.release(file)
 
     def _tell_faults(self) -> None:
-        """Folders that cannot be listed, and those that can again with what they kept."""
-        faults = self._tracker.listing.faults
-        for folder in faults.keys() - self._faults:
-            self._store.fault(folder, faults[folder])
-        for folder in self._faults - faults.keys():
-            self._store.mend(folder)
+        """What is no manifest; folders that cannot be listed, or can again with what they kept."""
+        listing = self._tracker.listing
+        faults = {**listing.faults, **listing.odd}
+        for place in faults.keys() - self._faults:
+            self._store.fault(place, faults[place])
+        for place in self._faults - faults.keys():
+            self._store.mend(place)
         if self._faults - faults.keys():
             self._tracker.revisit(self._kept, time.monotonic())
             self._kept.clear()

@@ -7,6 +7,7 @@ publication, so that no Envoy is ever told less than it has.
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, KeysView
 from dataclasses import dataclass, field
@@ -138,7 +139,10 @@ class Server:
             )
         try:
             if self.tls is None or path != address:
-                return server.add_insecure_port(address)
+                port = server.add_insecure_port(address)
+                if path != address:
+                    os.chmod(path, 0o600)  # whoever may connect is told everything
+                return port
             return server.add_secure_port(address, credentials.server(self.tls))
         except RuntimeError as error:
             raise OSError(f"cannot serve xDS on {address}: {error}") from error

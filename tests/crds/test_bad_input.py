@@ -69,7 +69,17 @@ BAD: list[tuple[str, Breakage, tuple[str, str]]] = [
     (
         "a number for text",
         lambda it: it["metadata"]["labels"].update(a=1),
-        ("metadata.labels.a", "must be text, not 1"),
+        ("metadata.labels.a", "must be text, not 1; write it in quotes"),
+    ),
+    (
+        "a name that YAML reads as true",
+        lambda it: it["spec"]["routes"][0]["services"][0].update(name=True),
+        ("spec.routes[0].services[0].name", "must be text, not true; write it in quotes"),
+    ),
+    (
+        "a list for text",
+        lambda it: it["spec"]["routes"][0]["services"][0].update(name=[]),
+        ("spec.routes[0].services[0].name", "must be text, not []"),
     ),
     (
         "a required field that is missing",

@@ -147,8 +147,8 @@ def test_a_long_list_of_complaints_is_cut() -> None:
 def test_secrets_are_never_quoted_in_complaints() -> None:
     document = documents.secret(data={"password": 123456}, stringData={"pin": 987654})
     assert told(document) == [
-        ("data.password", "must be text"),
-        ("stringData.pin", "must be text"),
+        ("data.password", "must be text; write it in quotes"),
+        ("stringData.pin", "must be text; write it in quotes"),
     ]
 
 

@@ -216,7 +216,7 @@ def command(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> S
 def wait_until_ready(instance: Standalone) -> None:
     """Waits until Envoy serves."""
     with open(os.pidfd_open(instance.process.pid)) as ended:
-        deadline = monotonic() + 20
+        deadline = monotonic() + 60
         while not (instance.state / "ready").exists():
             is_over = select([ended], [], [], 0.02)[0] or monotonic() > deadline
             assert not is_over, f"contour run does not serve:\n{instance.log.read_text()}"

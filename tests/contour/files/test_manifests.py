@@ -92,11 +92,6 @@ def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_pipe_in_a_folder_is_passed_over(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a.yaml")
-    assert files.Manifests([tmp_path]).read().is_empty
-
-
 def test_a_missing_path_is_unreadable_input(tmp_path: Path) -> None:
     with pytest.raises(files.UnreadableInput, match="nowhere: No such file or directory"):
         files.Manifests([tmp_path, tmp_path / "nowhere"]).read()
@@ -117,9 +112,25 @@ def test_invalid_utf8_hurts_its_document_alone_and_has_its_line(tmp_path: Path) 
     assert str(complaint) == f"{tmp_path}/a.yaml:17: byte 0xff is not valid UTF-8"
 
 
-def test_a_link_to_nothing_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").symlink_to("nowhere")
-    assert files.Manifests([tmp_path]).read().is_empty
+def test_what_only_has_the_name_of_a_manifest_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "b.yaml").write_text(proxy("b"))
+    for name, target in {
+        "nothing": "nowhere", "ring": "ring.yaml", "up": "folder", "zero": "/dev/zero",
+        "b2": "b.yaml",
+    }.items():  # fmt: skip
+        (tmp_path / f"{name}.yaml").symlink_to(target)
+    os.mkfifo(tmp_path / "pipe.yaml")
+    os.mkfifo(tmp_path / "pipe.md")
+    follower = read(tmp_path)
+    assert list(follower.fqdns) == ["b"]
+    assert sorted(follower.messages) == [
+        "is not read: a link to a folder",
+        "is not read: a link, No such file or directory",
+        "is not read: a link, Too many levels of symbolic links",
+        "is not read: a pipe, a socket or a device",
+        "is not read: a pipe, a socket or a device",
+    ]
 
 
 def test_an_enormous_file_is_a_complaint(tmp_path: Path) -> None:

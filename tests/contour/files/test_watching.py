@@ -293,6 +293,17 @@ async def test_a_folder_that_vanishes_keeps_its_last_state_and_is_complained_abo
         assert not follower.complaints
 
 
+async def test_a_link_is_told_while_it_leads_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").symlink_to("a.txt")
+    async with following(tmp_path) as follower:
+        assert follower.messages == ["is not read: a link, No such file or directory"]
+        (tmp_path / "a.txt").write_text(proxy("a"))
+        (tmp_path / "other").symlink_to("a.txt")
+        (tmp_path / "other").rename(tmp_path / "a.yaml")
+        await follower.until(lambda: follower.fqdns == {"a": "example.com"})
+        assert not follower.complaints
+
+
 async def test_a_broken_edit_keeps_the_last_good_version_until_it_is_mended(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     path.write_text(proxy("a"))

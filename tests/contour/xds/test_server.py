@@ -1,6 +1,7 @@
 """The server on real sockets: who is let in, what others are told, and that nobody else suffers."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -241,6 +242,15 @@ async def _copy(
     while length > 0 and (chunk := await reader.read(4096)):
         writer.write(chunk)
         length -= len(chunk)
+
+
+async def test_a_socket_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with serving(f"unix:{tmp_path}/xds"):
+            assert (tmp_path / "xds").stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(before)
 
 
 async def test_a_port_in_use_and_a_long_path_are_told(tmp_path: Path) -> None:
