@@ -344,6 +344,7 @@ class Replica:
             is_leader=self.leadership.is_leader,
             controller_name=lambda: self.controller.controller_name,
             is_assembled=lambda: self.reception.is_assembled,
+            untold=self.controller.untold,
             resource=self.cluster.resource,
         )
 

@@ -32,7 +32,7 @@ from dag import (
     tables,
 )
 from dag.fleets import Fleet, Trouble
-from dag.gateway import addresses
+from dag.gateway import addresses, crowding
 from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
 from dag.view import Change
@@ -122,6 +122,13 @@ class Controller:
         """Where clients reach a fleet; None: it is gone, or nobody would know."""
         self.engine.write(addresses.ASSIGNED, fleet, found)
         self.settle()
+
+    def untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
+        """An object's status has no room for what is said in the names of these Gateways; their
+        own statuses tell it."""
+        if gateways != (self.engine.row(crowding.UNTOLD, subject) or ()):
+            self.engine.write(crowding.UNTOLD, subject, gateways or None)
+            self.settle()
 
     def generation(self, subject: ObjectRef) -> int | None:
         """The version of an object that has been judged; None if there is no such object."""

@@ -36,6 +36,15 @@ def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
     return wanted
 
 
+def left_out(stored: Stored, ours: Raw, voice: Voice) -> list[Raw]:
+    """The references of ours of which nothing can be said, as others have taken the room."""
+    found = []
+    for field, (reference, _) in _REFERENCES.items():
+        own = {_key(it.get(reference)): it.get(reference) for it in ours.get(field, ())}
+        found += [*own.values()][_room(field, stored, voice) :]
+    return [it for it in found if isinstance(it, dict)]
+
+
 def difference(stored: Stored, wanted: Stored) -> Raw:
     """The JSON merge patch (RFC 7386) from one to the other; empty if they are equal."""
     patch: Raw = {field: None for field in stored if field not in wanted}
@@ -114,7 +123,7 @@ def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) ->
 
 def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
     """Those of all controllers: one of ours for each reference."""
-    reference, most = _REFERENCES[field]
+    reference, _ = _REFERENCES[field]
 
     def is_foreign(it: Stored) -> bool:
         return not _is_of(voice, it)
@@ -125,10 +134,15 @@ def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> l
     def key(it: Stored) -> Hashable:
         return _key(it.get(reference))
 
-    before = _items(stored, field)
-    room = max(0, most - sum(map(is_foreign, before)))
+    room = _room(field, stored, voice)
     kept = dict(islice({key(it): it for it in ours}.items(), room))
-    return _in_place(before, kept, _Rule(is_foreign, key, joined))
+    return _in_place(_items(stored, field), kept, _Rule(is_foreign, key, joined))
+
+
+def _room(field: str, stored: Stored, voice: Voice) -> int:
+    """How many entries of ours there may be beside those of others."""
+    _, most = _REFERENCES[field]
+    return max(0, most - sum(not _is_of(voice, it) for it in _items(stored, field)))
 
 
 def _with_conditions(field: str, before: Stored, it: Raw, voice: Voice) -> Raw:

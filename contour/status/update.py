@@ -7,7 +7,7 @@ controllers would take from one another. PUT would need the whole object.) An an
 than the object is not written; the provider is about to bring the newer version.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from typing import Any, Literal
 from contour.status import doubts, merging, stored
 from contour.status.answers import Answer
 from contour.status.tally import Tally
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
@@ -45,6 +45,8 @@ class Sources:
     """Of the Gateway API; empty if it is not served."""
     is_assembled: Callable[[], bool] = lambda: True
     """Whether the Envoys of all replicas have been heard, as far as they will be."""
+    untold: Callable[[ObjectRef, tuple[NamespacedName, ...]], None] = lambda _, __: None
+    """Takes the Gateways in whose names nothing can be said of an object: its status is full."""
     resource: Callable[[str], Resource | None] = stored.resource
     """By kind; None while the API server does not serve it."""
 
@@ -65,6 +67,7 @@ class Updates:
         """One turn of an object."""
         known, resource = self._ahead.known(subject), self._sources.resource(subject.kind)
         if known is None or resource is None:
+            self._sources.untold(subject, ())
             return "gone"
         path = resource.path(subject.namespace, subject.name)
         for _ in range(MOST_CONFLICTS):
@@ -90,12 +93,15 @@ class Updates:
         """What is to be sent, or why nothing is."""
         answer = self._sources.answer(subject, known.generation)
         if answer is None:
+            self._sources.untold(subject, ())
             return "gone"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         voice = merging.Voice(self._sources.controller_name(), now)
         newest = max(known.generation, merging.newest_generation(known.status, voice))
         if newest > answer.generation:
             return "outdated"
+        left_out = merging.left_out(known.status, answer.status, voice)
+        self._sources.untold(subject, _gateways(subject, left_out))
         wanted = merging.merged(known.status, answer.status, voice)
         change = merging.difference(known.status, wanted)
         if not change:
@@ -115,3 +121,15 @@ class Updates:
             permit=self._sources.is_leader,
         )
         self._ahead.wrote(subject, stored.seen(found))
+
+
+def _gateways(
+    subject: ObjectRef, references: Iterable[dict[str, Any]]
+) -> tuple[NamespacedName, ...]:
+    """The Gateways among these references."""
+    found = {
+        NamespacedName(it.get("namespace") or subject.namespace, it["name"])
+        for it in references
+        if it.get("kind", "Gateway") == "Gateway"
+    }
+    return tuple(sorted(found))

@@ -8,6 +8,7 @@ from dag import grants
 from dag.gateway import (
     attachment,
     conflicts,
+    crowding,
     listenersets,
     listenersetstatus,
     owners,
@@ -29,6 +30,7 @@ INDEXES = (
     *owners.INDEXES,
     *policies.INDEXES,
     *policystatus.INDEXES,
+    *crowding.INDEXES,
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
 )

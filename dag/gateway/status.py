@@ -17,6 +17,7 @@ from dag.gateway import (
     backendcertificate,
     clients,
     conditions,
+    crowding,
     features,
     infrastructure,
     listeners,
@@ -74,6 +75,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         *_references(view, key),
         *infrastructure.told(view, key),
         *_unknown(found, own),
+        *crowding.told(view, key),
     )
     return GatewayStatus(
         conditions=tuple(_conditions(view, whole)),

@@ -168,6 +168,14 @@ def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
     return Problem(owner.subject, "ResolvedRefs", "ListenersNotResolved", message)
 
 
+def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
+    message = (
+        f"the status of {ref} is full of what other controllers say, so nothing is told there;"
+        " what it says is in force as far as it is valid"
+    )
+    return Problem(owner.subject, "Accepted", "Accepted", message, "warning")
+
+
 def not_programmed(thing: Place) -> Problem:
     """A Gateway or listener of which Envoy is told nothing; why stands in its other conditions."""
     return Problem(thing.subject, "Programmed", "Invalid", "Envoy is not told of it")

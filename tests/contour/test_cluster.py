@@ -273,6 +273,77 @@ async def test_a_watch_that_is_dead_is_noticed_by_what_the_leader_has_had(
         assert follower.lack.startswith(f"behind the leader in HTTPProxy in {namespace}")
 
 
+async def test_a_gateway_tells_of_a_policy_whose_status_is_full(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    here = {"namespace": namespace}
+    api = "gateway.networking.k8s.io/v1"
+    gateway = {
+        "apiVersion": api,
+        "kind": "Gateway",
+        "metadata": here | {"name": "edge"},
+        "spec": {
+            "gatewayClassName": namespace,
+            "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+        },
+    }
+    policy = {
+        "apiVersion": api,
+        "kind": "BackendTLSPolicy",
+        "metadata": here | {"name": "policy"},
+        "spec": {
+            "targetRefs": [{"group": "", "kind": "Service", "name": "one"}],
+            "validation": {"hostname": "a.com", "wellKnownCACertificates": "System"},
+        },
+    }
+    backend = {"name": "one", "port": 80}
+    route = {
+        "apiVersion": api,
+        "kind": "HTTPRoute",
+        "metadata": here | {"name": "route"},
+        "spec": {"parentRefs": [{"name": "edge"}], "rules": [{"backendRefs": [backend]}]},
+    }
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": here | {"name": "one"}}
+    since = "2020-01-01T00:00:00Z"
+    told = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
+    full = [
+        {
+            "ancestorRef": {"name": f"g{it}"},
+            "controllerName": "example.com/other",
+            "conditions": [told | {"lastTransitionTime": since}],
+        }
+        for it in range(16)
+    ]
+    configured = configuration(namespace, free_ports(1)[0])
+    configured["spec"]["gateway"] = {"controllerName": f"example.com/{namespace}"}
+    gateway_class = {
+        "apiVersion": api,
+        "kind": "GatewayClass",
+        "metadata": {"name": namespace},
+        "spec": {"controllerName": f"example.com/{namespace}"},
+    }
+    objects = (
+        *(configured, gateway_class, gateway, policy, route),
+        service | {"spec": {"ports": [{"port": 80}]}},
+    )
+    for raw in objects:
+        await asyncio.to_thread(cluster.apply, raw)
+    crowd = {key: policy[key] for key in ("apiVersion", "kind", "metadata")}
+    crowd["status"] = {"ancestors": full}
+    await asyncio.to_thread(cluster.apply, crowd, "another", "status")
+
+    async def said() -> str:
+        found = await asyncio.to_thread(cluster.get, gateway)
+        conditions = found.get("status", {}).get("conditions", ())
+        return str([it["message"] for it in conditions if it["type"] == "Accepted"])
+
+    async with running(cluster, namespace, tmp_path):
+        async with asyncio.timeout(PATIENCE):
+            while f"the status of BackendTLSPolicy {namespace}/policy is full" not in await said():
+                await asyncio.sleep(0.1)
+    await asyncio.to_thread(cluster.delete, gateway_class)
+
+
 async def test_a_new_leader_tells_at_once_what_depends_on_no_envoy(
     cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:

@@ -10,9 +10,17 @@ from contour.status import retries
 from contour.status.addresses import Address
 from contour.status.writer import PARALLEL
 from crds.gateway.references import ParentReference
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from dag.statuses import Address as GatewayAddress
-from dag.statuses import Condition, GatewayStatus, IngressStatus, ParentStatus, RouteStatus
+from dag.statuses import (
+    AncestorStatus,
+    Condition,
+    GatewayStatus,
+    IngressStatus,
+    ParentStatus,
+    PolicyStatus,
+    RouteStatus,
+)
 from tests.cluster.double.faults import Request, Rule
 from tests.contour.status.world import (
     CONTROLLER,
@@ -248,6 +256,51 @@ async def test_another_controller_that_writes_all_the_time_costs_no_writes_of_ou
     assert [it["controllerName"] for it in found] == ["example.com/other", CONTROLLER]
     assert found[0]["conditions"][0]["status"] == "29"
     assert there.writes == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "reference", "most"),
+    [
+        ("BackendTLSPolicy", "ancestors", "ancestorRef", 16),
+        ("HTTPRoute", "parents", "parentRef", 32),
+    ],
+)
+async def test_what_has_no_room_in_a_status_is_known_until_there_is_room(
+    kind: str, field: str, reference: str, most: int
+) -> None:
+    told = (Condition("Accepted", "True", "Accepted", ""),)
+    edge = ParentReference(name="edge")
+    answer = (
+        PolicyStatus((AncestorStatus(edge, CONTROLLER, told),))
+        if kind == "BackendTLSPolicy"
+        else RouteStatus((ParentStatus(edge, CONTROLLER, told),))
+    )
+    others = [
+        {reference: {"name": f"g{it}"}, "controllerName": "example.com/other", "conditions": []}
+        for it in range(most)
+    ]
+    async with world() as there:
+        crowded = there.add(ObjectRef(kind, "default", "p"), status={field: others})
+        async with there.term():
+            there.say(crowded, answer)
+            await there.writer.drained()
+            assert there.status(crowded)[field] == others
+            assert there.untold == {crowded: (NamespacedName("default", "edge"),)}
+            there.write(crowded, status={field: others[1:]})
+            there.see(crowded)
+            there.writer.notice([crowded])
+            await there.writer.drained()
+            assert there.status(crowded)[field][-1][reference]["name"] == "edge"
+            assert not there.untold
+            there.write(crowded, status={field: others})
+            there.see(crowded)
+            there.writer.notice([crowded])
+            await there.writer.drained()
+            assert there.untold
+            there.seen.pop(crowded)
+            there.writer.notice([crowded])
+            await there.writer.drained()
+            assert not there.untold, "it is gone"
 
 
 async def test_an_answer_about_an_older_version_is_not_written_over_a_newer_one() -> None:

@@ -12,7 +12,7 @@ from contour.status.update import Sources
 from contour.status.writer import Writer
 from crds.gateway.references import ParentReference
 from crds.kinds import KINDS
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from dag.statuses import Condition, ContourStatus, ParentStatus, RouteStatus
 from kube.client import Client
 from tests.cluster.double.resources import Name, Resource
@@ -40,6 +40,7 @@ class World:
         self.board = Board()
         self.is_leader = True
         self.is_assembled = True
+        self.untold: dict[ObjectRef, tuple[NamespacedName, ...]] = {}
         self.seen: dict[ObjectRef, Raw] = {}
         """By the provider, and judged by the rules: not always the newest."""
         self.answers = Answers(self.board, self._generation)
@@ -50,6 +51,7 @@ class World:
         sources = Sources(
             *(self.answers, self._known, lambda: self.is_leader, lambda: CONTROLLER),
             is_assembled=lambda: self.is_assembled,
+            untold=self._note_untold,
         )
         return Writer(self.client, sources, lambda: self.board.told)
 
@@ -102,6 +104,12 @@ class World:
     def writes(self) -> int:
         """How many there were."""
         return self.double.count("patch")
+
+    def _note_untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
+        if gateways:
+            self.untold[subject] = gateways
+        else:
+            self.untold.pop(subject, None)
 
     def _known(self, subject: ObjectRef) -> stored.Known | None:
         found = self.seen.get(subject)

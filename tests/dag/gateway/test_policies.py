@@ -2,7 +2,9 @@
 
 import pytest
 
+from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
+from dag.gateway import crowding
 from dag.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
@@ -207,3 +209,19 @@ def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
     assert found.stream.shares[0].cluster == nodes.Cluster(
         nodes.ServicePort(key("s1"), 443, "https")
     )
+
+
+def test_a_gateway_says_for_whom_there_is_no_room() -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SYSTEM}"))
+    before = told.gateway_messages(it)
+    refs = [ObjectRef("BackendTLSPolicy", "default", "p"), ObjectRef("HTTPRoute", "default", "r")]
+    for ref in refs:
+        it.write(crowding.UNTOLD, ref, (key("gw"),))
+    it.settle()
+    assert told.gateway(it)[0] == "Accepted"
+    for ref in refs:
+        assert f"the status of {ref} is full" in told.gateway_messages(it)[0]
+    for ref in refs:
+        it.write(crowding.UNTOLD, ref, None)
+    it.settle()
+    assert told.gateway_messages(it) == before
