@@ -13,6 +13,7 @@ COPY crds crds
 COPY dag dag
 COPY kube kube
 COPY provisioning provisioning
+COPY showing showing
 COPY contour contour
 COPY operator operator
 RUN /opt/contour/bin/pip install '.[operator]' \

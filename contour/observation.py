@@ -8,11 +8,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from contour.kubernetes.cluster import Collection
-from contour.metrics import certificates, cluster, exposition, fleets, graph, httpproxies
+from contour.metrics import certificates, cluster, fleets, graph, httpproxies
 from contour.pages import debug, dot, health
 from contour.pages.listeners import Pages
 from contour.pages.settings import Purpose
 from contour.verdicts import view
+from showing import exposition
 
 if TYPE_CHECKING:
     from contour.cluster import Replica

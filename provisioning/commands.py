@@ -33,7 +33,7 @@ def serve(given: ControlPlane) -> list[str]:
 
 def operator(given: Operator) -> list[str]:
     """Of the operator, which runs control planes with the image of its own pod."""
-    found = ["run", "--incluster"]
+    found = ["run", "--incluster", "--log-format=json"]
     if given.envoy_image != ENVOY_IMAGE:
         found.append(f"--envoy-image={given.envoy_image}")
     if given.trusted is not None:

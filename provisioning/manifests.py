@@ -5,7 +5,7 @@ them up to date in a cluster. They stay the same when they are applied again: no
 is made up, and nothing is empty that an API server would leave out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -88,7 +88,13 @@ def everything(given: Installation) -> list[Document]:
 def _of_the_cluster(given: Installation) -> list[Document]:
     is_restricted = not given.fleet.takes_host_ports
     where = namespace(given.place, is_restricted=is_restricted)
-    return [*where, *cluster_wide(), *(outer_classes() if given.control_plane.makes_fleet else ())]
+    plane = given.control_plane
+    bound = {
+        CLUSTER_ROLE: True,
+        GATEWAYS_ROLE: plane.makes_fleets_for_gateways,
+        CLASSES_ROLE: plane.makes_outer_class,
+    }
+    return [*where, *cluster_roles(name for name, is_bound in bound.items() if is_bound)]
 
 
 def crds() -> list[Document]:
@@ -96,19 +102,15 @@ def crds() -> list[Document]:
     return [schema.crd(it) for it in kinds.KINDS.values() if it.ours]
 
 
-def cluster_wide() -> list[Document]:
-    """The ClusterRoles that instances are bound to: all of them to the first."""
-    every = {CLUSTER_ROLE: rights.everywhere(), GATEWAYS_ROLE: rights.of_gateways()}
-    return [it for name, rules in every.items() for it in _cluster_role(name, rules)]
-
-
-def outer_classes() -> list[Document]:
-    """The ClusterRole of instances that are exposed by a GatewayClass of their own."""
-    return _cluster_role(CLASSES_ROLE, rights.of_outer_classes())
-
-
-def _cluster_role(name: str, rules: Sequence[rights.Rule]) -> list[Document]:
-    return _rendered("cluster_role", Place(), {"cluster_role": name, "rights": rules})
+def cluster_roles(names: Iterable[str] = _BOUND) -> list[Document]:
+    """Those ClusterRoles that instances are bound to: all of them to the first."""
+    rules = {
+        CLUSTER_ROLE: rights.everywhere,
+        GATEWAYS_ROLE: rights.of_gateways,
+        CLASSES_ROLE: rights.of_outer_classes,
+    }
+    every = [{"cluster_role": name, "rights": rules[name]()} for name in names]
+    return [role for it in every for role in _rendered("cluster_role", Place(), it)]
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
@@ -202,8 +204,7 @@ def operator(given: Operator) -> list[Document]:
     }
     where = namespace(place, is_restricted=True)
     asked = admission_policy() if given.trusted is None else ()
-    roles = [*cluster_wide(), *outer_classes()]
-    return [*where, *roles, *asked, *_rendered("operator", place, values)]
+    return [*where, *cluster_roles(), *asked, *_rendered("operator", place, values)]
 
 
 def admission_policy() -> list[Document]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from contour import cluster, logs, process
+from contour import cluster, process
 from contour.cli import failures
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
@@ -23,6 +23,7 @@ from kube.election import Place
 from kube.lease import Timing
 from provisioning import installation
 from provisioning.ownership import Owner
+from showing import logs
 
 
 class Seconds(click.ParamType[float]):

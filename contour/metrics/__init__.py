@@ -3,5 +3,5 @@
 Modules that work keep plain numbers; here they are read when somebody asks, so a change pays for
 no metric. Names are upstream's where the same thing exists, and no label holds what a tenant can
 make without bound: what is counted by host or by Secret is capped. Each module reads one thing;
-`exposition` makes a page of what they read. Where the page is served: `contour.pages`.
+`showing.exposition` makes a page of what they read. Where it is served: `contour.pages`.
 """

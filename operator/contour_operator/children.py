@@ -68,6 +68,15 @@ class Children:
             for it in self.reflectors:
                 group.create_task(it.run())
 
+    def __len__(self) -> int:
+        """How many are known."""
+        return len(self._where)
+
+    @property
+    def unlisted(self) -> int:
+        """Collections of them that were not listed yet."""
+        return sum(not it.settled.is_set() for it in self.reflectors)
+
     async def settled(self) -> None:
         """Returns when all that is there is known."""
         await asyncio.gather(*(it.settled.wait() for it in self.reflectors))

@@ -1,7 +1,6 @@
 """The command line of the operator."""
 
 import asyncio
-import logging
 import os
 import sys
 from importlib.util import find_spec
@@ -16,6 +15,7 @@ from kube.credentials import AccessError
 from kube.election import Place
 from kube.lease import Timing
 from provisioning import installation
+from showing import logs
 
 LEASE = "contour-operator"
 
@@ -49,18 +49,15 @@ def main() -> None:
 @click.option("--leader-election-lease-duration", default=15.0, help="Seconds.")
 @click.option("--leader-election-renew-deadline", default=10.0, help="Seconds.")
 @click.option("--leader-election-retry-period", default=2.0, help="Seconds.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning"]), default="info")
-def run(log_level: str, **flags: Any) -> None:
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
+@click.option("--log-level", type=click.Choice(logs.LEVELS), default="info")
+def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     """Makes instances, keeps them as they should be, and removes them."""
     if find_spec("kopf") is None:
         missing = "kopf is not installed: pip install 'contour-ingress[operator]'"
         click.echo(f"contour-operator: {missing}", err=True)
         sys.exit(2)
-    logging.basicConfig(
-        level=log_level.upper(),
-        stream=sys.stderr,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
+    logs.configure(log_format, log_level)
     told: list[str] = []
     try:
         _run_to_the_end(flags)

@@ -1,14 +1,16 @@
-"""What a kubelet asks the operator: whether it lives, and whether it is ready.
+"""What a kubelet and Prometheus ask the operator: does it live, is it ready, how does it do?
 
 Ready means that it leads and knows the cluster, or waits for its turn. An API server that is away
 is no reason to end the process, so that it does not matter to `/healthz`.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from aiohttp import web
+
+from showing.exposition import Page
 
 
 class Site(NamedTuple):
@@ -19,7 +21,9 @@ class Site(NamedTuple):
 
 
 @asynccontextmanager
-async def served(site: Site | None, is_ready: Callable[[], bool]) -> AsyncIterator[None]:
+async def served(
+    site: Site | None, is_ready: Callable[[], bool], more: Mapping[str, Page]
+) -> AsyncIterator[None]:
     """While the block runs; nowhere if there is no site. Raises OSError if it is taken."""
     if site is None:
         yield
@@ -33,7 +37,8 @@ async def served(site: Site | None, is_ready: Callable[[], bool]) -> AsyncIterat
         return web.Response(text="ok\n" if found else "starting\n", status=200 if found else 503)
 
     application = web.Application()
-    application.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])
+    pages = {"/healthz": healthz, "/readyz": readyz, **more}
+    application.add_routes([web.get(path, page) for path, page in pages.items()])
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:

@@ -12,8 +12,9 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 
-from contour_operator import children, configurations, desired, following, pages
+from contour_operator import children, configurations, desired, following, metrics, pages
 from contour_operator import image as image_of_pod
 from contour_operator.configurations import Configuration
 from contour_operator.definition import Definition
@@ -27,6 +28,7 @@ from kube.lease import KUBERNETES, Timing
 from provisioning import guarded, installation
 from provisioning.ownership import Owner
 from provisioning.turns import Turns
+from showing import exposition
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +65,12 @@ async def run(options: Options) -> None:
     async with Client(options.access, "contour-operator") as client:
         elector = election.Elector(client, options.lease, timing=options.timing)
         operator = Operator(options, elector, signals)
-        async with pages.served(options.page, operator.is_settled), asyncio.TaskGroup() as group:
+        source = metrics.Source(operator.tally, operator.known, elector.is_leader)
+        more = exposition.Metrics(source).pages()
+        async with (
+            pages.served(options.page, operator.is_settled, more),
+            asyncio.TaskGroup() as group,
+        ):
             campaign = group.create_task(elector.run(operator.term))
             await stopped.wait()
             log.info("told to stop")
@@ -80,6 +87,12 @@ class Operator:
         self._elector = elector
         self._signals = signals
         self._is_settled = False
+        self._term: _Term | None = None
+        self.tally = metrics.Tally()
+
+    def known(self) -> metrics.Known:
+        """What it knows of the cluster, while it leads."""
+        return self._term.counts() if self._term is not None else metrics.Known()
 
     def is_settled(self) -> bool:
         """It leads and knows the cluster, or has nothing to do."""
@@ -92,9 +105,10 @@ class Operator:
         try:
             async with client:
                 options = replace(self._options, release=await self._release(client))
-                await _Term(self, client, options).run(self._signals)
+                self._term = _Term(self, client, options)
+                await self._term.run(self._signals)
         finally:
-            self._is_settled = False
+            self._term, self._is_settled = None, False
 
     async def _release(self, client: Client) -> desired.Release:
         """With the image that is run."""
@@ -126,7 +140,7 @@ class _Term:
         self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
         trust = Trust(client, options.trusted)
         reconciler = Reconciler(client, self._children, options.release, self._tell, trust)
-        self._turns = Turns[Owner](reconciler.turn)
+        self._turns = Turns[Owner](partial(operator.tally.count, reconciler.turn))
 
     async def run(self, signals: following.Signals) -> None:
         async with asyncio.TaskGroup() as group:
@@ -140,6 +154,10 @@ class _Term:
             )
             group.create_task(follow)
             self._operator.settle()
+
+    def counts(self) -> metrics.Known:
+        """For the metrics."""
+        return metrics.Known(len(self._known), len(self._children), self._children.unlisted)
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:
         """A configuration; with it those that wait for its place."""

@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
-from contour.metrics import certificates, cluster, exposition, fleets, graph, httpproxies
+from contour.metrics import certificates, cluster, fleets, graph, httpproxies
 from contour.serve import Controller
+from contour_operator import metrics
+from showing import exposition
 from tests.contour.test_serve import Published
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "observability.md"
@@ -15,11 +17,17 @@ def test_the_document_names_every_metric_and_no_other() -> None:
     assert documented == exported()
 
 
+def test_the_document_of_the_operator_names_every_metric_of_it() -> None:
+    text = DOCUMENT.with_name("operator.md").read_text()
+    source = metrics.Source(metrics.Tally(), metrics.Known, lambda: True)
+    assert set(re.findall(r"`(contour_[a-z_]+)`", text)) == named(exposition.Metrics(source))
+
+
 def exported() -> set[str]:
     """The names of the families, as a query has to spell them: counters end in `_total`."""
     controller = Controller(Published())
     engine = controller.engine
-    metrics = exposition.Metrics(
+    found = exposition.Metrics(
         fleets.Fleets({}),
         httpproxies.HTTPProxies(engine, controller.board, lambda: True),
         graph.Graph(engine, graph.Settlings(), graph.Operations()),
@@ -29,5 +37,9 @@ def exported() -> set[str]:
         cluster.Events(lambda: 0, lambda: 0),
         cluster.Replicas(lambda: True, lambda: True, lambda: 0),
     )
-    families = [it for it in metrics.registry.collect() if it.name.startswith("contour_")]
+    return named(found)
+
+
+def named(found: exposition.Metrics) -> set[str]:
+    families = [it for it in found.registry.collect() if it.name.startswith("contour_")]
     return {f"{it.name}_total" if it.type == "counter" else it.name for it in families}

@@ -204,7 +204,7 @@ class Rig:
             return error.code == 404
         return False
 
-    def until(self, is_so: Callable[[], object], seconds: float = 40.0) -> float:
+    def until(self, is_so: Callable[[], object], seconds: float = 80.0) -> float:
         """Waits for something; the seconds it took."""
         start = monotonic()
         while not is_so():

@@ -1,12 +1,16 @@
 """An instance from its configuration to its end: made, repaired, changed, removed."""
 
 import base64
+import json
+import urllib.request
 from typing import Any
 
 import pytest
 from cryptography import x509
+from prometheus_client.parser import text_string_to_metric_families as parser
 
 from provisioning import installation
+from tests.free_ports import free_port
 from tests.operator.operators import Rig
 
 pytestmark = pytest.mark.cluster
@@ -94,3 +98,39 @@ def _image(rig: Rig) -> str:
     deployment = rig.children()["Deployment", rig.namespace, "contour"]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     return str(container["image"])
+
+
+def test_it_shows_how_it_does_by_metrics_and_lines_of_json(rig: Rig) -> None:
+    port = free_port()
+    place = ("--health-address=127.0.0.1", f"--health-port={port}")
+    operator = rig.start(*place, "--log-format=json")
+    rig.configure()
+    rig.until_provisioned()
+    measured = _metrics(port)
+    assert measured["contour_operator_leader"] == 1
+    assert measured["contour_operator_configurations"] == 1
+    assert measured["contour_operator_objects"] >= len(rig.children())  # and those of others
+    assert measured["contour_operator_turns_total"] > 0
+    assert measured["contour_operator_unlisted"] == 0
+    # Of another operator that waits for its turn.
+    other = free_port()
+    rig.start("--health-address=127.0.0.1", f"--health-port={other}")
+    rig.until(lambda: _is_answered(other))
+    assert _metrics(other)["contour_operator_leader"] == 0
+    assert _metrics(other)["contour_operator_configurations"] == 0
+    lines = [json.loads(it) for it in operator.log.read_text().splitlines()]
+    assert "kube.election" in {it["logger"] for it in lines}
+    assert not [it for it in lines if "namespace=" in it["message"]]
+
+
+def _metrics(port: int) -> dict[str, float]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return {it.name: it.value for of in parser(text) for it in of.samples}
+
+
+def _is_answered(port: int) -> bool:
+    try:
+        return bool(_metrics(port))
+    except OSError:
+        return False

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.cluster import assets
 
 _SOURCES = (
-    *("contour", "crds", "dag", "kube", "provisioning", "operator"),
+    *("contour", "crds", "dag", "kube", "provisioning", "showing", "operator"),
     *("pyproject.toml", "README.md", "LICENSE"),
 )
 _KEPT = 8

@@ -142,7 +142,7 @@ def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:
 
 
 def test_rights_are_to_read_the_kinds_and_to_write_statuses_and_finalizers() -> None:
-    granted = _granted(manifests.cluster_wide()[0]["rules"])
+    granted = _granted(manifests.cluster_roles()[0]["rules"])
     wanted = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
     for kind in kinds.KINDS.values():
         wanted |= {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
@@ -155,7 +155,7 @@ def test_rights_are_to_read_the_kinds_and_to_write_statuses_and_finalizers() -> 
 
 
 def test_of_the_definitions_of_kinds_a_single_one_may_be_read() -> None:
-    rules = manifests.cluster_wide()[0]["rules"]
+    rules = manifests.cluster_roles()[0]["rules"]
     (rule,) = [it for it in rules if it["resources"] == ["customresourcedefinitions"]]
     assert rule["resourceNames"] == ["gatewayclasses.gateway.networking.k8s.io"]
 
@@ -383,7 +383,12 @@ def test_the_operator_is_printed_as_it_is_published_and_with_other_images() -> N
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert deployment["metadata"]["namespace"] == "platform"
     assert container["image"] == "reg/contour:2"
-    assert container["args"] == ["run", "--incluster", "--envoy-image=reg/envoy:3"]
+    assert container["args"] == [
+        "run",
+        "--incluster",
+        "--log-format=json",
+        "--envoy-image=reg/envoy:3",
+    ]
     assert installation.IMAGE not in changed
 
 
@@ -401,7 +406,7 @@ def test_either_the_api_server_asks_authors_or_the_operator_trusts_namespaces(
     printed = CliRunner().invoke(main, ["manifests", "--operator", *options]).stdout
     every = {it["kind"]: it for it in yaml.safe_load_all(printed)}
     (container,) = every["Deployment"]["spec"]["template"]["spec"]["containers"]
-    assert container["args"] == ["run", "--incluster", *([argument] if argument else [])]
+    assert container["args"][3:] == ([argument] if argument else [])
     assert ("ValidatingAdmissionPolicy" in every) is has_policy
     assert ("ValidatingAdmissionPolicyBinding" in every) is has_policy
 
@@ -434,3 +439,43 @@ def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
     ).stdout
     assert "image: reg/contour:2" in made
     assert f"{name}:{tag}" not in made
+
+
+@pytest.mark.parametrize(
+    ("options", "roles"),
+    [
+        ([], {"contour"}),
+        (["--managed"], {"contour"}),
+        (["--gateway-fleets"], {"contour", "contour-gateways"}),
+        (["--managed", "--outer-class"], {"contour", "contour-outer-classes"}),
+        (["--watch-namespaces=a"], set()),
+    ],
+)
+def test_every_cluster_role_that_is_installed_is_bound(options: list[str], roles: set[str]) -> None:
+    printed = CliRunner().invoke(main, ["manifests", *options]).stdout
+    every = list(yaml.safe_load_all(printed))
+    assert {it["metadata"]["name"] for it in every if it["kind"] == "ClusterRole"} == roles
+    bound = {it["roleRef"]["name"] for it in every if it["kind"] == "ClusterRoleBinding"}
+    assert bound == roles
+
+
+def test_the_operator_outlives_a_drained_node_and_shows_its_metrics_to_few() -> None:
+    printed = CliRunner().invoke(main, ["manifests", "--operator"]).stdout
+    every = {it["kind"]: it for it in yaml.safe_load_all(printed)}
+    deployment, budget = every["Deployment"]["spec"], every["PodDisruptionBudget"]["spec"]
+    template = deployment["template"]["metadata"]
+    assert deployment["replicas"] == 2
+    assert deployment["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    assert budget["maxUnavailable"] == 1
+    assert budget["selector"]["matchLabels"].items() <= template["labels"].items()
+    assert template["annotations"]["prometheus.io/port"] == "8000"
+    (rule,) = every["NetworkPolicy"]["spec"]["ingress"]
+    assert rule["ports"] == [{"protocol": "TCP", "port": 8000}]
+    assert rule["from"] == [{"namespaceSelector": {"matchLabels": manifests.MONITORING}}]
+
+
+def test_a_rollout_without_progress_fails_within_minutes() -> None:
+    (deployment,) = [
+        it for it in manifests.control_plane(ControlPlane()) if it["kind"] == "Deployment"
+    ]
+    assert deployment["spec"]["progressDeadlineSeconds"] == 180

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("crds", "dag", "contour", "kube", "provisioning", "operator/contour_operator")
+PACKAGES = (
+    "crds",
+    "dag",
+    "contour",
+    "kube",
+    "provisioning",
+    "showing",
+    "operator/contour_operator",
+)
 FORBIDDEN_WORDS = (
     "util", "helper", "common", "misc", "base", "manager", "processor", "handler", "context",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest, parser
 
-from contour.metrics import exposition
+from showing import exposition
 
 Values = dict[tuple[str, ...], float]
 

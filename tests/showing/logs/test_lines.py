@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from contour import logs
-from contour.logs import lines, repeats
 from crds.meta import NamespacedName, ObjectRef
+from showing import logs
+from showing.logs import lines, repeats
 
 FORMATS = [lines.Json(), lines.Text()]
 

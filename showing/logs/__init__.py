@@ -9,7 +9,7 @@ import logging
 import sys
 from typing import Literal, TextIO
 
-from contour.logs import lines, repeats
+from showing.logs import lines, repeats
 
 Format = Literal["text", "json"]
 

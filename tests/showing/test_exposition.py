@@ -7,9 +7,9 @@ import aiohttp
 import pytest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from contour.metrics import exposition
 from contour.pages.listeners import Listeners
 from contour.pages.settings import Site, Sites
+from showing import exposition
 from tests.contour.metrics import scraped
 from tests.contour.xds.envoys import free_port
 

@@ -5,7 +5,7 @@ missed most.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from importlib import metadata
 
 from aiohttp import web
@@ -19,11 +19,10 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from contour.pages.listeners import Pages
-
 log = logging.getLogger(__name__)
 
 Source = Callable[[], Iterable[Metric]]
+Page = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class Metrics:
@@ -36,7 +35,7 @@ class Metrics:
         PlatformCollector(registry=self.registry)
         GCCollector(registry=self.registry)
 
-    def pages(self) -> Pages:
+    def pages(self) -> Mapping[str, Page]:
         """`/metrics`, in the dialect that is asked for."""
 
         async def answer(request: web.BaseRequest) -> web.Response:

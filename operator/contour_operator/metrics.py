@@ -1,0 +1,68 @@
+"""What the operator measures of itself, for Prometheus. Read when somebody asks for it."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from provisioning.ownership import Owner
+
+
+class Known(NamedTuple):
+    """What a leader knows of the cluster; nothing is known by who does not lead."""
+
+    configurations: int = 0
+    objects: int = 0
+    """Of instances, whoever made them."""
+    unlisted: int = 0
+    """Kinds of these that were not listed yet."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The turns that this process took, in all its terms."""
+
+    turns: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+    async def count(self, turn: Callable[[Owner], Awaitable[bool]], owner: Owner) -> bool:
+        """Takes a turn; one that raises is to come again soon, as it fails or waits."""
+        start = monotonic()
+        self.turns += 1
+        try:
+            return await turn(owner)
+        except Exception:
+            self.failed += 1
+            raise
+        finally:
+            self.seconds += monotonic() - start
+
+
+class Source:
+    """Of an operator."""
+
+    def __init__(
+        self, tally: Tally, known: Callable[[], Known], is_leader: Callable[[], bool]
+    ) -> None:
+        self._tally = tally
+        self._known = known
+        self._is_leader = is_leader
+
+    def __call__(self) -> Iterator[Metric]:
+        known, tally = self._known(), self._tally
+        for name, told, value in (
+            ("leader", "Whether this process leads, and so acts.", self._is_leader()),
+            ("configurations", "Configurations known.", known.configurations),
+            ("objects", "Objects of instances known.", known.objects),
+            ("unlisted", "Kinds of objects that were never listed.", known.unlisted),
+        ):
+            yield GaugeMetricFamily(f"contour_operator_{name}", told, value=float(value))
+        for name, told, total in (
+            ("turns", "Turns of configurations.", float(tally.turns)),
+            ("turns_failed", "Turns that are to come again soon.", float(tally.failed)),
+            ("turn_seconds", "Seconds that turns took.", tally.seconds),
+        ):
+            yield CounterMetricFamily(f"contour_operator_{name}", told, value=total)
