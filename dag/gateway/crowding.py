@@ -8,7 +8,7 @@ not fit is to be told on related objects). Whether it fits is known to whoever w
 from collections.abc import Iterator
 
 from crds.meta import NamespacedName, ObjectRef
-from dag.problems import Problem
+from dag.problems import Problem, policies
 from dag.problems import gateway as problems
 from dag.view import Index, Table, View
 
@@ -30,4 +30,4 @@ INDEXES = (OBJECTS,)
 def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     """What a Gateway says in place of others."""
     for it in sorted(view.bucket(OBJECTS, gateway)):
-        yield problems.no_room_in_status(problems.gateway(gateway), it)
+        yield policies.no_room_in_status(problems.gateway(gateway), it)

@@ -16,6 +16,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables, trust
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.seniority import Senior, senior
 from dag.view import Index, View, query
@@ -43,7 +44,7 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return Wanted(None)
-    judged = tuple(_judgement(view, found.spec.validation, problems.policy(key)))
+    judged = tuple(_judgement(view, found.spec.validation, complaints.policy(key)))
     told = tuple(it for it in judged if isinstance(it, Problem))
     if any(it.type == "Accepted" and it.severity == "error" for it in told):
         return Wanted(None, told)
@@ -74,11 +75,11 @@ def _judgement(
     at = own.at("validation")
     for unknown in unknown_values(validation):
         field = Place(own.subject, f"{at.path}.{unknown.path}")
-        yield problems.policy_value_not_known(field, unknown.message)
+        yield complaints.policy_value_not_known(field, unknown.message)
     known = validation.well_known_ca_certificates
     if known not in (None, "System"):
         field = at.at("wellKnownCACertificates")
-        yield problems.policy_value_not_known(field, f"{known!r} is not known; System is")
+        yield complaints.policy_value_not_known(field, f"{known!r} is not known; System is")
     if known is not None:
         return
     found = [
@@ -93,7 +94,7 @@ def _judgement(
 def _authority(view: View, reference: LocalObjectReference, at: Place) -> ObjectRef | Problem:
     if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        return problems.policy_authority_kind(at, kind)
+        return complaints.policy_authority_kind(at, kind)
     ref = ObjectRef(reference.kind, at.subject.namespace, reference.name)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
         return problems.authority_not_valid(at, why)

@@ -15,6 +15,7 @@ from dag import settings, tables
 from dag.gateway import attachment, conditions, policies, routes
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 from dag.view import Index, View, query
@@ -59,7 +60,7 @@ def _named(gateway: NamespacedName) -> ParentReference:
 
 
 def _told(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iterator[Problem]:
-    own = problems.policy(key)
+    own = complaints.policy(key)
     yield from view.ask(policies.wanted, key).problems
     conflicts = list(_conflicts(view, key, found))
     is_lost = len(conflicts) == len(policies.targets(found))
@@ -74,21 +75,21 @@ def _conflicts(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iter
     for target in policies.targets(found):
         winner = view.ask(policies.winner, target)
         if winner is not None and winner != key:
-            yield problems.policy_conflicts(problems.policy(key), winner)
+            yield complaints.policy_conflicts(complaints.policy(key), winner)
 
 
 def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) -> Iterator[Problem]:
     if (target.group, target.kind) != ("", "Service"):
         kind = f"{target.group}/{target.kind}".lstrip("/")
-        yield problems.policy_target_not_found(at, f"kind {kind} is not served; Service is")
+        yield complaints.policy_target_not_found(at, f"kind {kind} is not served; Service is")
         return
     name = NamespacedName(key.namespace, target.name)
     ports = view.ask(port_names, name)
     if ports is None:
-        yield problems.policy_target_not_found(at, f"Service {name} not found")
+        yield complaints.policy_target_not_found(at, f"Service {name} not found")
     elif target.section_name is not None and target.section_name not in ports:
         why = f"Service {name} has no port {target.section_name}"
-        yield problems.policy_target_not_found(at, why)
+        yield complaints.policy_target_not_found(at, why)
 
 
 @query

@@ -30,11 +30,6 @@ def listener_set(key: NamespacedName) -> Place:
     return Place(ObjectRef("ListenerSet", *key))
 
 
-def policy(key: NamespacedName) -> Place:
-    """The specification of a BackendTLSPolicy."""
-    return Place(ObjectRef("BackendTLSPolicy", *key))
-
-
 def route(ref: ObjectRef) -> Place:
     """The specification of a route."""
     return Place(ref)
@@ -166,14 +161,6 @@ def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
 def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
     message = f"listeners with references that lead nowhere: {_listed(names)}"
     return Problem(owner.subject, "ResolvedRefs", "ListenersNotResolved", message)
-
-
-def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
-    message = (
-        f"the status of {ref} is full of what other controllers say, so nothing is told there;"
-        " what it says is in force as far as it is valid"
-    )
-    return Problem(owner.subject, "Accepted", "Accepted", message, "warning")
 
 
 def not_programmed(thing: Place) -> Problem:
@@ -399,27 +386,6 @@ def endpoints_left_out(reference: Place, why: str) -> Problem:
 
 def backend_not_resolved(reference: Place, reason: BackendReason, why: str) -> Problem:
     return reference.error("ResolvedRefs", reason, why)
-
-
-# Policies.
-
-
-def policy_conflicts(owner: Place, winner: NamespacedName) -> Problem:
-    message = f"the older BackendTLSPolicy {winner} holds for the same target"
-    return Problem(owner.subject, "Accepted", "Conflicted", message)
-
-
-def policy_target_not_found(target: Place, why: str) -> Problem:
-    return target.error("Accepted", "TargetNotFound", why)
-
-
-def policy_value_not_known(field: Place, why: str) -> Problem:
-    return field.error("Accepted", "Invalid", why)
-
-
-def policy_authority_kind(field: Place, kind: str) -> Problem:
-    why = f"kind {kind} is not served; ConfigMap and Secret are"
-    return field.error("ResolvedRefs", "InvalidKind", why)
 
 
 def _listed(names: Iterable[str]) -> str:

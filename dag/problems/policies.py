@@ -1,0 +1,36 @@
+"""What owners of a BackendTLSPolicy are told, and what is told elsewhere for want of room."""
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+from dag.problems.places import Place
+
+
+def policy(key: NamespacedName) -> Place:
+    """The specification of a BackendTLSPolicy."""
+    return Place(ObjectRef("BackendTLSPolicy", *key))
+
+
+def policy_conflicts(owner: Place, winner: NamespacedName) -> Problem:
+    message = f"the older BackendTLSPolicy {winner} holds for the same target"
+    return Problem(owner.subject, "Accepted", "Conflicted", message)
+
+
+def policy_target_not_found(target: Place, why: str) -> Problem:
+    return target.error("Accepted", "TargetNotFound", why)
+
+
+def policy_value_not_known(field: Place, why: str) -> Problem:
+    return field.error("Accepted", "Invalid", why)
+
+
+def policy_authority_kind(field: Place, kind: str) -> Problem:
+    why = f"kind {kind} is not served; ConfigMap and Secret are"
+    return field.error("ResolvedRefs", "InvalidKind", why)
+
+
+def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
+    message = (
+        f"the status of {ref} is full of what other controllers say, so nothing is told there;"
+        " what it says is in force as far as it is valid"
+    )
+    return Problem(owner.subject, "Accepted", "Accepted", message, "warning")
