@@ -49,6 +49,8 @@ class Instance:
 
     def take(self, batch: Batch) -> None:
         """One step of the loop; what the provider complains of for the first time is logged."""
+        for folder in batch.healed:
+            log.info("%s: can be listed again", folder)
         for complaint in batch.fresh:
             log.log(_LEVELS[complaint.severity], "%s", complaint)
         self.controller.take(batch)

@@ -80,6 +80,7 @@ _KEPT_WHOLE = (
     "cluster_manager.",
     f"cluster.{control_plane.NAME}.",
     "control_plane.",
+    "filesystem.",
     "listener.",
     "listener_manager.",
     "main_thread.",

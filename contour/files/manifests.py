@@ -111,7 +111,7 @@ class Manifests:
         for place in faults.keys() - self._faults:
             self._store.fault(place, faults[place])
         for place in self._faults - faults.keys():
-            self._store.mend(place)
+            (self._store.heal if place in listing.folders else self._store.mend)(place)
         if self._faults - faults.keys():
             self._tracker.revisit(self._kept, time.monotonic())
             self._kept.clear()

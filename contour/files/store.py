@@ -19,6 +19,7 @@ class Store:
     def __init__(self) -> None:
         self._files: dict[Place, list[claims.Document]] = {}
         self._faults: dict[Place, str] = {}
+        self._healed: list[Place] = []
         self._claims: dict[Subject, list[claims.Claim]] = {}
         self._waiting: dict[Place, set[meta.ObjectRef]] = {}
         self._served: dict[meta.ObjectRef, claims.Served] = {}
@@ -59,6 +60,11 @@ class Store:
         if self._faults.pop(place, None) is not None:
             self._touched[place] = None
 
+    def heal(self, folder: Place) -> None:
+        """The folder can be listed again; people are told, since they were told that it cannot."""
+        self.mend(folder)
+        self._healed.append(folder)
+
     def batch(self) -> Batch:
         """What changed since the last batch."""
         events, complaints, fresh = [], {}, []
@@ -72,7 +78,8 @@ class Store:
                 fresh += [complaint for complaint in said if complaint not in before]
                 self._say(subject, said)
         self._touched.clear()
-        return Batch(tuple(events), complaints, tuple(fresh))
+        healed, self._healed = tuple(self._healed), []
+        return Batch(tuple(events), complaints, tuple(fresh), healed)
 
     def _move(self, document: claims.Document, line: int, position: int) -> None:
         """The order of several claims and the lines of complaints depend on the place."""

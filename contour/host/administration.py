@@ -10,6 +10,7 @@ import aiohttp
 
 _OURS = ("http.admin.", "http.monitoring.", "listener.admin.", "listener.monitoring.")
 _STARTED = r"^listener_manager\.workers_started$"
+_LOST = r"^filesystem\.write_failed$"
 _ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)$"
 
 
@@ -55,8 +56,18 @@ class Administration:
         """The requests and connections that are open now, without those to this interface."""
         return _activity(await self._gauges(_ACTIVE))
 
+    async def lost_writes(self) -> int:
+        """How often Envoy could not write to a file, its access log, since it was started."""
+        try:
+            return sum(it["value"] for it in await self._statistics("Counters", _LOST))
+        except (aiohttp.ClientError, TimeoutError):
+            return 0
+
     async def _gauges(self, pattern: str) -> list[dict[str, Any]]:
-        query = {"format": "json", "type": "Gauges", "filter": pattern}
+        return await self._statistics("Gauges", pattern)
+
+    async def _statistics(self, kind: str, pattern: str) -> list[dict[str, Any]]:
+        query = {"format": "json", "type": kind, "filter": pattern}
         async with self._session() as session, session.get("/stats", params=query) as answer:
             found: list[dict[str, Any]] = json.loads(await answer.text())["stats"]
             return [gauge for gauge in found if "name" in gauge]

@@ -25,12 +25,15 @@ from contour.host import (
     installation,
     launch,
     log,
+    losses,
     restarts,
     state,
 )
 
 ADMIN = "admin.sock"
 """The socket, in the state directory, that the bootstrap must give to the administration."""
+
+_LOGS_EVERY = 10.0  # seconds
 
 _log = logging.getLogger(__name__)
 
@@ -58,6 +61,7 @@ class Envoy:
         self._administration = administration.Administration(directory.socket(ADMIN))
         self._log = log.Log(directory.path / "envoy.log")
         self._access_log = log.Log(directory.path / "access.log")
+        self._losses = losses.Losses()
         self._deaths = restarts.Deaths()
         self._turn = asyncio.Condition()
         self._is_live = False
@@ -186,9 +190,13 @@ class Envoy:
 
     async def _bound_logs(self) -> None:
         while True:
-            await asyncio.sleep(10)
+            await asyncio.sleep(_LOGS_EVERY)
             self._log.cut()
             self._access_log.cut()
+            if self._is_live and self._losses.grow(await self._administration.lost_writes()):
+                _log.warning(
+                    "lines of the access log are lost: Envoy cannot write them (disk full?)"
+                )
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

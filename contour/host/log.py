@@ -22,10 +22,18 @@ class Log:
         return os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
 
     def cut(self) -> None:
-        """Above the limit, the newer half moves to `NAME.1` and the file starts anew."""
-        if self.size > self.limit:
-            self.path.with_name(f"{self.path.name}.1").write_bytes(self._tail(self.limit // 2))
-            os.truncate(self.path, 0)
+        """Above the limit, the newer half moves to `NAME.1` and the file starts anew.
+
+        On a full disk there is no such half: to drop what was written gives its space back.
+        """
+        if self.size <= self.limit:
+            return
+        old = self.path.with_name(f"{self.path.name}.1")
+        try:
+            old.write_bytes(self._tail(self.limit // 2))
+        except OSError:
+            old.unlink(missing_ok=True)
+        os.truncate(self.path, 0)
 
     @property
     def size(self) -> int:

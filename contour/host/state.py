@@ -48,12 +48,16 @@ class StateDirectory:
         return socket(self.path, name)
 
     def write(self, name: str, text: str) -> Path:
-        """Writes a file that its owner alone may read; readers see the old or the new text."""
+        """Writes a file that its owner alone may read; readers see the old or the new text.
+
+        Raises RefusedError if it cannot, for want of space perhaps.
+        """
         path = self.path / name
         fresh = path.with_name(f".{name}.new")
-        with open(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
-            file.write(text)
-        fresh.replace(path)
+        with _refusing(self.path):
+            with open(os.open(fresh, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
+                file.write(text)
+            fresh.replace(path)
         return path
 
     def mark_ready(self, process: int) -> None:
@@ -94,11 +98,9 @@ def claimed(path: Path) -> Iterator[StateDirectory]:
 
 
 def _make(path: Path) -> None:
-    try:
+    with _refusing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise _refused(path, error.strerror or str(error)) from error
 
 
 def _check(path: Path) -> None:
@@ -117,19 +119,30 @@ def _refused(path: Path, why: str) -> errors.RefusedError:
 
 
 @contextlib.contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """What the system refuses is told as the directory's fault."""
+    try:
+        yield
+    except OSError as error:
+        raise _refused(path, error.strerror or str(error)) from error
+
+
+@contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
-    with open(os.open(path / _LOCK, flags, 0o600), "r+") as lock:
+    with _refusing(path):
+        descriptor = os.open(path / _LOCK, flags, 0o600)
+    with open(descriptor, "rb+", buffering=0) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise errors.OccupiedError(
-                f"{path} is in use by process {lock.read().strip() or '?'}: "
+                f"{path} is in use by process {lock.read().decode().strip() or '?'}: "
                 "stop that one or name another directory with --state-dir"
             ) from None
-        lock.truncate()
-        lock.write(f"{os.getpid()}\n")
-        lock.flush()
+        with _refusing(path):
+            lock.truncate()
+            lock.write(f"{os.getpid()}\n".encode())
         yield
 
 

@@ -291,6 +291,7 @@ async def test_a_folder_that_vanishes_keeps_its_last_state_and_is_complained_abo
         (tmp_path / "elsewhere").rename(root)
         await follower.until(lambda: follower.fqdns == {"b": "example.com"})
         assert not follower.complaints
+        assert follower.healed == [str(root)]
 
 
 async def test_a_link_is_told_while_it_leads_to_nothing(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ class Follower:
         self.fqdns: dict[str, str] = {}
         self.events: list[Event] = []
         self.complaints: dict[Subject, Sequence[Complaint]] = {}
+        self.healed: list[str] = []
         self.batches = 0
         self._changed = asyncio.Condition()
 
@@ -56,6 +57,7 @@ class Follower:
         self.events += batch.events
         for event in batch.events:
             self._apply(event.key, event)
+        self.healed += batch.healed
         for subject, complaints in batch.complaints.items():
             self.complaints.pop(subject, None)
             if complaints:

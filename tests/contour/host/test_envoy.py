@@ -1,6 +1,7 @@
 """The supervised Envoy, with the real one."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -45,6 +46,33 @@ async def test_the_ready_file_is_there_only_while_the_first_configuration_is_ser
         envoy.mark_ready()
         assert ready.exists()
     assert not ready.exists()
+
+
+async def test_lines_of_the_access_log_that_are_lost_are_told_once(
+    directory: state.StateDirectory,
+    configuration: str,
+    port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("contour.host.envoy._LOGS_EVERY", 0.05)
+    document = json.loads(configuration)
+    manager = document["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]
+    kind = "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog"
+    log = {"@type": kind, "path": "/dev/full"}
+    manager["typed_config"]["access_log"] = [{"name": "full", "typed_config": log}]
+    told = "lines of the access log are lost"
+    async with (
+        host.Envoy(directory, json.dumps(document)) as envoy,
+        aiohttp.ClientSession() as client,
+    ):
+        await envoy.live()
+        async with asyncio.timeout(30):
+            while told not in caplog.text:
+                # Envoy writes 64 KiB at a time.
+                async with client.get(f"http://127.0.0.1:{port}/{'x' * 8000}") as answer:
+                    await answer.read()
+    assert caplog.text.count(told) == 1
 
 
 async def test_an_envoy_that_is_killed_starts_again(

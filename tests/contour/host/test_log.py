@@ -17,6 +17,15 @@ def test_a_log_above_its_limit_keeps_its_newer_half(tmp_path: Path) -> None:
     assert (tmp_path / "log.1").read_bytes() == b"b" * 50
 
 
+def test_a_log_whose_older_part_has_no_room_is_cut_all_the_same(tmp_path: Path) -> None:
+    """On a full disk; a cut that failed would end the process that makes it."""
+    kept = log.Log(tmp_path / "log", limit=100)
+    (tmp_path / "log").write_bytes(b"a" * 150)
+    (tmp_path / "log.1").symlink_to("/dev/full")
+    kept.cut()
+    assert kept.size == 0
+
+
 def test_a_log_below_its_limit_is_left_alone(tmp_path: Path) -> None:
     kept = log.Log(tmp_path / "log", limit=100)
     kept.cut()

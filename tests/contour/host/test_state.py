@@ -48,6 +48,32 @@ def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
         pass
 
 
+def test_one_on_a_full_disk_is_refused_in_one_line(tmp_path: Path) -> None:
+    """No file may grow by a byte, as if the disk were full."""
+    command = "from contour.cli import main; main()"
+    (tmp_path / "manifests").mkdir()
+    told = subprocess.run(
+        (
+            *("prlimit", "--fsize=0", sys.executable, "-c", command, "run"),
+            *(str(tmp_path / "manifests"), "--state-dir", str(tmp_path / "state")),
+        ),
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert told.returncode == 2
+    path = tmp_path / "state"
+    assert told.stderr == f"contour: cannot keep state in {path} (--state-dir): File too large\n"
+
+
+def test_a_file_that_cannot_be_written_is_told_with_the_directory(tmp_path: Path) -> None:
+    with state.claimed(tmp_path / "state") as directory:
+        shutil.rmtree(directory.path)
+        with pytest.raises(errors.RefusedError, match=r"cannot keep state in .*No such file"):
+            directory.write("bootstrap.json", "{}")
+        directory.path.mkdir()
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory another user's")
 def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
