@@ -175,6 +175,7 @@ class Replica:
             self._compete(),
             self.reporter.follow(leaders),
             self.shedding.run(),
+            self.controller.age(),
         )
 
     def endings(self) -> tuple[process.Step, ...]:

@@ -71,7 +71,11 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
         )
         envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
-        activities = (_follow(instance, manifests), _announce(envoy, controller, options))
+        activities = (
+            _follow(instance, manifests),
+            _announce(envoy, controller, options),
+            controller.age(),
+        )
         await process.until(stopped, activities)
 
 

@@ -5,10 +5,12 @@ goes to the fleets as parts of xDS resources, and to the board as statuses. Ever
 this package is one of these steps, and none of them knows another.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 
-from contour import intake
+from contour import aging, intake
 from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.events import Batch, Event
@@ -30,6 +32,7 @@ from dag import (
     settings,
     statuses,
     tables,
+    validity,
 )
 from dag.fleets import Fleet, Trouble
 from dag.gateway import addresses, crowding
@@ -61,7 +64,11 @@ class Controller:
     """The core between a provider and the fleets."""
 
     def __init__(
-        self, publish: Publish, tell: Tell | None = None, refit: Refit | None = None
+        self,
+        publish: Publish,
+        tell: Tell | None = None,
+        refit: Refit | None = None,
+        now: aging.Clock = aging.utc,
     ) -> None:
         self.engine = Engine(plan.PLAN + outputs.PLAN)
         self.board = Board()
@@ -70,8 +77,10 @@ class Controller:
         self._refit = refit or _not_at_all
         self.fleets: dict[str, Fleet] = {}
         """The fleets that there are to be, by name."""
+        self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
+        self._has_aged = False
 
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine: ports are bound as this says, not as in a pod."""
@@ -211,7 +220,7 @@ class Controller:
         """Brings every answer up to date and tells those concerned what changed."""
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
-        for change in self.engine.settle():
+        for change in self._settled():
             self._note(change)
             refits = refits or change.query is fleets.fleet
             for fleet, part in outputs.changes(change):
@@ -226,6 +235,24 @@ class Controller:
         if concerned:
             self._tell(concerned)
 
+    def _settled(self) -> Iterator[Change]:
+        """All that changes; certificates that are used for the first time may be old already."""
+        yield from self.engine.settle()
+        while self._has_aged:
+            self._has_aged = False
+            yield from self.engine.settle()
+
+    async def age(self) -> None:
+        """Tells what time does to certificates, for ever."""
+        while True:
+            await asyncio.sleep(self._aging.pause)
+            self.look_at_the_clock()
+
+    def look_at_the_clock(self) -> None:
+        """Tells of certificates what has become true since the last look."""
+        if self._aging.turn():
+            self.settle()
+
     def _fix_routing(self) -> None:
         """From the first publication on: another way to cut hosts would drain every listener."""
         self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
@@ -233,6 +260,8 @@ class Controller:
     def _note(self, change: Change) -> None:
         if change.query is fleets.fleet:
             self._refleet(change.key, change.new)
+        if change.query is validity.validity:
+            self._has_aged |= self._aging.note(change.key, change.new)
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             subject = ObjectRef(kind, *change.key)

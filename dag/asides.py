@@ -1,7 +1,8 @@
 """What an object is told whatever its kind, beside what the rules of the kind find.
 
 Fields that this release does not know: where the CRDs of a newer one are installed, the API server
-stores them. Annotations that have no effect here (`strangers`). They join the status in the form
+stores them. Annotations that have no effect here (`strangers`). Certificates in use that do not
+hold (`validity`). They join the status in the form
 that its kind has; of an Ingress they become Events. Of an object that is not ours to serve nothing
 is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the providers refuse
 (`refusals`).
@@ -12,11 +13,11 @@ from dataclasses import replace
 from typing import TypeVar
 
 from crds.meta import ObjectRef
-from dag import contourstatus, statuses, strangers, tables, uses
+from dag import contourstatus, statuses, strangers, tables, uses, validity
 from dag.foreign import own
 from dag.gateway import conditions
 from dag.problems import Problem, anywhere
-from dag.problems.places import sub_conditions
+from dag.problems.places import Place, sub_conditions
 from dag.statuses import Condition
 from dag.view import Table, View
 
@@ -32,6 +33,11 @@ def completed(view: View, subject: ObjectRef, found: statuses.Status) -> statuse
 
 
 def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    for path, held in uses.certificates(view, subject):
+        if remark := view.ask(validity.remark, held):
+            phase, moment = remark
+            place = Place(subject, path)
+            yield anywhere.certificate(place, held.ref, phase, validity.shown(moment))
     for text in view.read(UNKNOWN_FIELDS, subject) or ():
         yield anywhere.unknown_field(subject, text)
     if subject.kind in own.OURS:

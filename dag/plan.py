@@ -17,6 +17,7 @@ from dag import (
     refusals,
     services,
     tables,
+    validity,
 )
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
@@ -55,6 +56,7 @@ PLAN = Plan(
         hosts.virtual_host,
         hosts.secure_host,
         fleets.fleet,
+        validity.validity,
         *STATUSES.values(),
     ),
 )

@@ -55,5 +55,19 @@ def unknown_annotation(place: Place, near: str) -> Problem:
     )
 
 
+def certificate(place: Place, ref: ObjectRef, phase: str, moment: str) -> Problem:
+    """A certificate that does not hold yet, or any more, or not for long."""
+    reason, text = _OF_CERTIFICATES[phase]
+    return place.warning("TLSError", reason, f"the certificate of {ref} {text} {moment}")
+
+
+_OF_CERTIFICATES = {
+    "early": ("CertificateNotYetValid", "is not valid before"),
+    "ending": ("CertificateExpiring", "expires on"),
+    "ended": ("CertificateExpired", "expired on"),
+}
+"""Reason and words, by phase (`dag.validity`)."""
+
+
 def _use(instead: str) -> str:
     return f"; use {instead}" if instead else ""

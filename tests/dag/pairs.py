@@ -34,7 +34,7 @@ data: {{tls.crt: {b64encode(chain).decode()}, tls.key: {b64encode(key).decode()}
 
 
 @cache
-def pair(number: int = 0, days: int = 36500) -> tuple[bytes, bytes]:
+def pair(number: int = 0, days: float = 36500) -> tuple[bytes, bytes]:
     """A self-signed certificate and its key, PEM; another one per number; days count from 2020."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"test-{number}")])
