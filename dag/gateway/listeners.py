@@ -24,7 +24,7 @@ from dag.gateway import (
     parameters,
 )
 from dag.gateway.doors import Door
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.view import View, query
@@ -65,7 +65,7 @@ def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
     asked = view.ask(doors.doors, holder)
     is_refused = view.ask(parameters.refusal, gateway) is not None
     strange = strangers.closing(view, holder.kind, found.metadata)
-    closing = tuple(problems.listener_guard_is_foreign(holder, it.name) for it in strange)
+    closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
     judged = []
     for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
@@ -92,7 +92,7 @@ def _verdict(
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
     is_bare = terminates(listener) and not secrets and not door.allows_certificates
-    is_stopped = is_refused or is_bare or any(map(problems.stops_a_listener, told))
+    is_stopped = is_refused or is_bare or any(map(unguarded.stops_a_listener, told))
     if is_stopped or not door.kinds:
         return Verdict(door, is_served=False, problems=(*guards, *told))
     return Verdict(
@@ -111,7 +111,7 @@ def _guards(listener: crd.Listener, at: Place) -> Iterator[Problem]:
     for field in unserved(listener):
         if field.guards:
             place = Place(at.subject, f"{at.path}.{field.path}")
-            yield problems.listener_guard_not_served(place)
+            yield unguarded.listener_guard_not_served(place)
 
 
 def _judgement(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from dag.gateway import attachment, conditions
 from dag.gateway.listeners import Verdict
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Condition, ListenerStatus
@@ -37,7 +37,7 @@ def _conditions(view: View, verdict: Verdict) -> Iterator[Condition]:
     idle = _told_as("Programmed", conflicts) or [problems.not_programmed(holder)]
     if verdict.is_closed:
         guards = (it for it in told if it.type == "Accepted" and it.severity == "error")
-        idle = [problems.listener_is_closed(it) for it in guards]
+        idle = [unguarded.listener_is_closed(it) for it in guards]
     yield conditions.programmed(view, () if verdict.is_served else idle)
     yield from conditions.alarm("Conflicted", told)
     yield from conditions.alarm("OverlappingTLSConfig", told)

@@ -18,7 +18,7 @@ from crds.unserved import UnservedField, unserved
 from dag import nodes, strangers
 from dag.gateway import actions, backends, draws, filters, guards, persistence
 from dag.gateway.rules import Rules
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.view import View
@@ -49,7 +49,7 @@ def rules(
     """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
     marked, strange = unserved(route), unknown_values(route)
     closing_names = strangers.closing(view, own.subject.kind, route.metadata)
-    foreign = [problems.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
+    foreign = [unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
     found = []
     for index, (rule, wanted) in enumerate(asked):
         at = own.at("rules", index)
@@ -111,7 +111,7 @@ def _routes(
     refused = [*filters.refusals(rule, at)]
     policies, open_problems = guards.policies(view, rule, at)
     yield from (*refused, *open_problems)
-    if closed is None and (refused or any(map(problems.closes_a_rule, open_problems))):
+    if closed is None and (refused or any(map(unguarded.closes_a_rule, open_problems))):
         closed = actions.nowhere(at.subject.kind)
     for found in actions.action(view, rule, at):
         if isinstance(found, Problem):

@@ -28,7 +28,7 @@ from dag.gateway import (
     versions,
 )
 from dag.gateway.listeners import Verdict
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Address, Condition, GatewayClassStatus, GatewayStatus
@@ -119,7 +119,7 @@ def _references(view: View, key: NamespacedName) -> Iterator[Problem]:
     if isinstance(certificate, Problem):
         yield certificate
     if view.ask(clients.is_insecure, key):
-        yield problems.lets_everybody_in(problems.gateway(key))
+        yield unguarded.lets_everybody_in(problems.gateway(key))
 
 
 def _unknown(found: Any, own: Place) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from crds.unserved import unserved
 from dag import nodes, strangers, tables
 from dag.gateway import backends
 from dag.gateway.rules import Rules
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.view import View, query
@@ -32,7 +32,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     )
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
     closing = strangers.closing(view, ref.kind, route.metadata)
-    told.extend(problems.rule_guard_is_foreign(ref, it.name) for it in closing)
+    told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
     return Rules(
         stream=nodes.Stream((not closing and shares) or (nodes.Share(None),)),
         problems=tuple(told),

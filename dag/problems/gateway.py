@@ -142,12 +142,6 @@ def client_certificate(found: Problem) -> Problem:
     return replace(found, reason="InvalidClientCertificateRef")
 
 
-def lets_everybody_in(owner: Place) -> Problem:
-    why = "clients get in whatever certificate they show, or none"
-    field = owner.at("tls").at("frontend")
-    return field.warning("InsecureFrontendValidationMode", "ConfigurationChanged", why)
-
-
 def no_listener_valid(owner: Place) -> Problem:
     message = "no listener can be served"
     return Problem(owner.subject, "Accepted", "ListenersNotValid", message)
@@ -239,26 +233,6 @@ def authority_not_valid(field: Place, why: str) -> Problem:
     return field.error("ResolvedRefs", "InvalidCACertificateRef", why)
 
 
-def listener_guard_not_served(field: Place) -> Problem:
-    why = "is not served yet; until it is, the listener answers every request with 503"
-    return field.error("Accepted", "UnsupportedValue", why)
-
-
-def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
-    why = "guards nothing here, so the listener answers every request with 503"
-    return annotation(holder, name).error("Accepted", "UnsupportedValue", why)
-
-
-def listener_is_closed(guard: Problem) -> Problem:
-    """Envoy has the listener, and nothing is routed on it."""
-    return replace(guard, type="Programmed", reason="Invalid")
-
-
-def stops_a_listener(found: Problem) -> bool:
-    """Whether a listener with this problem cannot be served at all, whatever else it has."""
-    return found.severity == "error" and found.type in {"Accepted", "Conflicted"}
-
-
 # ListenerSets.
 
 
@@ -311,11 +285,6 @@ def rule_dropped(field: Place, why: str) -> Problem:
     return field.error(DROPPED, "UnsupportedValue", why)
 
 
-def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
-    why = "guards nothing here, and to leave it out would open what it guards"
-    return rule_dropped(annotation(route, name), why)
-
-
 def rule_never_reached(rule: Place) -> Problem:
     return rule.warning("Accepted", "Accepted", "the first rule takes everything")
 
@@ -359,11 +328,6 @@ def certificate_missing(owner: Place, host: str) -> Problem:
 def drops_a_rule(found: object) -> bool:
     """Whether this is the news of a rule that is not served as it is written."""
     return isinstance(found, Problem) and found.type == DROPPED
-
-
-def closes_a_rule(found: Problem) -> bool:
-    """Whether what a rule is to do cannot be done, so that it answers an error."""
-    return found.type == DROPPED and found.severity == "error"
 
 
 def no_rule_left(dropped: Problem) -> Problem:

@@ -1,0 +1,48 @@
+"""What closes listeners and routes of the Gateway API, or opens them: guards, and the lack of them.
+
+In the conditions that the Gateway API has for what is not served (`gateway`). Elsewhere: that the
+object has such a guard at all is told by `anywhere`.
+"""
+
+from dataclasses import replace
+
+from crds.meta import ObjectRef
+from dag.problems import Problem
+from dag.problems.gateway import DROPPED, annotation, rule_dropped
+from dag.problems.places import Place
+
+
+def listener_guard_not_served(field: Place) -> Problem:
+    why = "is not served yet; until it is, the listener answers every request with 503"
+    return field.error("Accepted", "UnsupportedValue", why)
+
+
+def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
+    why = "guards nothing here, so the listener answers every request with 503"
+    return annotation(holder, name).error("Accepted", "UnsupportedValue", why)
+
+
+def listener_is_closed(guard: Problem) -> Problem:
+    """Envoy has the listener, and nothing is routed on it."""
+    return replace(guard, type="Programmed", reason="Invalid")
+
+
+def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
+    why = "guards nothing here, and to leave it out would open what it guards"
+    return rule_dropped(annotation(route, name), why)
+
+
+def stops_a_listener(found: Problem) -> bool:
+    """Whether a listener with this problem cannot be served at all, whatever else it has."""
+    return found.severity == "error" and found.type in {"Accepted", "Conflicted"}
+
+
+def closes_a_rule(found: Problem) -> bool:
+    """Whether what a rule is to do cannot be done, so that it answers an error."""
+    return found.type == DROPPED and found.severity == "error"
+
+
+def lets_everybody_in(owner: Place) -> Problem:
+    why = "clients get in whatever certificate they show, or none"
+    field = owner.at("tls").at("frontend")
+    return field.warning("InsecureFrontendValidationMode", "ConfigurationChanged", why)
