@@ -27,7 +27,7 @@ class EnvoyListener:
 
 @model
 class ExternalPorts:
-    """The ports that clients see, for redirects. Beside Contour's fields."""
+    """The ports that clients see. Beside Contour's fields."""
 
     http: Port = 80
     """The port of plain HTTP."""
@@ -271,7 +271,8 @@ class Envoy:
     https: EnvoyListener | None = None
     """Where Envoy listens for HTTPS."""
     external_ports: ExternalPorts | None = None
-    """The ports that clients see. Beside Contour's fields."""
+    """The ports that clients see: for redirects, and of the Service of a fleet that we make. Where
+    they are set, they are served beside those of a Gateway. Beside Contour's fields."""
     health: Endpoint | None = None
     """Where Envoy's health is told; 0.0.0.0:8002 where no more is said."""
     om_enforced_health: Endpoint | None = None

@@ -47,6 +47,8 @@ class Ports(NamedTuple):
     http_bind: int = 8080
     https_address: str = "0.0.0.0"
     https_bind: int = 8443
+    are_said: bool = False
+    """Users have said which ones they see, so that these are there whatever a Gateway brings."""
 
 
 class TlsVersions(NamedTuple):
@@ -84,6 +86,8 @@ class Settings:
     external_names: bool = False
     foreign_guards: Literal["Closed", "Report"] = "Closed"
     """What becomes of what annotations of other controllers are to guard."""
+    makes_fleet: bool = False
+    """The instance makes Envoys and the Service in front of them, and keeps both."""
     controller_name: str = DEFAULT_CONTROLLER_NAME
     """Whose GatewayClasses are ours; nobody's, if empty."""
     mode: Literal["Single", "PerGateway"] = "Single"
@@ -126,6 +130,7 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
         external_names=bool(spec.enable_external_name_service),
         foreign_guards=spec.foreign_guards,
+        makes_fleet=envoy.network_publishing is not None and envoy.managed is not False,
         controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
         routing=envoy.listener.routing if envoy.listener else "Shards",
@@ -206,6 +211,7 @@ def _ports(envoy: Envoy) -> Ports:
         http_bind=(http and http.port) or usual.http_bind,
         https_address=(https and https.address) or usual.https_address,
         https_bind=(https and https.port) or usual.https_bind,
+        are_said=external is not None,
     )
 
 

@@ -11,7 +11,18 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import configuration, contourstatus, defaults, fleets, publishing, settings, tables
+from dag import (
+    configuration,
+    contourstatus,
+    defaults,
+    fleets,
+    hosts,
+    listeners,
+    nodes,
+    publishing,
+    settings,
+    tables,
+)
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, ContourStatus, SubCondition
 from dag.view import Query, View, query
@@ -38,6 +49,10 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[SubCondition]
     for text in (*_ignored(view, found), *publishing.without_effect(found.spec.envoy or Envoy())):
         yield SubCondition("SpecError", "IgnoredField", text)
     if view.ask(settings.chosen_configuration, ()) == found:
+        for text in _unplaced(view):
+            yield SubCondition("ListenerError", "ErrorIdentifyingListener", text)
+        if _leaves_gateways_without_a_fleet(view, found.spec.envoy or Envoy()):
+            yield SubCondition("FleetError", "NotProvisioned", f"{_FLEET}: {_UNPUBLISHED}")
         for it in _troubles(view, is_error=False):
             reason = "ChangedByOthers" if it.is_settled else "Waiting"
             yield SubCondition("FleetError", reason, f"{_FLEET}: {it.message}")
@@ -64,10 +79,32 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
             yield SubCondition("SpecError", "UnsupportedField", f"{field.path}: {_CLOSED}")
 
 
+_PROTOCOLS: tuple[nodes.Protocol, ...] = ("HTTP", "HTTPS")
+
+
+def _unplaced(view: View) -> Iterator[str]:
+    """Hosts of Ingress and HTTPProxy that the Gateway in charge leaves without a listener."""
+    for protocol in _PROTOCOLS:
+        lack = view.ask(listeners.lack, protocol)
+        if lack is not None and hosts.has_hosts(view, protocol):
+            many = "more than one, none on the usual port" if lack.is_open else "none"
+            yield (
+                "spec.envoy.externalPorts: hosts of Ingress and HTTPProxy are not served over "
+                f"{protocol}: Gateway {lack.gateway} decides the ports and has {many}"
+            )
+
+
+def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
+    is_one_machine = view.read(tables.HOST_PORTS, ()) is not None
+    is_silent = envoy.network_publishing is None and not is_one_machine
+    return is_silent and view.count(fleets.UNPUBLISHED, ()) > 0
+
+
 _CLOSED = "is not served yet; until then every host is answered with 503"
 
 
 _FLEET = "spec.envoy.networkPublishing"
+_UNPUBLISHED = "is not set, so that no fleet is made for Gateways whose class sets none either"
 
 
 def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.Trouble]:

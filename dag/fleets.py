@@ -1,10 +1,10 @@
 """Which fleets of Envoys there are to be, and what clients find at each of them.
 
-For whoever makes them (`contour.infrastructure`). The ports of the shared fleet are those of the
-Gateway in charge if Gateways are served, and until there is one nobody knows them; else those of
-the settings. In mode `PerGateway` it is the fleet of Ingress and HTTPProxy alone, and every Gateway
-has its own. Elsewhere: what a Gateway asks for (`gateway.infrastructure`), where Envoy listens
-(`listeners`), how all of it is written for Kubernetes (`provisioning`).
+For whoever makes them (`contour.infrastructure`). The ports of a fleet are those of its listeners:
+of the shared one those of the Gateway in charge, with those that the settings name; without such a
+Gateway those of the settings. In mode `PerGateway` that is the fleet of Ingress and HTTPProxy
+alone, and every Gateway has its own. Elsewhere: what a Gateway asks for (`gateway.infrastructure`),
+where Envoy listens (`listeners`), how all of it is written for Kubernetes (`provisioning`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,11 @@ from typing import Literal, NamedTuple
 from crds.meta import NamespacedName
 from crds.workloads import NetworkPublishing, Workload
 from dag import defaults, listeners, nodes, settings, tables
-from dag.gateway import infrastructure, owners, selection
+from dag.gateway import infrastructure, selection
 from dag.gateway.infrastructure import Infrastructure
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
-from dag.view import Kept, Table, View, query
+from dag.view import Index, Kept, Table, View, query
 
 
 class Port(NamedTuple):
@@ -135,19 +135,12 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
     envoy = configuration.spec.envoy if configuration is not None else None
     publishing = envoy.network_publishing if envoy is not None else None
     every = view.ask(listeners.listeners, DEFAULT_FLEET)
-    of_gateways = {it[0] for it in view.bucket(owners.PORTS, DEFAULT_FLEET)}
-    shown = tuple(it for it in every if it.name in of_gateways)
-    waits = (
-        bool(view.ask(settings.controller_name, ()))
-        and view.ask(settings.gateway_mode, ()) == "Single"
-    )
     found = Fleet(
         gateway=None,
-        ports=tuple(_ports(view, DEFAULT_FLEET, shown or every)),
-        is_due=bool(shown) or not waits,
+        ports=tuple(_ports(view, DEFAULT_FLEET, every)),
         publishing=_directly(publishing) if is_behind_itself(view, publishing) else publishing,
         workload=(envoy and envoy.workload) or Workload(),
-        is_managed=view.ask(infrastructure.is_managed, ()) and not _is_leaving(view),
+        is_managed=view.ask(settings.makes_fleet, ()) and not _is_leaving(view),
     )
     return _with_what_all_have(view, found, asked)
 
@@ -199,4 +192,24 @@ def _ports(view: View, fleet: str, found: tuple[nodes.Listener, ...]) -> Iterato
             yield Port(f"http3-{it.port}", "UDP", it.port, it.bind_port)
 
 
+def _unpublished(name: str, found: Fleet) -> Iterator[tuple[tuple[()], str]]:
+    if found.gateway is not None and found.publishing is None:
+        yield (), name
+
+
+UNPUBLISHED: Index[tuple[()], str] = Index("fleets that nobody publishes", fleet, _unpublished)
+
+
+def unmade(view: View, name: str) -> str:
+    """Why no fleet is made for a Gateway of its own; empty if one is, or it shares another's."""
+    gateway = _gateway(view, name) if name != DEFAULT_FLEET else None
+    asked = view.ask(infrastructure.infrastructure, gateway) if gateway is not None else None
+    if asked is None or asked.is_managed:
+        return ""
+    if asked.publishing is None:
+        return "no fleet is made: spec.envoy.networkPublishing is not set in its configuration"
+    return "no fleet is made: spec.envoy.managed is false in the ContourConfiguration"
+
+
+INDEXES = (UNPUBLISHED,)
 KEPT = (Kept(fleet, tables.FLEETS), Kept(fleet, selection.FLEETS))

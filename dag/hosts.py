@@ -225,7 +225,26 @@ def _fallbacks(fqdn: str, found: nodes.Claim) -> Iterator[tuple[str, str]]:
 
 FALLBACKS: Index[str, str] = Index("hosts of the fallback", httpproxy_claims.claim, _fallbacks)
 
-INDEXES = (CLASSIC_HOSTS, FALLBACKS)
+
+def _protocol(fqdn: str, found: nodes.Claim) -> Iterator[tuple[nodes.Protocol, str]]:
+    is_secure = (found.tls is not None and found.secure) or found.host is not None
+    yield "HTTPS" if is_secure else "HTTP", fqdn
+
+
+PROXIED: Index[nodes.Protocol, str] = Index(
+    "hosts of HTTPProxies by protocol", httpproxy_claims.claim, _protocol
+)
+INGRESSED: Index[nodes.Protocol, str] = Index(
+    "hosts of Ingresses by protocol", ingress_claims.claim, _protocol
+)
+
+
+def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
+    """Whether a host of Ingress or HTTPProxy wants a protocol; HTTP, if it wants no other."""
+    return any(view.count(it, protocol) > 0 for it in (PROXIED, INGRESSED))
+
+
+INDEXES = (CLASSIC_HOSTS, FALLBACKS, PROXIED, INGRESSED)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),

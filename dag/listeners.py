@@ -1,14 +1,18 @@
 """The listeners of a fleet, and on which of them the hosts of Ingress and HTTPProxy live.
 
-Without a Gateway there is a plain and a secure one. A Gateway in charge brings its own; Ingress
-and HTTPProxy then use those, and keep the static one of a protocol for which the Gateway has
-none. A name depends on the port alone: a Gateway that comes or goes does not close the ports it
-shares.
+Without a Gateway there is a plain and a secure one, on the ports of the settings. A Gateway in
+charge brings its own, which Ingress and HTTPProxy then use. Ports that the settings name
+(`externalPorts`) are there in any case. Else, of a protocol for which the Gateway has no listener,
+the static one stays where the fleet is not ours: its Service is for others to say. Of a fleet that
+we make, the Gateway decides the ports, so there is none. A name depends on the port alone: a
+Gateway that comes or goes does not close the ports it shares.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
+from crds.meta import NamespacedName
 from dag import hostnames, nodes, ports, settings, tables
 from dag.gateway import hosts as gateway_hosts
 from dag.gateway import owners, selection
@@ -53,6 +57,25 @@ def secure_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
     return _only(view, "HTTPS", view.ask(settings.ports, ()).https)
 
 
+class Lack(NamedTuple):
+    """Why hosts of Ingress and HTTPProxy have no place on a protocol."""
+
+    gateway: NamespacedName | None
+    """The one in charge."""
+    is_open: bool
+    """It has several listeners, none on the usual port; else it has none."""
+
+
+@query
+def lack(view: View, protocol: nodes.Protocol) -> Lack | None:
+    """Why there is no listener for HTTP or HTTPS; None if there is one."""
+    asked = plain_listener if protocol == "HTTP" else secure_listener
+    if view.ask(asked, ()) is not None:
+        return None
+    every = view.ask(listeners, DEFAULT_FLEET)
+    return Lack(view.ask(selection.in_charge, ()), any(it.protocol == protocol for it in every))
+
+
 def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:
     for name, protocol, port in sorted(view.bucket(owners.PORTS, fleet)):
         address, bind = ports.binding(view, port)
@@ -66,10 +89,12 @@ def _stream(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.
     return view.ask(gateway_hosts.stream_of, nodes.HostKey(*key, hostnames.EVERY))
 
 
-def _static(view: View, found: Iterable[nodes.Listener]) -> Iterator[nodes.Listener]:
-    seen = {it.protocol for it in found}
-    taken = {it.port for it in found}
+def _static(view: View, found: tuple[nodes.Listener, ...]) -> Iterator[nodes.Listener]:
     used = view.ask(settings.ports, ())
+    if found and not used.are_said and view.ask(settings.makes_fleet, ()):
+        return
+    seen: set[nodes.Protocol] = set() if used.are_said else {it.protocol for it in found}
+    taken = {it.port for it in found if it.protocol != "UDP"}
     if "HTTP" not in seen and used.http not in taken:
         address, bind = ports.binding(view, used.http)
         yield nodes.Listener("ingress_http", "HTTP", used.http, address, bind)

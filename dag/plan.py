@@ -41,6 +41,7 @@ PLAN = Plan(
         *listeners.INDEXES,
         *hosts.INDEXES,
         services.LEFT_OUT,
+        *fleets.INDEXES,
     ),
     kept=(
         *gateway.KEPT,

@@ -1,13 +1,19 @@
-"""The redirect from plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
+"""From plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
 
 from dag import listeners, nodes, tables
 from dag.view import View
 
 
-def to_https(view: View) -> nodes.Redirect:
-    """To the port at which clients find the listener, left out where it is 443."""
+def to_https(view: View) -> nodes.Redirect | nodes.Respond:
+    """To the port at which clients find the listener, left out where it is 443.
+
+    Where no listener serves TLS, what was meant for it is answered with 503: a redirect would lead
+    nowhere, and to serve it in the clear would open it.
+    """
     listener = view.ask(listeners.secure_listener, ())
-    port = _seen(view, listener) if listener is not None else 443
+    if listener is None:
+        return nodes.Respond(503)
+    port = _seen(view, listener)
     return nodes.Redirect(301, scheme="https", port=None if port == 443 else port)
 
 

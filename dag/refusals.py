@@ -74,7 +74,8 @@ def _with_what_is_missing(
 def _missing(view: View, fleet: str) -> Condition | None:
     """What there must be before a Gateway is programmed."""
     if view.read(ENVOYS, fleet) == 0:
-        return Condition("Programmed", "False", "NoResources", "no Envoy is connected")
+        words = [it for it in ("no Envoy is connected", fleets.unmade(view, fleet)) if it]
+        return Condition("Programmed", "False", "NoResources", "; ".join(words))
     pending = view.read(PENDING, fleet)
     if pending:
         names = ", ".join(pending)

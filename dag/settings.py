@@ -58,6 +58,7 @@ timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
 headers: Query[tuple[()], headerdefaults.Defaults] = _projection("headers")
 fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fallback_certificate")
 runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
+makes_fleet: Query[tuple[()], bool] = _projection("makes_fleet")
 monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
 
 

@@ -52,7 +52,7 @@ class Keeper:
         every = desired.documents(self._release, wanted.fleet, wanted.name)
         if not present:
             if not wanted.fleet.is_due:
-                return [_idle(wanted.fleet)]
+                return [_IDLE]
             if obstacles := [it async for it in self._obstacles(every)]:
                 return obstacles
         # While nobody knows the ports, those that there are stay.
@@ -155,10 +155,7 @@ class Keeper:
             yield _refusal(f"the removal of {applying.described(document)}", error)
 
 
-def _idle(fleet: fleets.Fleet) -> Trouble:
-    if fleet.gateway is None:
-        return Trouble("waits for a Gateway, whose ports it is to have", is_error=False)
-    return Trouble("there is no listener that Envoys could serve", is_error=False)
+_IDLE = Trouble("there is no listener that Envoys could serve", is_error=False)
 
 
 _WITH_PORTS = ("Service", "NetworkPolicy", "Gateway", "TCPRoute")

@@ -59,13 +59,6 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
     )
 
 
-@query
-def is_managed(view: View, _: tuple[()]) -> bool:
-    """Whether the instance makes fleets, as its own configuration says."""
-    own = _instance(view)
-    return own.network_publishing is not None and own.managed is not False
-
-
 def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     """What of the infrastructure that a Gateway asks for has no effect."""
     found, row = view.ask(infrastructure, gateway), view.read(tables.GATEWAYS, gateway)

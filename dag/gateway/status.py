@@ -11,7 +11,7 @@ from typing import Any
 
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from dag import tables
+from dag import settings, tables
 from dag.gateway import (
     addresses,
     backendcertificate,
@@ -53,7 +53,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
             conditions.condition("SupportedVersion", told, "the CRDs are of a version we know"),
         ),
         features.claimed(
-            is_managed=view.ask(infrastructure.is_managed, ()),
+            is_managed=view.ask(settings.makes_fleet, ()),
             is_experimental=versions.is_experimental(view),
         ),
     )

@@ -28,8 +28,7 @@ def claim(
     if wanted is None or wanted.tls is None:
         yield from _on_plain_http_alone(view, place, root, host, written)
         return
-    if view.ask(listeners.secure_listener, ()) is None:
-        yield problems.no_listener(place, "HTTPS")
+    yield from _lack(view, place, "HTTPS")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
     if stream is not None:
         stream = yield from streamguards.guarded(view, place, wanted, host, stream)
@@ -57,12 +56,18 @@ def _on_plain_http_alone(
     host: guards.HostGuards,
     written: tuple[routes.Written, ...],
 ) -> Iterator[nodes.Claim | Problem]:
-    if view.ask(listeners.plain_listener, ()) is None:
-        yield problems.no_listener(place, "HTTP")
+    yield from _lack(view, place, "HTTP")
     if root.spec.tcpproxy is not None:
         at = problems.spec(root.metadata.key).at("tcpproxy")
         yield problems.tcp_proxy_not_valid(at, "TLSMustBeConfigured", "needs virtualhost.tls")
     yield _claim(place, host, _routes(written))
+
+
+def _lack(view: View, place: Place, protocol: nodes.Protocol) -> Iterator[Problem]:
+    lack = view.ask(listeners.lack, protocol)
+    if lack is not None:
+        told = problems.several_listeners if lack.is_open else problems.no_listener
+        yield told(place, protocol, lack.gateway)
 
 
 def _claim(

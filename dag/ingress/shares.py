@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from crds import ingress as crd
 from crds.meta import NamespacedName
-from dag import listeners, seniority, strangers, tables
+from dag import listeners, nodes, seniority, strangers, tables
 from dag.ingress import annotations, backends, classes, rules, tls
 from dag.problems import Problem
 from dag.problems import ingress as problems
@@ -73,10 +73,15 @@ def _by_host(
 
 def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
     place = problems.spec(ingress.metadata.key)
-    if view.ask(listeners.plain_listener, ()) is None:
-        yield problems.no_listener(place, "HTTP")
-    if ingress.spec.tls and view.ask(listeners.secure_listener, ()) is None:
-        yield problems.no_listener(place, "HTTPS")
+    wanted: dict[nodes.Protocol, bool] = {
+        "HTTP": annotations.plain(ingress) != "nothing",
+        "HTTPS": bool(ingress.spec.tls),
+    }
+    for protocol in (it for it, is_wanted in wanted.items() if is_wanted):
+        lack = view.ask(listeners.lack, protocol)
+        if lack is not None:
+            told = problems.several_listeners if lack.is_open else problems.no_listener
+            yield told(place, protocol, lack.gateway)
 
 
 def _hosts(_: NamespacedName, found: Shares) -> Iterator[tuple[str, Share]]:

@@ -33,6 +33,10 @@ MEDIA = {
 }
 
 
+_WRITES = ("POST", "PUT", "PATCH")
+_VALIDATED = ("apply", "create", "replace")
+
+
 class RefusedError(Exception):
     """The API server said no."""
 
@@ -73,12 +77,21 @@ class Cluster:
         return client.Client(kubeconfig.Kubeconfig(str(config or self.admin)))
 
     def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs kubectl as the administrator; it is for the caller to look at the exit code."""
+        """Runs kubectl as the administrator; it is for the caller to look at the exit code.
+
+        Nothing that is sent may have a field that does not exist, and no patch may be without
+        effect: a test that goes on from there could not fail.
+        """
         program = Path(sys.executable).with_name("kubectl")
-        return subprocess.run(
-            [program, "--kubeconfig", self.admin, *arguments],
+        strict = ["--validate=strict"] if arguments[0] in _VALIDATED else []
+        done = subprocess.run(
+            [program, "--kubeconfig", self.admin, *arguments, *strict],
             input=stdin, capture_output=True, text=True, check=False,
         )  # fmt: skip
+        if arguments[0] == "patch":
+            assert "unknown field" not in done.stderr, done.stderr
+            assert "(no change)" not in done.stdout, arguments
+        return done
 
     def ask(
         self,
@@ -89,7 +102,29 @@ class Cluster:
         token: str = "",
         **query: str,
     ) -> Raw:
-        """One request; the answer, or `RefusedError`."""
+        """One request; the answer, or `RefusedError`.
+
+        Fields that do not exist are refused, unless the query says otherwise. A patch changes
+        something.
+        """
+        if method in _WRITES:
+            query = {"fieldValidation": "Strict", **query}
+        before = self._version(path, token) if method == "PATCH" and media != MEDIA["apply"] else ""
+        answer = self._asked(method, path, body, media, token, query)
+        version = answer.get("metadata", {}).get("resourceVersion")
+        assert not before or "dryRun" in query or version != before, f"{path}: nothing is changed"
+        return answer
+
+    def _version(self, path: str, token: str) -> str:
+        try:
+            found = self._asked("GET", path, None, "application/json", token, {})
+        except RefusedError:
+            return ""  # who may write need not be allowed to read
+        return str(found["metadata"]["resourceVersion"])
+
+    def _asked(
+        self, method: str, path: str, body: Any, media: str, token: str, query: Mapping[str, str]
+    ) -> Raw:
         where = urlsplit(self.url)
         connection = http.client.HTTPSConnection(where.netloc, timeout=30, context=self.tls)
         headers = {"Authorization": f"Bearer {token or self.admin_token}", "Content-Type": media}

@@ -43,12 +43,16 @@ def test_without_gateways_the_ports_are_those_of_the_settings() -> None:
     assert fleet(it).is_due
 
 
-def test_a_fleet_waits_for_the_gateway_whose_ports_it_is_to_have() -> None:
-    it = world(settings() + gateway_class())
-    assert not fleet(it).is_due
-    apply(it, gateway("gw", http(port=8080), http("other", port=9090)))
-    assert fleet(it).is_due
+def test_until_there_is_a_gateway_the_ports_are_those_of_the_settings_and_so_they_are_again() -> (
+    None
+):
+    it = world(settings())
+    usual = ["http 80/TCP->8080", "https 443/TCP->8443"]
+    assert (ports(it), fleet(it).is_due) == (usual, True)
+    apply(it, gateway_class() + gateway("gw", http(port=8080), http("other", port=9090)))
     assert ports(it) == ["http-8080 8080/TCP->16080", "http-9090 9090/TCP->17090"]
+    delete(it, "Gateway", "gw")
+    assert ports(it) == usual
 
 
 def test_the_ports_follow_those_of_the_gateway_in_charge() -> None:
@@ -61,10 +65,14 @@ def test_the_ports_follow_those_of_the_gateway_in_charge() -> None:
     assert ports(it) == ["http-81 81/TCP->8081"]
 
 
-def test_when_the_last_gateway_goes_its_fleet_has_nothing_to_be_changed_to() -> None:
-    it = world(settings() + gateway_class() + gateway("gw"))
-    delete(it, "Gateway", "gw")
-    assert not fleet(it).is_due
+def test_ports_that_the_settings_name_are_there_beside_those_of_the_gateway() -> None:
+    said = settings(f"{PUBLISHED}, externalPorts: {{http: 80, https: 443}}")
+    it = world(said + gateway_class() + gateway("gw", http(port=8080)))
+    assert ports(it) == [
+        "http 80/TCP->8080", "https 443/TCP->8443", "http-8080 8080/TCP->16080",
+    ]  # fmt: skip
+    apply(it, gateway("gw", listener("db", 443, "TCP")))
+    assert ports(it) == ["http 80/TCP->8080", "tcp-443 443/TCP->8443"]
 
 
 def test_every_gateway_has_a_fleet_and_ingress_keeps_one() -> None:

@@ -1,10 +1,13 @@
 """What Envoy refuses is told on the object that asked for it, and goes when it is mended."""
 
+import pytest
+
 from crds.meta import ObjectRef
 from dag import fleets, refusals, statuses
 from dag.fleets import Trouble
 from dag.plan import STATUSES
 from tests.dag import test_hosts, world
+from tests.dag.gateway.manifests import configuration
 
 
 def test_a_refusal_stands_in_the_status_until_it_is_taken_back() -> None:
@@ -46,6 +49,43 @@ def test_what_is_wrong_with_a_fleet_is_told_beside_and_takes_nothing_from_what_i
         (it,) = [it for it in found.conditions if it.type == "Programmed"]
         assert it.status == status
         assert it.message.endswith("; the Service is somebody else's")
+
+
+@pytest.mark.parametrize(
+    ("envoy", "gateway_is_told", "warnings"),
+    [
+        ("", "spec.envoy.networkPublishing is not set", 1),
+        ("networkPublishing: {type: ClusterIPService}", "no Envoy is connected", 0),
+        ("networkPublishing: {type: ClusterIPService}, managed: false", "managed is false", 0),
+    ],
+)
+def test_a_gateway_for_which_no_fleet_is_made_is_told_why(
+    envoy: str, gateway_is_told: str, warnings: int
+) -> None:
+    spec = f"gateway: {{mode: PerGateway}}, envoy: {{{envoy}}}"
+    engine = world.world(configuration(spec) + test_hosts.GATEWAY)
+    engine.write(refusals.ENVOYS, "default/edge", 0)
+    engine.settle()
+    found = engine.answer(STATUSES["Gateway"], world.key("edge"))
+    assert isinstance(found, statuses.GatewayStatus)
+    (it,) = [it for it in found.conditions if it.type == "Programmed"]
+    assert (it.status, it.reason) == ("False", "NoResources")
+    assert gateway_is_told in it.message.split("; ")[-1]
+    told = world.messages(engine, "ContourConfiguration", "projectcontour/contour")
+    assert len(told) == warnings
+    assert all("no fleet is made for Gateways" in it for it in told)
+
+
+def test_what_is_left_to_others_is_a_warning_of_its_own() -> None:
+    engine = world.world(configuration("envoy: {networkPublishing: {type: ClusterIPService}}"))
+    note = Trouble("Service x/envoy: a webhook sets it", is_error=False, is_settled=True)
+    engine.write(fleets.TROUBLES, "contour", (note,))
+    engine.settle()
+    told = world.messages(engine, "ContourConfiguration", "projectcontour/contour")
+    assert told == [
+        "?FleetError/ChangedByOthers: spec.envoy.networkPublishing: "
+        "Service x/envoy: a webhook sets it"
+    ]
 
 
 def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:

@@ -115,7 +115,7 @@ class Kubelet:
             told = [_told(it) for it in self.found(namespace, selector)]
             raise TimeoutError("\n".join([f"not within {seconds} s:", *told])) from None
 
-    async def balancer_address(self, namespace: str, name: str, seconds: float = 20) -> str:
+    async def balancer_address(self, namespace: str, name: str, seconds: float = 60) -> str:
         """Waits for it."""
         async with asyncio.timeout(seconds):
             while True:

@@ -245,11 +245,11 @@ async def test_who_leads_next_goes_on(rig: Rig) -> None:
         assert len(rig.made()["Service"]["spec"]["ports"]) == 1
 
 
-async def test_ports_wait_for_a_gateway_and_stay_when_it_goes(rig: Rig) -> None:
+async def test_what_has_no_listener_is_not_begun_and_keeps_its_ports(rig: Rig) -> None:
     waiting = replace(SHARED, is_due=False)
     rig.want(waiting)
     async with leading(rig):
-        await rig.until_told("waits for a Gateway")
+        await rig.until_told("there is no listener that Envoys could serve")
         assert rig.made() == {}
         rig.want(replace(SHARED, ports=PORTS[:1]))
         await rig.until_kinds(AS_A_DAEMON_SET)
