@@ -2,7 +2,8 @@
 
 In mode `Single` its oldest Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
 which one is older, and the next one is promoted when it goes. In mode `PerGateway` every Gateway
-of the class is a fleet of its own. A Gateway of any other class is not for us to speak of. A
+of the class is a fleet of its own. A Gateway of a younger class of our controller is told so, one
+of any other class is not for us to speak of. A
 Gateway that is being deleted has left already; a class stays while there are Gateways of it.
 Elsewhere: the finalizers that see to that, for who writes (`contour.finalizers`).
 """

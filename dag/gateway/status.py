@@ -9,6 +9,7 @@ their Gateway (`listenersetstatus`), routes (`routestatus`).
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from crds.gateway.gateway import Gateway
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from dag import settings, tables
@@ -63,8 +64,10 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
 def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     """What a Gateway is told."""
     found = view.read(tables.GATEWAYS, key)
-    if found is None or not view.ask(selection.is_ours, key):
+    if found is None:
         return None
+    if not view.ask(selection.is_ours, key):
+        return _of_an_unserved_class(view, key, found)
     own, winner = problems.gateway(key), view.ask(selection.in_charge, ())
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
@@ -83,6 +86,17 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
         addresses=view.ask(addresses.assigned, key),
     )
+
+
+def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> GatewayStatus | None:
+    """What a Gateway of a younger class of our controller is told; None if its class is not."""
+    name, winner = found.spec.gateway_class_name, view.ask(selection.accepted_class, ())
+    is_ours = view.ask(selection.is_of_our_controller, NamespacedName("", name))
+    if winner is None or not is_ours or found.metadata.deletion_timestamp is not None:
+        return None
+    own = problems.gateway(key)
+    told = (problems.older_class_exists(own, winner), problems.not_programmed(own))
+    return GatewayStatus(tuple(_conditions(view, told)), addresses=_none(view))
 
 
 def _none(view: View) -> tuple[Address, ...] | None:

@@ -53,9 +53,9 @@ def value_without_effect(field: Place, why: str) -> Problem:
 # GatewayClasses and Gateways.
 
 
-def older_class_exists(class_: Place, winner: NamespacedName) -> Problem:
+def older_class_exists(owner: Place, winner: NamespacedName) -> Problem:
     message = f"the older GatewayClass {winner} names the same controller and is served instead"
-    return Problem(class_.subject, "Accepted", "OlderGatewayClassExists", message)
+    return Problem(owner.subject, "Accepted", "OlderGatewayClassExists", message)
 
 
 def class_stays(class_: Place) -> Problem:

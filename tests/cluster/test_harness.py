@@ -1,5 +1,6 @@
 """What the harness promises to the tests that use it."""
 
+import json
 import os
 import signal
 import subprocess
@@ -41,6 +42,30 @@ def test_kubectl_speaks_to_it_and_knows_our_kinds(cluster: Cluster, namespace: s
     found = cluster.kubectl("get", "httpproxies,gateways", "--namespace", namespace)
     assert found.returncode == 0, found.stderr
     assert "No resources found" in found.stderr
+
+
+def test_a_write_that_means_nothing_fails(cluster: Cluster, namespace: str) -> None:
+    """A test that goes on from a field that does not exist could not fail."""
+    space: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": namespace},
+    }
+    path, merge = cluster.path(space), "application/merge-patch+json"
+    labels = {"metadata": {"labels": {"a": "b"}}}
+    assert cluster.ask("PATCH", path, labels, merge)["metadata"]["labels"]["a"] == "b"
+    with pytest.raises(AssertionError):
+        cluster.ask("PATCH", path, labels, merge)
+    with pytest.raises(RefusedError):
+        cluster.ask("PATCH", path, {"spec": {"no": "such"}}, merge)
+    with pytest.raises(RefusedError):
+        cluster.apply(space | {"spec": {"no": "such"}})
+    what = ("patch", "namespace", namespace, "--type=merge", "-p")
+    for patch in (labels, {"spec": {"no": "such"}}):
+        with pytest.raises(AssertionError):
+            cluster.kubectl(*what, json.dumps(patch))
+    done = cluster.kubectl("apply", "-f", "-", stdin=json.dumps(space | {"spec": {"no": "such"}}))
+    assert "unknown field" in done.stderr
 
 
 async def test_the_projects_own_client_speaks_to_it(cluster: Cluster, namespace: str) -> None:

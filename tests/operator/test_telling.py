@@ -187,3 +187,13 @@ def test_a_beginning_is_no_fault(
     stored = {"conditions": [{"type": type_, "status": was}]} if was else {}
     condition = {"type": type_, "status": status, "reason": reason, "message": ""}
     assert telling.kind_of_event(condition, stored) == kind
+
+
+def test_what_is_told_only_does_not_make_an_instance_unprovisioned() -> None:
+    note = Problem("", "Deployment x: a webhook sets it", is_settled=True)
+    (it,) = [it for it in telling.status(Observed(generation=1, problems=[note]))["conditions"]
+             if it["type"] == "Provisioned"]  # fmt: skip
+    assert (it["status"], it["reason"], it["message"]) == ("True", "Provisioned", note.message)
+    other = Problem("Refused", "no")
+    found = Observed(generation=1, problems=[note, other])
+    assert told(found, "Provisioned") == ("False", "Refused")

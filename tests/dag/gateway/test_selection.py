@@ -1,8 +1,9 @@
 """Which GatewayClass and Gateway are served, and what the others are told."""
 
+from dag.plan import STATUSES
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import gateway, gateway_class, http, route, service
-from tests.dag.world import apply, delete, routes, world
+from tests.dag.world import apply, delete, key, routes, world
 
 FINE = ["Accepted", "Programmed", "ResolvedRefs"]
 OLDER = ["Accepted=False/OlderGatewayExists", "Programmed=False/Invalid", "ResolvedRefs"]
@@ -38,9 +39,24 @@ def test_classes_of_the_same_age_are_ordered_by_name() -> None:
     assert told.gateway_class(it, "b")[0] == "Accepted=False/OlderGatewayClassExists"
 
 
+def test_a_gateway_of_a_class_that_lost_is_told_which_one_is_served() -> None:
+    it = world(gateway_class("first", created="01") + gateway_class(created="02") + gateway("gw"))
+    assert told.gateway(it) == [
+        "Accepted=False/OlderGatewayClassExists",
+        "Programmed=False/Invalid",
+        "ResolvedRefs",
+    ]
+    found = it.answer(STATUSES["Gateway"], key("gw"))
+    assert "the older GatewayClass first names the same controller and is served instead" in str(
+        found
+    )
+    apply(it, gateway_class(created="02", controller="example.com/other"))
+    assert told.gateway(it) == []
+
+
 def test_the_next_class_is_promoted_when_the_winner_goes() -> None:
     it = world(gateway_class("first", created="01") + gateway_class(created="02") + gateway("gw"))
-    assert told.gateway(it) == []
+    assert told.gateway(it)[0] == "Accepted=False/OlderGatewayClassExists"
     apply(it, gateway_class("first", created="01", controller="example.com/other"))
     assert told.gateway_class(it, "first") == []
     assert told.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
