@@ -150,7 +150,7 @@ class Instance:
         self.until(lambda: self._backend(host) == backend, f"{host} answered by {backend}")
 
     def until_condition(
-        self, kind: str, name: str, type_: str, seconds: float = 10.0, **wanted: str
+        self, kind: str, name: str, type_: str, seconds: float = 60.0, **wanted: str
     ) -> dict[str, Any]:
         """Waits until a condition says that, of the newest generation; the condition."""
         found: dict[str, Any] = {}
@@ -164,7 +164,7 @@ class Instance:
         return found
 
     def until(
-        self, condition: Callable[[], bool], wanted: str, seconds: float = 10.0, got: object = ""
+        self, condition: Callable[[], bool], wanted: str, seconds: float = 60.0, got: object = ""
     ) -> None:
         """Asks again and again until it is so."""
         deadline = monotonic() + seconds
@@ -244,7 +244,7 @@ class Instance:
     def until_ready(self, *processes: Process) -> None:
         """Waits until they serve."""
         for it in processes or self.processes:
-            self.until(lambda it=it: it.is_ready, f"{it.name} ready", 20)  # type: ignore[misc]
+            self.until(lambda it=it: it.is_ready, f"{it.name} ready", 90)  # type: ignore[misc]
 
     def _backend(self, host: str) -> str:
         try:
