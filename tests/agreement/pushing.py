@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from tests.agreement import addresses, configurations, features, live, proxies
+from tests.agreement import addresses, annotations, configurations, features, live, proxies
 from tests.agreement.coverage import Coverage
 from tests.dag.httpproxy import generated
 
@@ -27,6 +27,7 @@ async def push_proxies(to: live.Live, count: int, seed: int, found: Coverage) ->
     for start in range(seed, seed + count, _BATCH):
         numbers = range(start, min(start + _BATCH, seed + count))
         documents = [it for number in numbers for it in _root(number, found)]
+        annotations.annotate(documents, start)
         alive.append(documents)
         to.take(
             [*documents, *addresses.slices(start)],
