@@ -26,6 +26,7 @@ from contour.envoy.guards import (
     cookies,
     cors,
     errorpages,
+    frames,
     places,
     ratelimits,
     sessions,
@@ -80,8 +81,10 @@ def _guards(policy: Downstream) -> Iterator[pb.HttpFilter]:
     yield _filter(addresses.NAME, addresses.installed())
     yield _filter(ratelimits.LOCAL, ratelimits.installed_local())
     yield pb.HttpFilter(name=tokens.NAME, config_discovery=tokens.discovered())
+    yield _filter(frames.RESTORED, frames.restored())
     for name, content in authorization.installed():
         yield _filter(name, content)
+    yield _filter(frames.NOTED, frames.noted())
     if (service := policy.rate_limits) is not None:
         cluster = policy.names[service.cluster]
         yield _filter(ratelimits.GLOBAL, ratelimits.installed_global(service, cluster))

@@ -20,6 +20,7 @@ from contour.envoy.guards import (
     bodies,
     cors,
     errorpages,
+    frames,
     places,
     ratelimits,
     sessions,
@@ -100,5 +101,8 @@ def _authorization(
     node: nodes.Authorization | nodes.Off, names: ClusterNames
 ) -> Iterator[tuple[str, Message]]:
     if isinstance(node, str):
-        return authorization.off()
-    return authorization.policy(node, names[node.cluster])
+        yield from authorization.off()
+        return
+    yield from authorization.policy(node, names[node.cluster])
+    if node.protocol == "grpc":
+        yield from frames.policy()

@@ -15,6 +15,7 @@ import grpc
 from aiohttp import web
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from envoy.config.core.v3 import base_pb2
 from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from grpc import aio
@@ -72,10 +73,18 @@ class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ign
         if headers.get("x-let-me-in") == "please":
             result.ok_response.headers.add().header.key = "x-user"
             result.ok_response.headers[0].header.value = "somebody"
+            for name in ("content-length", "x-answer") if "x-frame" in headers else ():
+                added = result.ok_response.response_headers_to_add.add()
+                added.header.key, added.header.value = name, "3"
+                added.append_action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
         else:
             result.status.code = 16
             result.denied_response.status.code = 401
             result.denied_response.body = "who are you?"
+            if "x-frame" in headers:
+                cut = result.denied_response.headers.add()
+                cut.header.key, cut.header.value = "content-length", "3"
+                cut.append_action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
         return result
 
 

@@ -153,6 +153,22 @@ async def test_a_server_changes_neither_the_length_of_a_request_nor_who_asks(
     assert "9.9.9.9" not in told["x-forwarded-for"]
 
 
+@pytest.mark.parametrize("path", ["/", "/stream?seconds=0.1"])
+async def test_a_server_does_not_cut_answers(envoy: Served, path: str) -> None:
+    """A length of its own would make the rest the next answer on the connection."""
+    yes = {"x-let-me-in": "please", "x-frame": "please"}
+    honest = await envoy.ask("asked-forward.test", path, **{"x-let-me-in": "please"})
+    answer = await envoy.ask("asked-forward.test", path, **yes)
+    assert answer.headers["x-answer"] == "3"
+    assert ("content-length" in answer.headers) == (path == "/")
+    assert ("content-length" in honest.headers) == (path == "/")
+    refused = await envoy.ask("asked-forward.test", path, **{"x-frame": "please"})
+    assert (refused.status, refused.body) == (401, "who are you?")
+    if path == "/":
+        assert json.loads(answer.body)["backend"] == "one"
+        assert int(answer.headers["content-length"]) == len(answer.body)
+
+
 async def test_a_server_may_see_the_body(envoy: Served) -> None:
     yes = {"x-let-me-in": "please"}
     answer = await proxies.send(envoy.plain, "body.test", "b" * 10, **yes)

@@ -146,6 +146,8 @@ async def test_ranges_of_both_kinds_and_every_other_name(envoy: Served, greeter:
     assert await _heard(envoy, "nobody.else", "passed") == b""
     assert greeter.callers == before
     assert await _heard(envoy, "open.passed.test", "passed") == b"hello\n"
+    counted = await envoy.proxy.admin("stats?filter=no_filter_chain_match&usedonly")
+    assert "no_filter_chain_match: " in counted
 
 
 @pytest.mark.parametrize("kind", TLS)
