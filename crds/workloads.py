@@ -7,10 +7,24 @@ from typing import Literal
 
 from pydantic import Field
 
-from crds.fields import Int64, Natural32, Natural64, Port, Subdomain
+from crds.fields import Int64, Natural32, Natural64, Port, PositiveUint32, Subdomain
 from crds.gateway.gatewayclass import ControllerName
 from crds.gateway.references import ParametersReference
 from crds.meta import model
+
+DRAIN_SECONDS = 40
+"""Envoy keeps what a changed listener replaces for so long: shorter, and long responses and
+WebSockets of an edited host are cut; longer, and whoever edits TLS all the time fills its memory.
+"""
+
+
+def drain_time(least: int) -> int:
+    """Envoy's own drain time (`--drain-time-s`), for connections to last at least so long.
+
+    Envoy 1.40 ends WebSockets and tunnels at random moments of the last third of it.
+    """
+    return (3 * least + 1) // 2
+
 
 Quantity = str
 """An amount, such as `500m` or `1Gi`."""
@@ -92,6 +106,9 @@ class Workload:
     """Bytes of memory at which they begin to refuse work; 0 for no limit."""
     overload_max_downstream_connections: Natural64 = 0
     """Connections of clients at which they refuse more; 0 for no limit."""
+    drain_time_seconds: PositiveUint32 = DRAIN_SECONDS
+    """How long connections may go on at least after a change of their listener or of the TLS of
+    their host; new ones are on the new terms at once. Meanwhile Envoy keeps both."""
 
 
 @model

@@ -67,6 +67,7 @@ def envoy(workload: workloads.Workload) -> list[str]:
         *("--config-path", "/config/envoy.json"),
         # Hot restart wants shared memory, and a pod is never restarted in place.
         *("--disable-hot-restart", "--drain-strategy", "immediate"),
+        *("--drain-time-s", str(workloads.drain_time(workload.drain_time_seconds))),
         *("--log-level", workload.log_level),
         *(("--base-id", str(workload.base_id)) if workload.base_id else ()),
     ]

@@ -10,6 +10,7 @@ from contour import files, host, process
 from contour import run as running
 from contour.cli import failures
 from contour.host import ports, state
+from crds.workloads import DRAIN_SECONDS
 
 
 @click.command()
@@ -30,6 +31,10 @@ from contour.host import ports, state
 @click.option(
     "--drain-time", type=click.FloatRange(0), default=30, show_default=True, help="Seconds."
 )
+@click.option(
+    "--listener-drain-time", type=click.IntRange(1), default=DRAIN_SECONDS, show_default=True,
+    help="Seconds that connections may go on at least after a change of their TLS settings.",
+)  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Log what happens, not only what is wrong.")
 def run(
     paths: tuple[Path, ...],
@@ -39,6 +44,7 @@ def run(
     controller_name: str | None,
     concurrency: int | None,
     drain_time: float,
+    listener_drain_time: int,
     verbose: bool,
 ) -> None:
     """Serves the manifests in PATH… on this machine, and follows their changes.
@@ -53,7 +59,11 @@ def run(
             address=bind,
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             controller_name=controller_name,
-            envoy=host.Options(concurrency=concurrency, drain_seconds=drain_time),
+            envoy=host.Options(
+                concurrency=concurrency,
+                drain_seconds=drain_time,
+                replaced_seconds=listener_drain_time,
+            ),
         )
         with state.claimed(state_dir or state.default_path()) as directory:
             process.run(running.run(directory, options))

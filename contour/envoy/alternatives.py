@@ -50,7 +50,7 @@ def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
     if found is None or key.host.startswith("*") or not policy.serves_http3(view, at):
         return None
     body = server_names.exact(key.host, server_names.Way(names.chain(found.tls)))
-    part = resources.part(body, origins=found.origins)
+    part = replace(resources.part(body, origins=found.origins), hosts=(key.host,))
     return (resources.Change(_name(key.listener), f"name/{key.host}", part),)
 
 
@@ -72,7 +72,9 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
         for host in sorted(view.bucket(WILDCARDS, key))
         if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
     ]
-    part = resources.part(server_names.wildcards(found))
+    part = replace(
+        resources.part(server_names.wildcards(found)), hosts=tuple(it for it, _ in found)
+    )
     return (resources.Change(_name(key.name), "wildcards", part),)
 
 

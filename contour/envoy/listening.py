@@ -78,7 +78,7 @@ def chain(view: View, key: ChainKey) -> Pieces:
     return (_chain(view, key, names.chain(key.tls, key.stream)),)
 
 
-def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
+def _chain(view: View, key: ChainKey, name: str, only: tuple[str, ...] = ()) -> resources.Change:
     settings, needs = downstream(view, key.fleet)
     stream = key.stream or nodes.Stream(())
     used = routing.clusters_of(view, key.fleet, streams.clusters(stream))
@@ -91,7 +91,8 @@ def _chain(view: View, key: ChainKey, name: str) -> resources.Change:
         guards = streamguards.filters(key.listener, stream.guards, settings)
         body = chains.stream(name, key.tls, (*guards, (streams.TCP, proxy)), settings)
     origins = tuple(demanded(view, key))
-    part = replace(resources.part(body, (*needs, *used.values()), origins), completes=True)
+    part = resources.part(body, (*needs, *used.values()), origins)
+    part = replace(part, completes=True, hosts=only)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
 
 
@@ -116,13 +117,13 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
     if key.host == "*":
         return tuple(_default(view, key, found))
     body = server_names.exact(key.host, _way(found, names.chain(found.tls, found.stream)))
-    part = resources.part(body, origins=found.origins)
+    part = replace(resources.part(body, origins=found.origins), hosts=(key.host,))
     return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
 
 
 def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
     wanted = ChainKey(key.fleet, key.listener, found.tls, found.stream)
-    yield _chain(view, wanted, chains.DEFAULT)
+    yield _chain(view, wanted, chains.DEFAULT, (key.host,))
     body = server_names.default(_way(found, chains.DEFAULT))
     part = resources.part(body, origins=found.origins)
     yield resources.Change(names.listener(key.listener), "default", part)
@@ -147,7 +148,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
         (host, _way(it, names.chain(it.tls, it.stream))) for host, it in found
     )
     origins = sorted({origin for _, secure in found for origin in secure.origins})
-    part = resources.part(body, origins=origins)
+    part = replace(resources.part(body, origins=origins), hosts=tuple(it for it, _ in found))
     return (resources.Change(names.listener(key.name), "wildcards", part),)
 
 

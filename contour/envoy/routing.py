@@ -5,6 +5,7 @@ content it does not depend on. So whatever no host uses any more is forgotten by
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from contour.envoy import (
@@ -78,6 +79,7 @@ def is_stream(view: View, key: nodes.HostKey) -> bool:
 
 
 def _pieces(view: View, key: nodes.HostKey, part: resources.Part) -> Pieces:
+    part = replace(part, hosts=(key.host,))
     tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
 

@@ -8,7 +8,7 @@ held. Time comes in as a value.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from contour.xds.alarms import Alarms
 from contour.xds.departures import Barrier, Departures, Leaver
 from contour.xds.gates import Gates
 from contour.xds.narrowing import Narrowing
+from contour.xds.pacing import Pace
 from contour.xds.resources import (
     CLUSTER,
     ENDPOINTS,
@@ -45,6 +46,7 @@ class Patience:
     absence: float = 5.0  # after a stream began, until anything may begin to leave
     grace: float = 1.0  # between the acknowledgement of the last route to it and its removal
     comeback: float = 5.0  # of an Envoy whose stream has ended, until it counts as gone
+    pace: Pace = field(default_factory=Pace)  # of changes of listeners
 
 
 class Envoy:

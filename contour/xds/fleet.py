@@ -14,6 +14,7 @@ from itertools import count
 from contour.xds.acceptance import Acceptance, Nobody, Witness
 from contour.xds.envoy import Envoy, Patience
 from contour.xds.gates import Waits
+from contour.xds.pacing import Pacing
 from contour.xds.quarantine import Quarantine, Refusal
 from contour.xds.resources import LISTENER, Change, Name, Part, is_same
 from contour.xds.retirement import Retirement
@@ -59,6 +60,7 @@ class Fleet:
         self.stand_in: StandIn = _nothing
         self.acceptance = Acceptance(self, self.quarantine)
         self._retirement = Retirement(self)
+        self.pacing = Pacing(self)
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
         self.identities = frozenset({name})  # certificates of these names may see it
@@ -74,7 +76,7 @@ class Fleet:
     def publish(self, changes: Iterable[Change]) -> None:
         """Serves the newest state to those who asked for what differs."""
         self.is_open = True
-        settled = self._retirement.put_off(changes)
+        settled = self.pacing.put_off(self._retirement.put_off(changes))
         self._spread(self.store.apply(self.quarantine.admitted(settled)))
         self._release()
         # What is served as it was, or not at all, has nothing left to prove.
@@ -161,9 +163,12 @@ class Fleet:
 
     def envoy(self, id: str, *, is_aggregated: bool) -> Envoy:  # noqa: A002
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
+        if not self.envoys and self.pacing.waiting:
+            self.publish(())
         known = None if is_aggregated else self._by_id.get(id)
         envoy = known or Envoy(self, id)
         self.envoys.add(envoy)
+        self.pacing.joined(envoy)
         if not is_aggregated:
             self._by_id[id] = envoy
         return envoy

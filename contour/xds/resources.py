@@ -66,6 +66,8 @@ class Part:
     # Clusters only: Envoy warms it until the first health checks are done, so the acknowledgement
     # of its endpoints does not tell that it is ready.
     health_checked: bool = False
+    # The hosts it is about. What a listener and a table of routes say of one goes out together.
+    hosts: tuple[str, ...] = ()
 
 
 class Change(NamedTuple):

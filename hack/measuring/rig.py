@@ -91,9 +91,15 @@ class Envoy:
     """A real Envoy without a supervisor, which outlives the control plane."""
 
     def __init__(
-        self, folder: Path, control_plane_socket: Path, name: str = "envoy", resolver: str = ""
+        self,
+        folder: Path,
+        control_plane_socket: Path,
+        name: str = "envoy",
+        resolver: str = "",
+        drain_seconds: int = DRAIN_SECONDS,
     ) -> None:
         self.name = name
+        self._drain_seconds = drain_seconds
         self._resolving = _resolving(folder, resolver) if resolver else ()
         self.admin = folder / f"{name}-admin.sock"
         self._log = folder / f"{name}.log"
@@ -117,7 +123,7 @@ class Envoy:
                 *self._resolving,
                 *(str(installation.binary()), "--config-path", str(self.configuration)),
                 *("--disable-hot-restart", "--drain-strategy", "immediate"),
-                *("--drain-time-s", str(DRAIN_SECONDS), "--log-level", "warning"),
+                *("--drain-time-s", str(self._drain_seconds), "--log-level", "warning"),
                 stdout=log,
                 stderr=log,
             )
@@ -197,13 +203,15 @@ async def backends(number: int, address: str = "127.0.0.1") -> AsyncIterator[tup
 
 
 @contextlib.asynccontextmanager
-async def running(documents: Iterable[Document], resolver: str = "") -> AsyncIterator[Rig]:
+async def running(
+    documents: Iterable[Document], resolver: str = "", drain_seconds: int = DRAIN_SECONDS
+) -> AsyncIterator[Rig]:
     """The world, served; by an Envoy that resolves names there, if a DNS server is given."""
     with tempfile.TemporaryDirectory(prefix="measured-") as path:
         folder = Path(path)
         port, tls_port = free_port(), free_port()
         control = ControlPlane(folder, ((80, port), (443, tls_port)))
-        envoy = Envoy(folder, control.socket, resolver=resolver)
+        envoy = Envoy(folder, control.socket, resolver=resolver, drain_seconds=drain_seconds)
         control.keep(documents)
         try:
             await control.start()

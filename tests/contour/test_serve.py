@@ -8,6 +8,7 @@ from contour.events import Batch, Event
 from contour.kubernetes.objects import Objects
 from contour.serve import Controller
 from contour.xds import resources
+from contour.xds.fleet import Fleet
 from crds.decode import Decoded, decode
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
@@ -74,6 +75,38 @@ def test_an_edit_publishes_the_parts_it_touches_and_nothing_else() -> None:
     controller.take(events(SERVICE + proxy("a", "a.com") + proxy("b", "b.com")))
     controller.take(events(proxy("a", "a.com", service="gone")))
     assert {(it.name.type_url, it.part) for it in published.last} == {(resources.ROUTE, "a.com")}
+
+
+def test_a_flood_of_tls_edits_is_paced_delays_no_route_and_leaves_no_redirect_into_nothing() -> (
+    None
+):
+    now = 0.0
+    fleet = Fleet("contour", clock=lambda: now)
+    controller = Controller(lambda _, changes: fleet.publish(changes))
+    tls = ", tls: {secretName: cert}"
+    controller.take(events(SERVICE + pairs.secret("cert") + proxy("t", "t.com", tls=tls)))
+    controller.take(events(proxy("a", "a.com") + proxy("b", "b.com")))
+    envoy = fleet.envoy("one", is_aggregated=True)
+    changes, version, plain = 0, "", _served(fleet, resources.ROUTE, "a.com")
+    for number in range(200):  # ten a second, for 20 seconds
+        controller.take(events(proxy("a", "a.com", tls=tls if number % 3 else "")))
+        before = _served(fleet, resources.ROUTE, "b.com")
+        controller.take(events(proxy("b", "b.com", service="web" if number % 2 else "gone")))
+        assert _served(fleet, resources.ROUTE, "b.com") != before
+        is_redirected = _served(fleet, resources.ROUTE, "a.com") != plain
+        assert is_redirected == bool(_served(fleet, resources.LISTENER, "name/a.com"))
+        listener = fleet.store.types[resources.LISTENER]["ingress_https"].version()
+        changes, version = changes + (listener != version), listener
+        now += 0.1
+        envoy.alarms.ring(now)
+    assert changes > 10
+    assert changes <= 20 / 0.75 + 6
+
+
+def _served(fleet: Fleet, type_url: str, part: str) -> list[bytes]:
+    """What is served of a part, in every resource of the type."""
+    found = (it.parts.get(part) for _, it in sorted(fleet.store.types[type_url].items()))
+    return [it.digest for it in found if it]
 
 
 def test_what_nobody_uses_any_more_is_taken_out() -> None:

@@ -20,6 +20,7 @@ def run(*arguments: str) -> Result:
         ([], "PATH"),
         (["x", "--concurrency", "0"], "--concurrency"),
         (["x", "--drain-time", "-1"], "--drain-time"),
+        (["x", "--listener-drain-time", "0"], "--listener-drain-time"),
         (["x", "--map-port", "80=8080", "--map-port", "443=8080"], "same local port"),
         (["x", "--map-port", "80"], "EXTERNAL=LOCAL"),
         (["x", "--map-port", "80=0"], "EXTERNAL=LOCAL"),

@@ -26,6 +26,21 @@ async def test_it_serves_once_it_is_live(
     assert not _is_running(envoy.pid)
 
 
+async def test_what_was_replaced_goes_on_for_the_time_that_was_chosen(
+    directory: state.StateDirectory, configuration: str
+) -> None:
+    options = host.Options(replaced_seconds=7)
+    async with host.Envoy(directory, configuration, options) as envoy:
+        await envoy.live()
+        connector = aiohttp.UnixConnector(str(directory.socket(host.ADMIN)))
+        async with (
+            aiohttp.ClientSession(connector=connector) as client,
+            client.get("http://admin/server_info") as answer,
+        ):
+            found = (await answer.json(content_type=None))["command_line_options"]
+    assert (found["drain_time"], found["drain_strategy"]) == ("11s", "Immediate")
+
+
 async def test_only_its_owner_may_talk_to_it(
     directory: state.StateDirectory, configuration: str
 ) -> None:

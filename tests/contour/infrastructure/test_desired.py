@@ -57,6 +57,20 @@ def test_the_fleet_of_a_gateway_is_called_after_it_and_asks_at_home() -> None:
     assert volumes[0]["secret"]["secretName"] == desired.certificate(RELEASE, OWN) == "gw-ours"
 
 
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [(workloads.Workload(), 60), (workloads.Workload(drain_time_seconds=301), 452)],
+)
+def test_envoys_keep_what_was_replaced_for_the_time_that_was_chosen(
+    said: workloads.Workload, seconds: int
+) -> None:
+    fleet = replace(SHARED, workload=said)
+    pod = documents(fleet)["DaemonSet"]["spec"]["template"]["spec"]
+    (envoy,) = (it for it in pod["containers"] if it["name"] == "envoy")
+    place = envoy["args"].index("--drain-time-s")
+    assert envoy["args"][place + 1] == str(seconds)
+
+
 def test_an_instance_with_a_suffix_has_its_own_names() -> None:
     release = replace(RELEASE, suffix="-blue", service="envoy-blue")
     found = documents(SHARED, release)

@@ -1,0 +1,147 @@
+"""A tenant who edits the TLS of his hosts all the time: nobody else may notice, nor Envoy fill up.
+
+Ten edits a second, by turns the name of a host and the versions of TLS of another one. Envoy keeps
+what a changed listener replaces until the drain time is over, which is the product's here. Others
+add a TLS host now and then, and nobody waits long for that; what lasts on hosts that are not edited
+is not cut, and what lasts on the edited one is not cut before the drain time.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crds.workloads import DRAIN_SECONDS, drain_time
+from hack.measuring import longlived, probe, registry, rig, world
+from hack.measuring.figures import Figure, percentile
+from hack.measuring.load import Answer, Connection, Request
+from hack.measuring.longlived import Lasting, Target
+from hack.measuring.world import Document, World
+
+NAME = "tls-edited-for-long"
+HOSTS, CERTIFICATES, RATE = 1000, 10, 10
+RENAMED, FLIPPED, STEADY = 1, CERTIFICATES, 0
+SECONDS, QUICK_SECONDS = 900.0, 150.0
+BETWEEN_NEWCOMERS = 3.0
+MAY_BE = frozenset({probe.NO_CONNECTION, 404, 421})
+
+
+@dataclass
+class Run:
+    """What was seen."""
+
+    seconds: float
+    before: float = 0.0  # MiB
+    most: float = 0.0
+    edits: int = 0
+    newcomers: list[float] = field(default_factory=list)  # seconds until each was served
+    held: list[float] = field(default_factory=list)  # seconds that WebSockets lasted
+    lasting: Lasting = field(default_factory=Lasting)
+
+
+@registry.CHAOS.measures(NAME)
+def tls_edited_for_long(options: registry.Options) -> Iterator[Figure]:
+    """15 minutes; with `--quick` two and a half, which is longer than twice the drain time."""
+    it = asyncio.run(_run(QUICK_SECONDS if options.quick else SECONDS))
+    options.note(NAME, seconds=it.seconds, edits=it.edits, before=it.before, most=it.most,
+                 newcomers=it.newcomers, held=it.held, cut=dict(it.lasting.cut))  # fmt: skip
+    yield Figure("seconds", it.seconds, "s")
+    yield Figure("edits a second", it.edits / it.seconds, "", RATE * 0.9, at_least=True)
+    yield Figure("Envoy's memory before", it.before, "MiB")
+    yield Figure("growth of Envoy, at most", it.most - it.before, "MiB", 100)
+    yield Figure("8 s streams, HTTP/2 streams and WebSockets on hosts that nobody edits, whole",
+                 it.lasting.whole.total(), "")  # fmt: skip
+    yield Figure("of these cut", it.lasting.cut.total(), "", 0)
+    yield Figure("WebSockets on the edited host, shortest", min(it.held), "s",
+                 DRAIN_SECONDS, at_least=True)  # fmt: skip
+    yield Figure("hosts that others added", len(it.newcomers), "")
+    for share, name in ((0.5, "median"), (0.99, "p99")):
+        value = percentile(it.newcomers, share) * 1000
+        target = 1000 if share == 0.99 else None
+        yield Figure(f"event to served over TLS, {name}", value, "ms", target)
+
+
+async def _run(seconds: float) -> Run:
+    run = Run(seconds)
+    async with rig.backends(2) as ports:
+        of = World(HOSTS, 10, CERTIFICATES, ports, children=False)
+        documents = [_with_websockets(it) for it in of.documents()]
+        documents += [of.secret(FLIPPED), _edited(of, 0)]
+        async with rig.running(documents, drain_seconds=drain_time(DRAIN_SECONDS)) as it:
+            steady = Target(it.tls_port, world.fqdn(STEADY), tls=True)
+            async with longlived.running(steady) as run.lasting:
+                await asyncio.sleep(1)
+                run.before = it.envoy.resident
+                async with asyncio.timeout(seconds + 120), asyncio.TaskGroup() as tasks:
+                    until, one_at_a_time = time.monotonic() + seconds, asyncio.Lock()
+                    tasks.create_task(_edit(it, of, run, until, one_at_a_time))
+                    tasks.create_task(_arrive(it, of, run, until, one_at_a_time))
+                    tasks.create_task(_hold(it, run, until))
+                run.most = max(run.most, it.envoy.resident)
+    return run
+
+
+async def _edit(it: rig.Rig, of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
+    began = time.monotonic()
+    while time.monotonic() < until:
+        async with turn:
+            await it.control.change([_edited(of, run.edits)])
+        run.edits += 1
+        run.most = max(run.most, it.envoy.resident)
+        await asyncio.sleep(max(0.0, began + run.edits / RATE - time.monotonic()))
+
+
+def _edited(of: World, number: int) -> Document:
+    """A name that was never there, and versions of TLS by turns."""
+    if number % 2:
+        root = of.root(RENAMED)
+        root["spec"]["virtualhost"]["fqdn"] = f"renamed-{number}.example.com"
+    else:
+        root = of.root(FLIPPED)
+        version = "1.3" if number % 4 else "1.2"
+        root["spec"]["virtualhost"]["tls"] = {
+            "secretName": f"cert-{FLIPPED}",  # which nobody else uses: each edit replaces a chain
+            "minimumProtocolVersion": version,
+        }
+    return _with_websockets(root)
+
+
+async def _arrive(it: rig.Rig, of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
+    """Somebody else adds a host."""
+    number = HOSTS
+    while time.monotonic() < until:
+        name = world.fqdn(number)
+        async with turn:
+            took = await it.control.change(_put(of, number))
+        connection = Connection(it.tls_port, server_name=name)
+        seen = await probe.observed(connection, Request(name), _is_ok, may_be=MAY_BE, pause=0.02)
+        connection.close()
+        run.newcomers.append(seen - took.came)
+        number += 1
+        await asyncio.sleep(BETWEEN_NEWCOMERS)
+
+
+def _put(of: World, number: int) -> Sequence[Document]:
+    return [_with_websockets(of.root(number))]
+
+
+async def _hold(it: rig.Rig, run: Run, until: float) -> None:
+    """WebSockets on the edited host, one after the other, each for as long as Envoy lets it."""
+    while time.monotonic() + drain_time(DRAIN_SECONDS) + 5 < until or not run.held:
+        target = Target(it.tls_port, world.fqdn(FLIPPED), tls=True)
+        began = time.monotonic()
+        async with longlived.running(target, streams=0, sockets=1) as lasting:
+            while not lasting.cut and time.monotonic() < until:
+                await asyncio.sleep(0.1)
+        if not any("WebSocket" in found and "Handshake" in found for found in lasting.cut):
+            run.held.append(time.monotonic() - began)  # else: refused on the terms of before
+
+
+def _is_ok(answer: Answer) -> bool:
+    return answer.status == 200
+
+
+def _with_websockets(document: Document) -> Document:
+    for route in document.get("spec", {}).get("routes", ()):
+        route["enableWebsockets"] = True
+    return document
