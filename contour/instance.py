@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from contour.envoy import outputs
+from contour.envoy import outputs, releases
 from contour.events import Batch
 from contour.inspection import Page
 from contour.serve import Controller, Refit, Tell
@@ -74,6 +74,7 @@ class Instance:
         if found is None:
             found = self.server.fleet(name)
             found.stand_in = outputs.stand_in
+            found.built_for = releases.BUILT_FOR
             found.witness = self._witness(found)
         return found
 

@@ -2,7 +2,7 @@
 
 Fields that this release does not know: where the CRDs of a newer one are installed, the API server
 stores them. Annotations that have no effect here (`strangers`). Certificates in use that do not
-hold (`validity`). They join the status in the form
+hold (`validity`). What some Envoys are too old for (`releases`). They join the status in the form
 that its kind has; of an Ingress they become Events. Of an object that is not ours to serve nothing
 is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the providers refuse
 (`refusals`).
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from crds.meta import ObjectRef
-from dag import contourstatus, statuses, strangers, tables, uses, validity
+from dag import contourstatus, releases, statuses, strangers, tables, uses, validity
 from dag.foreign import own
 from dag.gateway import conditions
 from dag.problems import Problem, anywhere
@@ -40,6 +40,7 @@ def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
             yield anywhere.certificate(place, held.ref, phase, validity.shown(moment))
     for text in view.read(UNKNOWN_FIELDS, subject) or ():
         yield anywhere.unknown_field(subject, text)
+    yield from releases.told(view, subject)
     if subject.kind in own.OURS:
         yield from _of_annotations(view, subject)
 

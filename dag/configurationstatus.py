@@ -20,6 +20,7 @@ from dag import (
     listeners,
     nodes,
     publishing,
+    releases,
     settings,
     tables,
 )
@@ -53,6 +54,9 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[SubCondition]
             yield SubCondition("ListenerError", "ErrorIdentifyingListener", text)
         if _leaves_gateways_without_a_fleet(view, found.spec.envoy or Envoy()):
             yield SubCondition("FleetError", "NotProvisioned", f"{_FLEET}: {_UNPUBLISHED}")
+        for who in releases.behind(view):
+            built_for = releases.written(releases.BUILT_FOR)
+            yield SubCondition("EnvoyError", "OldRelease", f"{who} older than {built_for}: {_OLD}")
         for it in _troubles(view, is_error=False):
             reason = "ChangedByOthers" if it.is_settled else "Waiting"
             yield SubCondition("FleetError", reason, f"{_FLEET}: {it.message}")
@@ -103,6 +107,7 @@ def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
 _CLOSED = "is not served yet; until then every host is answered with 503"
 
 
+_OLD = "this release is tried with no older one; what they are known not to load is left out there"
 _FLEET = "spec.envoy.networkPublishing"
 _UNPUBLISHED = "is not set, so that no fleet is made for Gateways whose class sets none either"
 

@@ -15,6 +15,7 @@ from dag import (
     hosts,
     listeners,
     refusals,
+    releases,
     services,
     tables,
     validity,
@@ -42,6 +43,7 @@ PLAN = Plan(
         *hosts.INDEXES,
         services.LEFT_OUT,
         *fleets.INDEXES,
+        *releases.INDEXES,
     ),
     kept=(
         *gateway.KEPT,

@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import asides, contourstatus, fleets, statuses
+from dag import asides, contourstatus, fleets, releases, statuses
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
@@ -21,6 +21,10 @@ REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 
 NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
 """Why the newest version of an object did not replace the last good one; no row if it did."""
+
+REFUSERS: Table[ObjectRef, tuple[releases.Counted, int]] = Table("refusers")
+"""The Envoys that refuse something of an object, and how many there are in all; no row if all of
+them do, or go without it."""
 
 ENVOYS: Table[str, int] = Table("Envoys")
 """How many Envoys of a fleet are connected; no row where none is expected (offline)."""
@@ -42,7 +46,7 @@ def told(
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
         if found is not None and words:
-            found = _refused(found, _problem("EnvoyError", "Envoy refuses it", "; ".join(words)))
+            found = _refused(found, _by_envoy(view.read(REFUSERS, subject), "; ".join(words)))
         if found is not None and fault:
             found = _refused(found, _problem("SpecError", "the newest version is refused", fault))
         return found
@@ -81,6 +85,15 @@ def _missing(view: View, fleet: str) -> Condition | None:
         names = ", ".join(pending)
         return Condition("Programmed", "False", "Pending", f"Envoy is yet to accept {names}")
     return None
+
+
+def _by_envoy(who: tuple[releases.Counted, int] | None, words: str) -> SubCondition:
+    if who is None:
+        return _problem("EnvoyError", "Envoy refuses it", words)
+    refusers = releases.those(*who)
+    verb = "refuses" if refusers.startswith("1 ") else "refuse"
+    text = f"{refusers} {verb} it, what was accepted there last keeps serving there: {words}"
+    return SubCondition("EnvoyError", "Refused", text)
 
 
 def _problem(kind: str, what: str, words: str) -> SubCondition:

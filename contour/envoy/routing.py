@@ -14,6 +14,7 @@ from contour.envoy import (
     names,
     policy,
     quic,
+    releases,
     shards,
     upstream_tls,
     virtual_hosts,
@@ -66,7 +67,12 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
         _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ())
     )
     body = virtual_hosts.encoded(node, called, traits)
-    return _pieces(view, key, resources.part(body, used.values(), node.origins))
+    part = resources.part(body, used.values(), node.origins)
+    if (older := releases.for_older(node)) is not None:
+        body = virtual_hosts.encoded(older, called, traits)
+        plain = replace(part, body=body, digest=resources.digest(body))
+        part = replace(part, since=releases.SINCE, older=plain)
+    return _pieces(view, key, part)
 
 
 @query

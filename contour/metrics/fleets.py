@@ -7,6 +7,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from contour.xds import resources
 from contour.xds.fleet import Fleet
+from contour.xds.releases import written
 
 TYPES = {
     resources.CLUSTER: "clusters",
@@ -40,6 +41,7 @@ class Fleets:
         yield _gauge(
             "contour_xds_envoys", "Envoys connected.", {it.name: len(it.envoys) for it in fleets}
         )
+        yield _releases(fleets)
         yield _gauge(
             "contour_xds_waiting_parts",
             "Parts that wait for what they need, on all Envoys.",
@@ -61,6 +63,17 @@ class Fleets:
                 for type_url, found in it.store.types.items()
             ),
         )
+
+
+def _releases(fleets: Iterable[Fleet]) -> Metric:
+    found = GaugeMetricFamily(
+        "contour_xds_envoy_releases", "Envoys connected, by release.", labels=("fleet", "release")
+    )
+    for it in fleets:
+        counted = Counter(written(envoy.release) or "unknown" for envoy in it.envoys)
+        for release, count in counted.items():
+            found.add_metric((it.name, release), count)
+    return found
 
 
 def _waits(fleets: Iterable[Fleet]) -> Iterator[Metric]:

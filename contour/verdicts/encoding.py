@@ -7,6 +7,7 @@ leaves alone. Versions of contents are equal only between equal builds, so those
 are taken out.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -24,6 +25,8 @@ ALIVE = b"{}"
 MOST_WORDS = 2048  # of one refusal; a condition cannot tell more of many of them
 MOST_ORIGINS = 64
 MOST_PEERS = 64
+MOST_RELEASES = 64
+_RELEASE = re.compile(r"([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})?")
 _ROWS_IN_A_MESSAGE = 500
 
 
@@ -96,6 +99,7 @@ def messages(fleet: str, news: News) -> Iterator[bytes]:
         "fleet": fleet,
         "whole": news.is_whole,
         "envoys": news.envoys,
+        "releases": news.releases,
         "listeners": {name: it and [*it] for name, it in news.listeners.items()},
         "refusals": _some(refusals),
     }
@@ -117,6 +121,7 @@ def news(message: bytes, *, is_comparable: bool) -> tuple[str, News] | None:
                 for name, it in found.get("listeners", {}).items()
             },
             refusals=dict(_refusal(it, is_comparable) for it in found.get("refusals", ())),
+            releases=_counted(found.get("releases", {}).items()),
             is_whole=bool(found.get("whole")),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -132,7 +137,8 @@ def _row(place: Place, found: Refusal | None) -> list[Any]:
     if found is None:
         return [type_url, name, part, None]
     origins = [[*it] for it in found.origins[:MOST_ORIGINS]]
-    return [type_url, name, part, [origins, found.words[:MOST_WORDS], found.digest]]
+    said = [origins, found.words[:MOST_WORDS], found.digest, found.by[:MOST_RELEASES]]
+    return [type_url, name, part, said]
 
 
 def _refusal(row: list[Any], is_comparable: bool) -> tuple[Place, Refusal | None]:
@@ -140,9 +146,15 @@ def _refusal(row: list[Any], is_comparable: bool) -> tuple[Place, Refusal | None
     place = Name(type_url, name), part
     if said is None:
         return place, None
-    origins, words, digest = said
+    origins, words, digest, *more = said  # a replica of an older build says no more
+    by = tuple(sorted(_counted(more[0]).items())) if more else ()
     found = tuple(ObjectRef(*it) for it in origins)
-    return place, Refusal(found, words, digest if is_comparable else "")
+    return place, Refusal(found, words, digest if is_comparable else "", by)
+
+
+def _counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
+    counted = {name: int(count) for name, count in islice(found, MOST_RELEASES)}
+    return {name: count for name, count in counted.items() if _RELEASE.fullmatch(name)}
 
 
 def _object(message: bytes) -> dict[str, Any]:

@@ -10,15 +10,16 @@ A refusal holds once we serve, or have served since it was told, the very part t
 and until its replica takes it back: what is told of a newer version than ours waits for it.
 """
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from contour.verdicts.testimony import Listening, News, Place, Refusal, Testimony
+from contour.xds.acceptance import NO_RELEASES
 from contour.xds.resources import LISTENER, Name
 from crds.meta import ObjectRef
-from dag import refusals
+from dag import refusals, releases
 from dag.incremental import Engine
 
 OWN = ""
@@ -68,10 +69,19 @@ class Verdicts:
         """What the Envoys of the others say, by replica."""
         return {source: said for source, said in self._said.items() if source != OWN}
 
-    def refused(self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str) -> None:
-        """An Envoy of ours refuses a part; what was accepted last keeps serving."""
+    def refused(
+        self,
+        name: Name,
+        part: str,
+        origins: tuple[ObjectRef, ...],
+        words: str,
+        by: Mapping[str, int] = NO_RELEASES,
+    ) -> None:
+        """Envoys of ours refuse a part; what was accepted last keeps serving. `by`: their releases,
+        if others have it."""
         digest = self.standing.digest(name, part) if self.standing else ""
-        self._say(News(refusals={(name, part): Refusal(origins, words, digest)}))
+        refusal = Refusal(origins, words, digest, tuple(sorted(by.items())))
+        self._say(News(refusals={(name, part): refusal}))
 
     def recovered(self, name: Name, part: str) -> None:
         """A part that was refused has been accepted in a newer version."""
@@ -84,24 +94,28 @@ class Verdicts:
         if name.type_url == LISTENER:
             self._say(News(listeners={name.name: self._listening(name)}))
 
-    def connected(self, envoys: int) -> None:
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """So many Envoys of ours take listeners; they may have had some before they came."""
         names = (Name(LISTENER, it) for it in self._served_listeners())
-        self._say(News(envoys, {it.name: self._listening(it) for it in names}))
+        listeners = {it.name: self._listening(it) for it in names}
+        self._say(News(envoys, listeners, releases=dict(releases)))
 
     def take(self, source: str, news: News) -> None:
         """What the Envoys of a replica say."""
         said = self._said.setdefault(source, Testimony())
-        news, had_envoys = news.against(said), bool(said.envoys)
+        news, had_envoys, had = news.against(said), bool(said.envoys), said.releases
         moved = [it for it, found in news.refusals.items() if said.refusals.get(it) != found]
         concerned = {it for place in moved for it in self._forget(source, place)}
         said.take(news)
         concerned |= {it for place in moved for it in self._note(source, place)}
+        if said.releases != had:
+            concerned |= self._of.keys()
         for origin in concerned:
             self._write(origin)
         moved_envoys = bool(said.envoys) != had_envoys
         self._weigh(self._all_listeners() if moved_envoys else news.listeners)
         self.engine.write(refusals.ENVOYS, self.fleet, sum(it.envoys for it in self._said.values()))
+        self.engine.write(releases.CONNECTED, self.fleet, self._connected() or None)
         self.settle_soon()
 
     def drop(self, source: str) -> None:
@@ -189,9 +203,31 @@ class Verdicts:
             for source, (name, part) in self._of[origin]
             if (source, part) not in self._early.get(name, ())
         }
+        self.engine.write(refusals.REFUSERS, origin, self._refusers(self._of[origin]))
         if not self._of[origin]:
             del self._of[origin]
         self.engine.write(refusals.REFUSALS, origin, tuple(sorted(words)) or None)
+
+    def _connected(self) -> releases.Counted:
+        found = sum((Counter(it.releases) for it in self._said.values()), Counter[str]())
+        return tuple(sorted(found.items()))
+
+    def _refusers(self, places: Iterable[tuple[str, Place]]) -> tuple[releases.Counted, int] | None:
+        """The Envoys that go without something that others have; None if there are no others.
+
+        One that refuses two parts is one: of each release, the most that refuse the same part.
+        """
+        by_place: defaultdict[Place, Counter[str]] = defaultdict(Counter)
+        for source, place in places:
+            said = self._said[source]
+            # Where nobody has it, all go without.
+            by_place[place].update(dict(said.refusals[place].by) or said.releases)
+        found: Counter[str] = Counter()
+        for counted in by_place.values():
+            found |= counted
+        connected = sum(it.envoys for it in self._said.values())
+        some = tuple(sorted(found.items()))
+        return (some, connected) if 0 < found.total() < connected else None
 
 
 def _lacks(said: Testimony, name: str, ours: str | None) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from contour.xds.resources import Name
 from crds.meta import ObjectRef
+from dag.releases import Counted
 
 Place = tuple[Name, str]
 """A part of a resource."""
@@ -29,6 +30,7 @@ class Refusal(NamedTuple):
     origins: tuple[ObjectRef, ...]
     words: str
     digest: str = ""  # of the part; empty if it cannot be compared
+    by: Counted = ()  # the Envoys that refuse it while others have it; empty: none has it
 
 
 @dataclass(slots=True)
@@ -38,11 +40,12 @@ class Testimony:
     envoys: int = 0
     listeners: dict[str, Listening] = field(default_factory=dict)
     refusals: dict[Place, Refusal] = field(default_factory=dict)
+    releases: dict[str, int] = field(default_factory=dict)  # of these Envoys; "": unknown
 
     def take(self, news: "News") -> None:
         """Says from now on what the news say."""
         if news.envoys is not None:
-            self.envoys = news.envoys
+            self.envoys, self.releases = news.envoys, news.releases
         for name, listening in news.listeners.items():
             if listening is None:
                 self.listeners.pop(name, None)
@@ -62,6 +65,7 @@ class News:
     envoys: int | None = None
     listeners: dict[str, Listening | None] = field(default_factory=dict)
     refusals: dict[Place, Refusal | None] = field(default_factory=dict)
+    releases: dict[str, int] = field(default_factory=dict)  # of the Envoys, if they are told
     is_whole: bool = False  # all there is to say: what is not mentioned is said no more
 
     def then(self, later: "News") -> "News":
@@ -69,7 +73,7 @@ class News:
         if later.is_whole:
             return later
         if later.envoys is not None:
-            self.envoys = later.envoys
+            self.envoys, self.releases = later.envoys, later.releases
         self.listeners |= later.listeners
         self.refusals |= later.refusals
         if self.is_whole:
@@ -82,8 +86,9 @@ class News:
             return self
         return News(
             self.envoys or 0,
-            dict.fromkeys(before.listeners) | self.listeners,
-            dict.fromkeys(before.refusals) | self.refusals,
+            listeners=dict.fromkeys(before.listeners) | self.listeners,
+            refusals=dict.fromkeys(before.refusals) | self.refusals,
+            releases=self.releases,
         )
 
     def _drop_nothings(self) -> None:
@@ -93,4 +98,10 @@ class News:
 
 def whole(of: Testimony) -> News:
     """Everything a testimony says, as news to someone who knows nothing of it."""
-    return News(of.envoys, dict(of.listeners), dict(of.refusals), is_whole=True)
+    return News(
+        of.envoys,
+        releases=dict(of.releases),
+        listeners=dict(of.listeners),
+        refusals=dict(of.refusals),
+        is_whole=True,
+    )

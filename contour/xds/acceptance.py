@@ -7,9 +7,10 @@ for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from contour.xds.quarantine import Quarantine
@@ -19,6 +20,8 @@ from crds.meta import ObjectRef
 
 if TYPE_CHECKING:
     from contour.xds.fleet import Fleet
+
+NO_RELEASES: Mapping[str, int] = MappingProxyType({})
 
 
 class State(Enum):
@@ -44,30 +47,41 @@ class Witness(Protocol):
     """Who is told what Envoys say. Calls come in the middle of things: note them, act later."""
 
     def refused(
-        self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str
-    ) -> None: ...
+        self,
+        name: Name,
+        part: str,
+        origins: tuple[ObjectRef, ...],
+        words: str,
+        by: Mapping[str, int] = NO_RELEASES,
+    ) -> None:
+        """A part is refused, by Envoys of these releases if others have it, else for all."""
 
     def recovered(self, name: Name, part: str) -> None: ...
 
     def changed(self, name: Name) -> None:
         """The answer about parts of this resource may be another one now, or the resource is."""
 
-    def connected(self, envoys: int) -> None:
-        """So many Envoys are connected that take listeners."""
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
+        """So many Envoys are connected that take listeners, of these releases; "": unknown."""
 
 
 class Nobody:
     """A witness that does not care."""
 
     def refused(
-        self, name: Name, part: str, origins: tuple[ObjectRef, ...], words: str
+        self,
+        name: Name,
+        part: str,
+        origins: tuple[ObjectRef, ...],
+        words: str,
+        by: Mapping[str, int] = NO_RELEASES,
     ) -> None: ...
 
     def recovered(self, name: Name, part: str) -> None: ...
 
     def changed(self, name: Name) -> None: ...
 
-    def connected(self, envoys: int) -> None: ...
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None: ...
 
 
 class Acceptance:

@@ -49,7 +49,7 @@ def sendable(to: Subscription) -> list[str]:
 
 def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
-    if all(it not in to.overrides and _is_served(to, it) for it in names):
+    if all(not to.differs(it) and _is_served(to, it) for it in names):
         key = (response, frozenset(names))
         made, nonce = to.envoy.fleet.shared(
             to.type_url, key, lambda nonce: _encoded(to, names, nonce)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from contour.xds import narrowing, subscription
 from contour.xds.alarms import Alarms
+from contour.xds.arrival import Arrival
 from contour.xds.departures import Barrier, Departures, Leaver
 from contour.xds.gates import Gates
 from contour.xds.narrowing import Narrowing
 from contour.xds.pacing import Pace
+from contour.xds.releases import Release
 from contour.xds.resources import (
     CLUSTER,
     ENDPOINTS,
@@ -52,15 +54,17 @@ class Patience:
 class Envoy:
     """One Envoy of a fleet."""
 
-    def __init__(self, fleet: "Fleet", id: str) -> None:  # noqa: A002
+    def __init__(self, fleet: "Fleet", id: str, release: Release | None = None) -> None:  # noqa: A002
         self.fleet = fleet
         self.id = id
+        self.release = release
         self.store = fleet.store
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
         self.alarms = Alarms(self._wake)
         self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming, fleet.waits)
         self._warming = Warming(fleet.store, self.gates, self.subscriptions)
         self._departures = Departures()
+        self.arrival = Arrival(self)
         # Until then it may use what it has not told of, for it comes back and asks bit by bit.
         self._young_until = fleet.clock() + fleet.patience.absence
         self._vanished: list[Leaver] = []
@@ -93,7 +97,7 @@ class Envoy:
         self, to: Subscription, resource: Resource, version: str | None, now: float
     ) -> None:
         """A stream asks for a resource for the first time; `version` is what it has of it."""
-        has_newest = version == resource.version()
+        has_newest = version == resource.version(to.instead(resource.name.name))
         if resource.name.type_url == CLUSTER:
             self.gates.close(resource.name)
             if has_newest and "" in resource.parts:
@@ -123,6 +127,7 @@ class Envoy:
         narrowing.acknowledged(by, flight)
         for name in flight.before:
             by.settle(name)
+            self.arrival.met(by, name)
             if by.type_url == CLUSTER and by.is_settled(name):
                 self._warming.acknowledged(Name(CLUSTER, name), now)
             elif by.type_url in {ENDPOINTS, SECRET} and by.is_settled(name):
@@ -146,6 +151,7 @@ class Envoy:
 
     def dropped(self, by: Subscription, name: str) -> None:
         """Nothing of a resource is pending on a stream, for whatever reason."""
+        self.arrival.met(by, name)
         self.fleet.acceptance.settled(by, name)
         if self._departures.settled(by, name):
             self._depart(self.fleet.clock())
@@ -184,6 +190,7 @@ class Envoy:
     def closed(self, by: Subscription, now: float) -> None:
         """A stream has ended."""
         self.subscriptions[by.type_url].remove(by)
+        self.arrival.closed(by)
         self.align()
         self.fleet.acceptance.closed(by)
         self.fleet.excuse(by)

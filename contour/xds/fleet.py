@@ -16,6 +16,7 @@ from contour.xds.envoy import Envoy, Patience
 from contour.xds.gates import Waits
 from contour.xds.pacing import Pacing
 from contour.xds.quarantine import Quarantine, Refusal
+from contour.xds.releases import Release, written
 from contour.xds.resources import LISTENER, Change, Name, Part, is_same
 from contour.xds.retirement import Retirement
 from contour.xds.store import Edit, Store
@@ -58,6 +59,7 @@ class Fleet:
         self.quarantine = Quarantine()
         self.witness: Witness = Nobody()
         self.stand_in: StandIn = _nothing
+        self.built_for: Release | None = None  # what is older is served, and told
         self.acceptance = Acceptance(self, self.quarantine)
         self._retirement = Retirement(self)
         self.pacing = Pacing(self)
@@ -117,11 +119,12 @@ class Fleet:
         refused = resource.parts.get(part) if resource else None
         log.warning("%s of %s refuses %s %r: %s", by.envoy.id, self.name, key, part, words)
         is_whole = by.is_held_whole(name)
-        is_partial = is_whole or part not in self.store.unproven.get(key, ())
+        is_proven = part not in self.store.unproven.get(key, ())
+        is_partial = is_whole or is_proven or self._is_only_for_older(by, key)
         stand_in = None if is_whole else self.stand_in(key, part)
         self.quarantine.add(key, part, Refusal(refused, words, is_partial, is_whole, stand_in))
         self.counts["quarantined", by.type_url] += 1
-        self.witness.refused(key, part, self.store.origins(key, part), words)
+        self._tell_refusal(key, part)
         self.witness.changed(key)
         if refused is not None and not is_partial:
             kept = by.overrides[name][part].value
@@ -131,20 +134,36 @@ class Fleet:
                 kept = None  # only the refuser has what it needs, so it keeps it alone
             self._spread(self.store.withdraw(key, part, kept))
 
+    def _is_only_for_older(self, by: Subscription, key: Name) -> bool:
+        """Whether newer Envoys are there, which may well accept what this one refuses."""
+        mine = by.envoy.release
+        found = (it.envoy.release for it in self.interested(key))
+        return mine is not None and any(it is not None and it > mine for it in found)
+
     def excuse(self, by: Subscription) -> None:
         """An Envoy that refused what others accept is gone."""
         for name, parts in by.overrides.items():
             key = Name(by.type_url, name)
             for part in parts:
                 refusal = self.quarantine.refusal(key, part)
-                others = (it for it in self.interested(key) if it is not by)
-                if (
-                    refusal
-                    and refusal.is_partial
-                    and not any(it.refuses(name, part) for it in others)
-                ):
-                    self.quarantine.remove(key, part)
-                    self.witness.recovered(key, part)
+                if refusal is None or not refusal.is_partial:
+                    continue
+                if self._refusers(key, part, without=by):
+                    self._tell_refusal(key, part)
+                    continue
+                self.quarantine.remove(key, part)
+                self.witness.recovered(key, part)
+
+    def _tell_refusal(self, key: Name, part: str) -> None:
+        refusal = self.quarantine.refusal(key, part)
+        if refusal is not None:
+            by = self._refusers(key, part) if refusal.is_partial else Counter()
+            self.witness.refused(key, part, self.store.origins(key, part), refusal.words, by)
+
+    def _refusers(self, key: Name, part: str, without: Subscription | None = None) -> Counter[str]:
+        """The releases of the Envoys that refuse a part."""
+        found = (it for it in self.interested(key) if it is not without)
+        return Counter(written(it.envoy.release) for it in found if it.refuses(key.name, part))
 
     def _release(self) -> None:
         """What was kept in place of a refused part goes, if the part is published no more."""
@@ -161,14 +180,25 @@ class Fleet:
         for name, part in self.quarantine.recovered(names, is_good):
             self.witness.recovered(name, part)
 
-    def envoy(self, id: str, *, is_aggregated: bool) -> Envoy:  # noqa: A002
+    def envoy(
+        self,
+        id: str,  # noqa: A002
+        *,
+        is_aggregated: bool,
+        release: Release | None = None,
+    ) -> Envoy:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         if not self.envoys and self.pacing.waiting:
             self.publish(())
         known = None if is_aggregated else self._by_id.get(id)
-        envoy = known or Envoy(self, id)
+        envoy = known or Envoy(self, id, release)
         self.envoys.add(envoy)
         self.pacing.joined(envoy)
+        if release is not None and self.built_for is not None and release < self.built_for:
+            told = (id, self.name, release, self.built_for)
+            log.warning(
+                "%s of %s is Envoy %s, older than %s: what it cannot load is left out", *told
+            )
         if not is_aggregated:
             self._by_id[id] = envoy
         return envoy
@@ -209,7 +239,9 @@ class Fleet:
         self._later(self.patience.comeback, self._tell)
 
     def _tell(self) -> None:
-        self.witness.connected(len(self._takers()))
+        takers = self._takers()
+        found = Counter(written(it.release) for it in takers)
+        self.witness.connected(len(takers), found)
 
     def _takers(self) -> set[Envoy]:
         """The Envoys that take listeners: before that, one that has just come serves nothing."""

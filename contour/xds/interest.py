@@ -54,6 +54,10 @@ def unsubscribe_from_all(by: Subscription) -> None:
 
 def _introduce(by: Subscription, name: str, version: str | None, now: float) -> None:
     """The first word about a resource on this stream."""
+    if version is None:
+        by.envoy.arrival.expect(by, name)
+    else:
+        by.envoy.arrival.has(by)
     resource = by.resource(name)
     if resource is not None:
         by.envoy.introduce(by, resource, version, now)

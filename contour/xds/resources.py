@@ -15,6 +15,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from contour.xds import wire
+from contour.xds.releases import Release
 from crds.meta import ObjectRef
 
 _PREFIX = "type.googleapis.com/envoy"
@@ -66,6 +67,9 @@ class Part:
     # Clusters only: Envoy warms it until the first health checks are done, so the acknowledgement
     # of its endpoints does not tell that it is ready.
     health_checked: bool = False
+    # Envoys older than `since` cannot load it; they get `older` instead, or nothing.
+    since: Release | None = None
+    older: "Part | None" = None
     # The hosts it is about. What a listener and a table of routes say of one goes out together.
     hosts: tuple[str, ...] = ()
 
@@ -78,7 +82,7 @@ class Change(NamedTuple):
     value: Part | None
 
 
-Parts = Mapping[str, Part | None]
+Parts = Mapping[str, "Part | None"]
 Shape = Callable[[str, str, str, bytes], bytes]  # (name, type URL, version, body) to an envelope
 
 
@@ -91,6 +95,13 @@ def digest(body: bytes) -> bytes:
     return blake2b(body, digest_size=16).digest()
 
 
+def fitting(value: Part | None, release: Release | None) -> Part | None:
+    """A part as an Envoy of this release can load it; one that does not say is not older."""
+    if value is None or value.since is None or release is None or release >= value.since:
+        return value
+    return value.older
+
+
 def is_same(one: Part | None, other: Part | None) -> bool:
     """Whether two parts are the same to Envoy."""
     return (one and one.digest) == (other and other.digest)
@@ -101,12 +112,14 @@ class Resource:
 
     __slots__ = (
         "_history", "_order", "_renderings", "_shares", "_sum", "completing", "name", "parts",
+        "varied",
     )  # fmt: skip
 
     def __init__(self, name: Name) -> None:
         self.name = name
         self.parts: dict[str, Part] = {}
         self.completing: set[str] = set()  # the parts that complete a head
+        self.varied: set[str] = set()  # the parts that older Envoys get otherwise
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
@@ -126,6 +139,10 @@ class Resource:
             self.completing.add(part)
         else:
             self.completing.discard(part)
+        if value is not None and value.since is not None:
+            self.varied.add(part)
+        else:
+            self.varied.discard(part)
         if value is not None:
             self.parts[part] = value
         elif before is not None:

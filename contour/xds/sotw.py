@@ -59,7 +59,7 @@ def _is_there(to: Subscription, name: str) -> bool:
 def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
     listed = sorted(_everything(to)) if to.lists_all else names
-    has_newest = not to.overrides and not to.leaving
+    has_newest = not (to.overrides or to.leaving or any(map(to.differs, listed)))
     if has_newest and to.is_wildcard == to.lists_all:
         key = (response, None if to.lists_all else frozenset(names))
         made, nonce = to.envoy.fleet.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
@@ -76,7 +76,8 @@ def _align(by: Subscription, names: set[str], version: str, now: float) -> None:
         if not version:
             return None
         resource = by.resource(name)
-        return resource.version() if resource and version == newest else ""
+        is_newest = resource is not None and version == newest
+        return resource.version(by.instead(name)) if resource and is_newest else ""
 
     newest = _version(by, sorted(by.envoy.store.types[by.type_url])) if version else ""
     if "*" in names:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from contour.xds import narrowing, resources
 from contour.xds.envoy import Envoy
 from contour.xds.fleet import Fleet
+from contour.xds.releases import Release
 from contour.xds.resources import CLUSTER
 from contour.xds.subscription import Flight, Subscription
 
@@ -32,11 +33,15 @@ class Node:
 
     id: str
     cluster: str
+    release: Release | None = None
+    """Of Envoy; None: it does not say."""
 
     @staticmethod
     def of(request: Any) -> "Node | None":
         """The node of a discovery request; a stream's later requests may leave it out."""
-        return Node(request.node.id, request.node.cluster) if request.HasField("node") else None
+        if not request.HasField("node"):
+            return None
+        return Node(request.node.id, request.node.cluster, Release.of(request.node))
 
 
 class Dialect(Protocol):
@@ -87,6 +92,8 @@ class Stream:
 
     def _names(self, to: Subscription, now: float) -> list[str]:
         """What may go out now of one type."""
+        if to.envoy.arrival.holds(to):
+            return []
         if to.flights and (to.type_url != CLUSTER or to.narrowing):
             return []
         if to.narrowing:
@@ -121,7 +128,9 @@ class Stream:
         if self.envoy is None:
             self._node = node or Node("", "")
             fleet = self._admission(self._node)
-            self.envoy = fleet.envoy(self._node.id, is_aggregated=not self.type_url)
+            self.envoy = fleet.envoy(
+                self._node.id, is_aggregated=not self.type_url, release=self._node.release
+            )
         elif node is not None and node != self._node:
             raise Violation(f"the node changed from {self._node} to {node} within a stream")
         return self.envoy.fleet

@@ -116,7 +116,22 @@ class Subscription:
         return self.envoy.store.types[self.type_url].get(name) or self.leaving.get(name)
 
     def instead(self, name: str) -> Parts:
-        return {part: it.value for part, it in self.overrides.get(name, {}).items()}
+        """What is sent in place of newest parts: held or refused ones, and what is too new."""
+        release, overrides = self.envoy.release, self.overrides.get(name, {})
+        found = {part: resources.fitting(it.value, release) for part, it in overrides.items()}
+        resource = self.resource(name)
+        if resource is not None and resource.varied:
+            for part in resource.varied - found.keys():
+                newest = resource.parts[part]
+                if (fitting := resources.fitting(newest, release)) is not newest:
+                    found[part] = fitting
+        return found
+
+    def differs(self, name: str) -> bool:
+        """Whether anything else is sent than the newest."""
+        resource = self.resource(name)
+        is_varied = resource is not None and bool(resource.varied)
+        return name in self.overrides or (is_varied and bool(self.instead(name)))
 
     def served(self, name: str) -> Resource | None:
         """The same, if there is anything to send: without its head it is not a message."""

@@ -71,3 +71,9 @@ _OF_CERTIFICATES = {
 
 def _use(instead: str) -> str:
     return f"; use {instead}" if instead else ""
+
+
+def left_out(subject: ObjectRef, what: str, who: str, since: str) -> Problem:
+    """Some Envoys are too old for a part of it, and get the rest; `who`: `1 of 7 Envoys (…)`."""
+    text = f"{what}: left out on {who}, which cannot load it: it needs Envoy {since}"
+    return Problem(subject, "EnvoyError", "NotOnEveryEnvoy", text, "warning")

@@ -67,7 +67,7 @@ class Hearsay(Nobody):
 
     heard: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def refused(self, name: Any, part: str, origins: Any, words: str) -> None:
+    def refused(self, name: Any, part: str, origins: Any, words: str, by: Any = None) -> None:
         self.heard.append(("refused", part or name.name, words))
 
     def recovered(self, name: Any, part: str) -> None:

@@ -1,5 +1,6 @@
 """What one replica says is what another reads; and what is none of ours is told apart."""
 
+import orjson
 import pytest
 
 from contour.verdicts import encoding, testimony
@@ -23,11 +24,27 @@ def test_news_arrive_as_they_were() -> None:
     news = News(
         3,
         {"http": Listening("v1", is_pending=True), "gone": None},
-        {PLACE: Refusal((APP,), "bad", "d1"), (Name(ROUTE, "web"), ""): None},
+        {
+            PLACE: Refusal((APP,), "bad", "d1", (("", 1), ("1.39.3", 2))),
+            (Name(ROUTE, "web"), ""): None,
+        },
+        releases={"": 1, "1.39.3": 2},
         is_whole=True,
     )
     assert read(news) == [news]
     assert read(News(None, {"http": None})) == [News(None, {"http": None})]
+
+
+def test_what_is_no_release_is_left_out() -> None:
+    (found,) = read(News(3, releases={"1.39.3": 1, "<b>": 2}))
+    assert found.releases == {"1.39.3": 1}
+
+
+def test_a_replica_of_an_older_build_tells_no_releases() -> None:
+    row = [*PLACE[0], PLACE[1], [[[*APP]], "bad", "d1"]]
+    message = orjson.dumps({"fleet": "web", "envoys": 1, "refusals": [row]})
+    found = encoding.news(message, is_comparable=True)
+    assert found == ("web", News(1, refusals={PLACE: Refusal((APP,), "bad", "d1")}))
 
 
 def test_many_refusals_go_in_several_messages_and_come_to_the_same() -> None:

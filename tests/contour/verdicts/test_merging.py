@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from contour.verdicts import Verdicts
-from contour.verdicts.testimony import Listening, News, Refusal
+from contour.verdicts.testimony import Listening, News, Place, Refusal
 from contour.xds.fleet import Fleet
 from contour.xds.resources import LISTENER, ROUTE, Change, Name
 from crds.meta import ObjectRef
-from dag import refusals
+from dag import refusals, releases
 from dag.incremental import Engine
 from dag.view import Plan
 from tests.contour.xds import world
@@ -60,6 +60,45 @@ def test_the_envoys_of_all_replicas_count() -> None:
     assert envoys(verdicts) == 4
     verdicts.drop("one")
     assert envoys(verdicts) == 2
+
+
+def test_releases_are_counted_over_all_replicas() -> None:
+    verdicts, _ = leader()
+    verdicts.take("one", News(3, releases={"1.39.3": 1, "1.40.0": 2}))
+    verdicts.connected(2, {"1.40.0": 2})
+    row = verdicts.engine.row(releases.CONNECTED, "web")
+    assert row == (("1.39.3", 1), ("1.40.0", 4))
+    verdicts.drop("one")
+    verdicts.connected(0)
+    assert verdicts.engine.row(releases.CONNECTED, "web") is None
+
+
+def test_who_refuses_is_counted_over_all_replicas_if_others_do_not() -> None:
+    verdicts, _ = leader()
+
+    def refusers() -> Any:
+        return verdicts.engine.row(refusals.REFUSERS, APP)
+
+    verdicts.connected(4, {"1.40.0": 4})
+    partly = Refusal((APP,), "bad", by=(("1.39.3", 1),))
+    both: dict[Place, Refusal | None] = {
+        HOST: partly,
+        (Name(ROUTE, "tls"), "a.test"): partly,
+    }  # the same Envoy, twice
+    verdicts.take("one", News(2, refusals=both, releases={"1.39.3": 1, "1.40.0": 1}))
+    assert refusers() == ((("1.39.3", 1),), 6)
+    # Where none of a replica's Envoys has it, all go without.
+    wholly: dict[Place, Refusal | None] = {HOST: Refusal((APP,), "bad")}
+    verdicts.take("two", News(1, refusals=wholly, releases={"1.39.3": 1}))
+    assert refusers() == ((("1.39.3", 2),), 7)
+    verdicts.take("two", News(2, releases={"1.39.3": 2}))
+    assert refusers() == ((("1.39.3", 3),), 8)
+    verdicts.connected(0)
+    verdicts.take("one", News(1, releases={"1.39.3": 1}))
+    assert refusers() is None  # there is nobody else
+    verdicts.drop("one")
+    verdicts.drop("two")
+    assert refusers() is None
 
 
 def test_a_refusal_is_told_until_the_last_replica_takes_it_back() -> None:

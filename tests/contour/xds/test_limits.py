@@ -1,7 +1,7 @@
 """What one peer may take of the port, on real sockets."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 from grpc import aio
 
 from contour.xds import credentials
-from contour.xds.acceptance import Nobody
+from contour.xds.acceptance import NO_RELEASES, Nobody
 from contour.xds.envoy import Patience
 from contour.xds.limits import Limits
 from contour.xds.resources import CLUSTER, LISTENER
@@ -105,7 +105,7 @@ class Heard(Nobody):
     def __init__(self) -> None:
         self.envoys: list[int] = []
 
-    def connected(self, envoys: int) -> None:
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         self.envoys.append(envoys)
 
 

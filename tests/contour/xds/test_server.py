@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from grpc import aio
 
 from contour.xds import credentials
-from contour.xds.acceptance import Nobody
+from contour.xds.acceptance import NO_RELEASES, Nobody
 from contour.xds.resources import CLUSTER, ENDPOINTS
 from contour.xds.server import Server
 from tests.contour.xds import certificates, world
@@ -328,6 +328,6 @@ class _Leaving(Nobody):
     def __init__(self, gone: asyncio.Event) -> None:
         self._gone = gone
 
-    def connected(self, envoys: int) -> None:
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         if not envoys:
             self._gone.set()

@@ -1,0 +1,33 @@
+"""A virtual host as older Envoys can load it: without what they would refuse, route by route.
+
+They would refuse all of a RouteConfiguration for one such route. Which release a thing needs, and
+who is told, is in `dag.releases`.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+from contour.xds.releases import Release
+from dag import nodes, releases
+
+BUILT_FOR = Release(*releases.BUILT_FOR)
+
+SINCE = Release(*releases.ERROR_PAGES)
+"""Envoys from this release on load everything."""
+
+
+def for_older(host: nodes.VirtualHost) -> nodes.VirtualHost | None:
+    """The host without what needs a newer Envoy; None if there is no such thing."""
+    if not _is_new(host.policies) and not any(_is_new(it.policies) for it in host.routes):
+        return None
+    routes = tuple(replace(it, policies=_without(it.policies)) for it in host.routes)
+    return replace(host, policies=_without(host.policies), routes=routes)
+
+
+def _is_new(found: nodes.Policies | None) -> bool:
+    return found is not None and found.error_pages is not None
+
+
+@lru_cache(maxsize=4096)
+def _without(found: nodes.Policies | None) -> nodes.Policies | None:
+    return replace(found, error_pages=None) if found is not None else None

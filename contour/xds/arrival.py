@@ -1,0 +1,64 @@
+"""When an Envoy that starts is let serve: once it has accepted what it asked for, all of it.
+
+Envoy holds a refused first response for as good as a fetched one: it would call itself ready and
+answer 404 for every host until we have found the part to blame. But it also waits for what its
+filters are told by ECDS, and that no refusal ends. So this is kept from an Envoy that starts until
+its listeners, routes and secrets are accepted, or the refused parts of them found and left out.
+
+What a response makes an Envoy ask for, it asks for before it answers that response (the stream
+keeps the order). So when nothing asked for is unanswered, there is nothing more to come.
+"""
+
+from typing import TYPE_CHECKING
+
+from contour.xds.resources import EXTENSION, LISTENER, ROUTE, SCOPE, SECRET
+from contour.xds.subscription import Subscription
+
+if TYPE_CHECKING:
+    from contour.xds.envoy import Envoy
+
+_AWAITED = frozenset({LISTENER, SCOPE, ROUTE, SECRET})
+
+
+class Arrival:
+    """What one Envoy has yet to accept before it is let serve."""
+
+    def __init__(self, envoy: "Envoy") -> None:
+        self._envoy = envoy
+        self._expected: set[tuple[Subscription, str]] = set()
+        self._is_over = False
+
+    def expect(self, by: Subscription, name: str) -> None:
+        """A stream asks for something for the first time."""
+        if not self._is_over and by.type_url in _AWAITED:
+            self._expected.add((by, name))
+
+    def met(self, by: Subscription, name: str) -> None:
+        """Something was answered, or nothing of it is to be answered any more."""
+        if (by, name) in self._expected and not _is_in_question(by, name):
+            self._expected.discard((by, name))
+
+    def closed(self, by: Subscription) -> None:
+        """A stream has ended: it answers nothing."""
+        self._expected = {it for it in self._expected if it[0] is not by}
+
+    def has(self, by: Subscription) -> None:
+        """A stream says that it has something already: of EXTENSION, then it has started before."""
+        self._is_over |= by.type_url == EXTENSION
+
+    def holds(self, to: Subscription) -> bool:
+        """Whether what was asked for is kept back for now."""
+        if to.type_url != EXTENSION or self._is_over:
+            return False
+        takes_listeners = any(it.is_wildcard for it in self._envoy.subscriptions[LISTENER])
+        self._is_over = not takes_listeners or not self._expected
+        if self._is_over:
+            self._expected = set()
+        return not self._is_over
+
+
+def _is_in_question(by: Subscription, name: str) -> bool:
+    """Whether parts of it are on trial, or wait for what they need."""
+    held = by.overrides.get(name, {}).values()
+    on_trial = by.narrowing is not None and name in by.narrowing.wholes
+    return on_trial or any(it.is_suspect or it.awaits for it in held)

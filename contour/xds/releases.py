@@ -1,0 +1,26 @@
+"""Releases of Envoy: what a node says of itself, and which is older."""
+
+from typing import Any, NamedTuple
+
+
+class Release(NamedTuple):
+    """A release of Envoy, such as 1.40.2. They are ordered as they came out."""
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+    @staticmethod
+    def of(node: Any) -> "Release | None":
+        """What a node of xDS says (`user_agent_build_version`); None if it says nothing."""
+        found = node.user_agent_build_version.version
+        said = Release(found.major_number, found.minor_number, found.patch)
+        return said if said > Release(0, 0) else None
+
+
+def written(release: Release | None) -> str:
+    """Empty if it is not known."""
+    return "" if release is None else str(release)
