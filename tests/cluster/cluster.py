@@ -109,18 +109,17 @@ class Cluster:
         """
         if method in _WRITES:
             query = {"fieldValidation": "Strict", **query}
-        before = self._version(path, token) if method == "PATCH" and media != MEDIA["apply"] else ""
+        is_to_change = method == "PATCH" and media != MEDIA["apply"] and "dryRun" not in query
+        before = self._present(path, token) if is_to_change else {}
         answer = self._asked(method, path, body, media, token, query)
-        version = answer.get("metadata", {}).get("resourceVersion")
-        assert not before or "dryRun" in query or version != before, f"{path}: nothing is changed"
+        assert not before or answer != before, f"{path}: nothing is changed"
         return answer
 
-    def _version(self, path: str, token: str) -> str:
+    def _present(self, path: str, token: str) -> Raw:
         try:
-            found = self._asked("GET", path, None, "application/json", token, {})
+            return self._asked("GET", path, None, "application/json", token, {})
         except RefusedError:
-            return ""  # who may write need not be allowed to read
-        return str(found["metadata"]["resourceVersion"])
+            return {}  # who may write need not be allowed to read
 
     def _asked(
         self, method: str, path: str, body: Any, media: str, token: str, query: Mapping[str, str]
