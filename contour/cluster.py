@@ -14,7 +14,7 @@ from functools import partial
 from importlib import metadata
 from typing import Any
 
-from contour import currency, observation, process
+from contour import audit, currency, observation, process
 from contour.events import Batch
 from contour.finalizers import finalizers, wanted
 from contour.infrastructure.desired import Release
@@ -133,6 +133,7 @@ class Replica:
         self.instance = Instance(self.server, self._concern, self._heard, self._refit)
         self.controller = self.instance.controller
         self.controller.follow(options.configuration)
+        self.controller.audit = audit.tell
         self.upkeep = Upkeep(self.controller, self.cluster, options.scope, self._located)
         self.infrastructure: Infrastructure | None = None
         self.answers = Answers(self.controller.board, self.controller.generation)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from contour import aging, intake
+from contour.audit import Turned
 from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.events import Batch, Event
@@ -49,11 +50,19 @@ Tell = Callable[[Collection[ObjectRef]], None]
 Refit = Callable[[], None]
 """Is called when there are to be other fleets than before."""
 
+Note = Callable[[Collection[Turned]], None]
+"""Takes what objects use of other namespaces, where that has changed."""
+
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
+_CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
 def _nobody(_: Collection[ObjectRef]) -> None:
     """There is no cluster to write statuses to."""
+
+
+def _no_audit(_: Collection[Turned]) -> None:
+    """Nobody has to account for anything."""
 
 
 def _not_at_all() -> None:
@@ -75,6 +84,7 @@ class Controller:
         self._publish = publish
         self._tell = tell or _nobody
         self._refit = refit or _not_at_all
+        self.audit: Note = _no_audit
         self.fleets: dict[str, Fleet] = {}
         """The fleets that there are to be, by name."""
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
@@ -220,8 +230,12 @@ class Controller:
         """Brings every answer up to date and tells those concerned what changed."""
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
+        turned: list[Turned] = []
         for change in self._settled():
             self._note(change)
+            if (kind := _CROSSING_KINDS.get(change.query)) is not None:
+                who = ObjectRef(kind, *change.key)
+                turned.append(Turned(who, change.old or (), change.new or ()))
             refits = refits or change.query is fleets.fleet
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
@@ -231,6 +245,8 @@ class Controller:
             self._fix_routing()
         if refits:
             self._refit()
+        if turned:
+            self.audit(turned)
         concerned, self._concerned = self._concerned, set()
         if concerned:
             self._tell(concerned)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from crds.meta import NamespacedName
 from dag import (
     configurationstatus,
+    crossings,
     extensions,
     fleets,
     hosts,
@@ -33,6 +34,9 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
 
+CROSSINGS = crossings.queries(STATUSES)
+"""By kind: what an object of it uses of other namespaces; None where that is nothing."""
+
 PLAN = Plan(
     indexes=(
         *tables.INDEXES,
@@ -41,6 +45,7 @@ PLAN = Plan(
         *httpproxy.INDEXES,
         *listeners.INDEXES,
         *hosts.INDEXES,
+        *crossings.INDEXES,
         services.LEFT_OUT,
         *fleets.INDEXES,
         *releases.INDEXES,
@@ -53,6 +58,7 @@ PLAN = Plan(
         *hosts.KEPT,
         *fleets.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
+        *crossings.kept(CROSSINGS),
     ),
     published=(
         listeners.listener,
@@ -61,5 +67,6 @@ PLAN = Plan(
         fleets.fleet,
         validity.validity,
         *STATUSES.values(),
+        *CROSSINGS.values(),
     ),
 )

@@ -1,0 +1,52 @@
+"""Writes into the log who uses what of another namespace, and who no longer does.
+
+For those who have to account for it: one line for each use that begins or ends, with the object,
+the field, what it refers to and what permits it. Every replica writes them for itself, also for all
+that there is at its start; so many at a time, and how many more there are.
+"""
+
+import logging
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from crds.meta import ObjectRef
+from dag.crossings import Crossing
+
+log = logging.getLogger(__name__)
+
+MOST = 200
+"""Lines for what changes at once."""
+
+
+class Turned(NamedTuple):
+    """What an object uses of other namespaces has changed."""
+
+    who: ObjectRef
+    old: tuple[Crossing, ...]
+    new: tuple[Crossing, ...]
+
+
+def tell(turned: Iterable[Turned]) -> None:
+    """Writes the lines."""
+    lines = [
+        ("uses" if is_new else "no longer uses", it.who, crossing)
+        for it in turned
+        for is_new, crossings in ((False, _gone(it)), (True, _come(it)))
+        for crossing in crossings
+    ]
+    for verb, who, it in lines[:MOST]:
+        permitted = ", ".join(map(str, it.permitted_by))
+        told = {"field": it.field, "permitted_by": permitted}
+        log.info("%s %s %s of another namespace", who, verb, it.target, extra=told)
+    if len(lines) > MOST:
+        log.info("%d more uses of other namespaces began or ended at once", len(lines) - MOST)
+
+
+def _gone(it: Turned) -> list[Crossing]:
+    """What is permitted by others now has not ended."""
+    new = {(found.field, found.target) for found in it.new}
+    return [found for found in it.old if (found.field, found.target) not in new]
+
+
+def _come(it: Turned) -> list[Crossing]:
+    return [found for found in it.new if found not in it.old]

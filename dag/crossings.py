@@ -1,0 +1,211 @@
+"""Who uses what of another namespace, because somebody there has permitted it: for an audit.
+
+A ReferenceGrant or a TLSCertificateDelegation permits it; the answer names each of those that do.
+Includes of HTTPProxies and references to ExtensionServices need no permission, so they are not
+here. Only objects that refer to another namespace at all have an answer.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from crds import httpproxy
+from crds.extensionservice import ExtensionService
+from crds.gateway.references import GROUP
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress
+from crds.meta import NamespacedName, ObjectRef
+from dag import delegation, grants, statuses, tables
+from dag.faults import reference
+from dag.ingress.annotations import CERTIFICATE_NAMESPACE
+from dag.statuses import Status
+from dag.view import Index, Kept, Query, View, query
+
+
+class Wish(NamedTuple):
+    """A reference into another namespace, whether permitted or not."""
+
+    field: str
+    target: ObjectRef
+
+
+class Crossing(NamedTuple):
+    """One that is permitted."""
+
+    field: str
+    target: ObjectRef
+    permitted_by: tuple[ObjectRef, ...]
+    """ReferenceGrants, or TLSCertificateDelegations; sorted."""
+
+
+Wishes = Iterator[tuple[str, ObjectRef | None]]
+
+
+def _of_httpproxy(found: HTTPProxy) -> Wishes:
+    own = found.metadata.namespace
+    if (host := found.spec.virtualhost) is not None:
+        if (tls := host.tls) is not None:
+            yield "virtualhost.tls.secretName", _secret(tls.secret_name, own)
+            if (clients := tls.client_validation) is not None:
+                at = "virtualhost.tls.clientValidation"
+                yield f"{at}.caSecret", _secret(clients.ca_secret, own)
+                yield f"{at}.crlSecret", _secret(clients.crl_secret, own)
+        for index, provider in enumerate(host.jwt_providers):
+            at = f"virtualhost.jwtProviders[{index}].remoteJWKS"
+            yield from _validated(at, provider.remote_jwks, own)
+    for index, route in enumerate(found.spec.routes):
+        yield from _services(f"routes[{index}]", route.services, own)
+    if found.spec.tcpproxy is not None:
+        yield from _services("tcpproxy", found.spec.tcpproxy.services, own)
+
+
+def _services(at: str, services: Iterable[httpproxy.Service], own: str) -> Wishes:
+    for index, it in enumerate(services):
+        yield from _validated(f"{at}.services[{index}]", it, own)
+
+
+def _validated(at: str, found: Any, own: str) -> Wishes:
+    """By an authority, if what is asked has to show a certificate."""
+    if found is not None and found.validation is not None:
+        yield f"{at}.validation.caSecret", _secret(found.validation.ca_secret, own)
+
+
+def _of_extension_service(found: ExtensionService) -> Wishes:
+    if (validation := found.spec.validation) is not None:
+        yield "validation.caSecret", _secret(validation.ca_secret, found.metadata.namespace)
+
+
+def _of_ingress(found: Ingress) -> Wishes:
+    elsewhere = found.metadata.annotations.get(CERTIFICATE_NAMESPACE)
+    for index, it in enumerate(found.spec.tls if elsewhere else ()):
+        if it.secret_name:
+            yield f"tls[{index}].secretName", ObjectRef("Secret", elsewhere or "", it.secret_name)
+
+
+def _of_route(found: Any) -> Wishes:
+    for index, rule in enumerate(found.spec.rules):
+        at = f"rules[{index}]"
+        yield from _filtered(at, rule, found)
+        for number, it in enumerate(rule.backend_refs):
+            yield f"{at}.backendRefs[{number}]", _object(it, found)
+            yield from _filtered(f"{at}.backendRefs[{number}]", it, found)
+
+
+def _filtered(at: str, holder: Any, found: Any) -> Wishes:
+    for index, it in enumerate(getattr(holder, "filters", ())):
+        for name, field in (("request_mirror", "requestMirror"), ("external_auth", "externalAuth")):
+            if (asked := getattr(it, name, None)) is not None:
+                yield f"{at}.filters[{index}].{field}.backendRef", _object(asked.backend_ref, found)
+
+
+def _of_gateway(found: Any) -> Wishes:
+    yield from _of_listeners(found)
+    if (tls := found.spec.tls) is None:
+        return
+    if tls.backend is not None and tls.backend.client_certificate_ref is not None:
+        yield "tls.backend.clientCertificateRef", _object(tls.backend.client_certificate_ref, found)
+    if (frontend := tls.frontend) is not None:
+        asked = [("default", frontend.default)]
+        asked += [(f"perPort[{it}]", port.tls) for it, port in enumerate(frontend.per_port)]
+        for place, wanted in asked:
+            refs = wanted.validation.ca_certificate_refs if wanted.validation else ()
+            for index, it in enumerate(refs):
+                at = f"tls.frontend.{place}.validation.caCertificateRefs[{index}]"
+                yield at, _object(it, found)
+
+
+def _of_listeners(found: Any) -> Wishes:
+    for index, listener in enumerate(found.spec.listeners):
+        references = listener.tls.certificate_refs if listener.tls is not None else ()
+        for number, it in enumerate(references):
+            yield f"listeners[{index}].tls.certificateRefs[{number}]", _object(it, found)
+
+
+def _object(it: Any, found: Any) -> ObjectRef | None:
+    return ObjectRef(it.kind, it.namespace, it.name) if it.namespace else None
+
+
+def _secret(written: str | None, own: str) -> ObjectRef | None:
+    if not written or "/" not in written:
+        return None
+    try:
+        return ObjectRef("Secret", *reference(written, own))
+    except ValueError:
+        return None  # which the rules tell
+
+
+_READERS: Mapping[str, Callable[[Any], Wishes]] = {
+    "HTTPProxy": _of_httpproxy,
+    "ExtensionService": _of_extension_service,
+    "Ingress": _of_ingress,
+    "Gateway": _of_gateway,
+    "ListenerSet": _of_listeners,
+    "HTTPRoute": _of_route,
+    "GRPCRoute": _of_route,
+    "TLSRoute": _of_route,
+    "TCPRoute": _of_route,
+    "UDPRoute": _of_route,
+}
+_BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
+
+
+def _index(kind: str, read: Callable[[Any], Wishes]) -> Index[NamespacedName, Wish]:
+    def entries(key: NamespacedName, found: Any) -> Iterator[tuple[NamespacedName, Wish]]:
+        for field, target in read(found):
+            if target is not None and target.namespace != key.namespace:
+                yield key, Wish(f"spec.{field}", target)
+
+    return Index(f"references of {kind} into other namespaces", tables.BY_KIND[kind], entries)
+
+
+_WISHES = {kind: _index(kind, read) for kind, read in _READERS.items()}
+
+
+def _crossings(
+    kind: str, status: Query[NamespacedName, Status | None]
+) -> Query[NamespacedName, tuple[Crossing, ...] | None]:
+    def crossings(view: View, key: NamespacedName) -> tuple[Crossing, ...] | None:
+        """What an object of ours uses of other namespaces; None if nothing."""
+        wishes = view.bucket(_WISHES[kind], key)
+        if not wishes or not _is_ours(view.ask(status, key)):
+            return None
+        found = [
+            Crossing(*it, permitted)
+            for it in sorted(wishes)
+            if (permitted := _permissions(view, ObjectRef(kind, *key), it.target))
+        ]
+        return tuple(found) or None
+
+    crossings.__name__ = f"crossings_of_{kind}"
+    return query(crossings)
+
+
+def _is_ours(found: Status | None) -> bool:
+    return bool(found.parents) if isinstance(found, statuses.RouteStatus) else found is not None
+
+
+def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectRef, ...]:
+    """What permits it; empty if nothing does."""
+    if who.kind in _BY_DELEGATION:
+        uses = (delegation.Use(target.key, it) for it in (delegation.EVERY, who.namespace))
+        keys = {it for use in uses for it in view.bucket(delegation.DELEGATED, use)}
+        return tuple(sorted(ObjectRef("TLSCertificateDelegation", *it) for it in keys))
+    referrer = grants.Referrer(GROUP, who.kind, who.namespace)
+    named = grants.Target("", target.kind, *target.key)
+    wanted = ((referrer, named), (referrer, named._replace(name="")))
+    keys = {it for granted in wanted for it in view.bucket(grants.GRANTED, granted)}
+    return tuple(sorted(ObjectRef("ReferenceGrant", *it) for it in keys))
+
+
+def queries(
+    told: Mapping[str, Query[NamespacedName, Status | None]],
+) -> Mapping[str, Query[NamespacedName, tuple[Crossing, ...] | None]]:
+    """By kind; `told` says what its objects are told."""
+    return {kind: _crossings(kind, told[kind]) for kind in _READERS}
+
+
+def kept(of: Mapping[str, Query[NamespacedName, Any]]) -> tuple[Kept, ...]:
+    """For every object that refers to another namespace."""
+    return tuple(Kept(query, _WISHES[kind]) for kind, query in of.items())
+
+
+INDEXES = tuple(_WISHES.values())
