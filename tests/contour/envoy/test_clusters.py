@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import pytest
 from envoy.config.cluster.v3 import cluster_pb2 as pb
+from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from contour.envoy import clusters, names
 from contour.envoy.policy import Upstream
@@ -53,6 +55,31 @@ def test_a_dns_cluster_holds_nothing_up_while_its_name_is_resolved() -> None:
     assert found.type == pb.Cluster.STRICT_DNS
     assert found.HasField("wait_for_warm_on_init")
     assert not found.wait_for_warm_on_init.value
+
+
+@pytest.mark.parametrize(
+    ("cluster", "place"),
+    [
+        (world.cluster(protocol="h2c"), "explicit_http_config"),
+        (world.cluster(protocol="tls", prefers_http2=True), "auto_config"),
+    ],
+)
+def test_what_a_backend_may_send_ahead_is_envoys_own_matter_unless_it_is_said(
+    cluster: nodes.Cluster, place: str
+) -> None:
+    for windows in ((None, None), (65_536, 131_072)):
+        every = nodes.Upstreams(stream_window=windows[0], connection_window=windows[1])
+        found = http_protocol_options_pb2.HttpProtocolOptions()
+        (packed,) = _message(
+            cluster, Upstream(every=every)
+        ).typed_extension_protocol_options.values()
+        assert packed.Unpack(found)
+        http2 = getattr(found, place).http2_protocol_options
+        stream, connection = (
+            http2.initial_stream_window_size,
+            http2.initial_connection_window_size,
+        )
+        assert (stream.value or None, connection.value or None) == windows
 
 
 def test_no_cluster_panics() -> None:
