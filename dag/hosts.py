@@ -179,6 +179,19 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     return tuple(found)
 
 
+@query
+def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
+    """Where a host that is to have TLS has none: no wider one may take its requests instead.
+
+    A certificate that is missing must not lead them past what guards the host.
+    """
+    claim, secure = view.ask(httpproxy_claims.claim, host), view.ask(listeners.secure_listener, ())
+    if claim is None or not claim.asks_for_tls or secure is None or host == hostnames.EVERY:
+        return ()
+    key = nodes.HostKey(listeners.DEFAULT_FLEET, secure.name, host)
+    return (key,) if view.ask(secure_host, key) is None else ()
+
+
 def _classic_routes(
     view: View, key: nodes.HostKey, claims: Query[str, nodes.Claim | None]
 ) -> tuple[nodes.Route, ...]:
@@ -244,11 +257,14 @@ def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
     return any(view.count(it, protocol) > 0 for it in (PROXIED, INGRESSED))
 
 
-INDEXES = (CLASSIC_HOSTS, FALLBACKS, PROXIED, INGRESSED)
+UNSERVED: Index[nodes.HostKey, None] = Index("hosts that lack their TLS", unserved_hosts, _placed)
+
+INDEXES = (CLASSIC_HOSTS, FALLBACKS, PROXIED, INGRESSED, UNSERVED)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),
     Kept(classic_hosts, FALLBACKS),
+    Kept(unserved_hosts, httpproxy_claims.CLAIMS),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, owners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),

@@ -54,9 +54,9 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     """A virtual host, in every RouteConfiguration that it is a piece of.
 
     One of whose TLS connections nobody reads requests keeps its name, so that no wider host takes
-    requests for it that come on other connections.
+    requests for it that come on other connections; and one that has no TLS although it is to.
     """
-    if view.ask(is_stream, key):
+    if view.ask(is_stream, key) or view.count(hosts.UNSERVED, key):
         return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
     node = view.ask(hosts.virtual_host, key)
     if node is None:
@@ -218,5 +218,10 @@ STREAMS: Index[nodes.HostKey, None] = Index(
 )
 
 INDEXES = (HOSTS, STREAMS)
-KEPT = (Kept(tables, listeners.NAMES), Kept(host, HOSTS), Kept(host, STREAMS))
+KEPT = (
+    Kept(tables, listeners.NAMES),
+    Kept(host, HOSTS),
+    Kept(host, STREAMS),
+    Kept(host, hosts.UNSERVED),
+)
 PUBLISHED = (endpoints, extension_endpoints, cluster, tables, host)

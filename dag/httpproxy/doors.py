@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
+from crds.virtualhost import VirtualHost
 from dag import listeners, nodes, redirects, settings
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.reached import Reached
@@ -24,10 +25,22 @@ def claim(
     view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.Written, ...]
 ) -> Iterator[nodes.Claim | Reached | Problem]:
     """What the root wants for its host."""
-    place, wanted = problems.spec(root.metadata.key).at("virtualhost"), root.spec.virtualhost
+    wanted = root.spec.virtualhost
     if wanted is None or wanted.tls is None:
-        yield from _on_plain_http_alone(view, place, root, host, written)
+        yield from _on_plain_http_alone(view, root, host, written)
         return
+    for it in _behind_tls(view, root, wanted, host, written):
+        yield replace(it, asks_for_tls=True) if isinstance(it, nodes.Claim) else it
+
+
+def _behind_tls(
+    view: View,
+    root: HTTPProxy,
+    wanted: VirtualHost,
+    host: guards.HostGuards,
+    written: tuple[routes.Written, ...],
+) -> Iterator[nodes.Claim | Reached | Problem]:
+    place = problems.spec(root.metadata.key).at("virtualhost")
     yield from _lack(view, place, "HTTPS")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
     if stream is not None:
@@ -51,11 +64,11 @@ def claim(
 
 def _on_plain_http_alone(
     view: View,
-    place: Place,
     root: HTTPProxy,
     host: guards.HostGuards,
     written: tuple[routes.Written, ...],
 ) -> Iterator[nodes.Claim | Problem]:
+    place = problems.spec(root.metadata.key).at("virtualhost")
     yield from _lack(view, place, "HTTP")
     if root.spec.tcpproxy is not None:
         at = problems.spec(root.metadata.key).at("tcpproxy")

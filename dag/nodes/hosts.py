@@ -207,3 +207,5 @@ class Claim:
     policies: Policies | None = None
     jwt_providers: tuple[JwtProvider, ...] = ()
     is_fallback: bool = False
+    asks_for_tls: bool = False
+    """Its author wants TLS, whether it can be served or not."""

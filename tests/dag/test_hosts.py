@@ -3,7 +3,7 @@
 import re2
 
 from dag import hosts, nodes
-from tests.dag import world
+from tests.dag import pairs, world
 
 SERVICES = """
 ---
@@ -171,3 +171,15 @@ def test_a_gateway_that_comes_and_goes_leaves_the_hosts_where_they_are() -> None
     assert world.routes(engine, "app.example.com") == before
     world.delete(engine, "Gateway", "edge")
     assert world.routes(engine, "app.example.com") == before
+
+
+def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
+    """So that no wider host takes its requests there."""
+    it = world.world(SERVICES + proxy("/", more=", tls: {secretName: cert}"))
+    key = nodes.HostKey("contour", "ingress_https", "app.example.com")
+    assert it.answer(hosts.unserved_hosts, "app.example.com") == (key,)
+    world.apply(it, pairs.secret("cert"))
+    assert it.answer(hosts.unserved_hosts, "app.example.com") == ()
+    world.delete(it, "Secret", "cert")
+    world.delete(it, "HTTPProxy", "app")
+    assert not it.answer(hosts.unserved_hosts, "app.example.com")

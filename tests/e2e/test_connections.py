@@ -78,6 +78,11 @@ class Host:
     is_fallback: bool = False
     is_usual: bool = True
     """TLS is terminated on the terms of most hosts."""
+    has_certificate: bool = True
+
+    def has_chain(self, version: str) -> bool:
+        """Connections that name it are its own."""
+        return self.has_certificate and (version != "h3" or self.over_http3)
 
 
 _HOSTS = {
@@ -94,6 +99,8 @@ _HOSTS = {
     "clients.wild.example.com": Host(
         "HTTPProxy", needs_certificate=True, over_http3=False, is_usual=False
     ),
+    "broken.example.com": Host("HTTPProxy", is_read=False, has_certificate=False),
+    "broken.wild.example.com": Host("HTTPProxy", is_read=False, has_certificate=False),
     "back.example.com": Host("HTTPProxy", is_fallback=True),
     "ingress.example.com": Host("Ingress"),
     "ingress-new.example.com": Host("Ingress", is_usual=False),
@@ -105,9 +112,14 @@ _ASKED = [*_NAMES, "y.wild.example.com", "y.gateway.example.com", "other.test", 
 _STAR = "*"
 
 
-def _owner(name: str, version: str = "h2") -> str:
+def _opened_for(sni: str, version: str) -> str:
+    """The host that a connection belongs to."""
+    return next((it for it in _covering(sni) if _HOSTS[it].has_chain(version)), _STAR)
+
+
+def _owner(name: str) -> str:
     """The host that stands for a name."""
-    return next((it for it in _covering(name) if version != "h3" or _HOSTS[it].over_http3), _STAR)
+    return next(_covering(name), _STAR)
 
 
 def _covering(name: str) -> Iterator[str]:
@@ -116,7 +128,7 @@ def _covering(name: str) -> Iterator[str]:
 
 def _expected(star: str, sni: str, asked: str, version: str = "h2") -> int:
     """The answer on a connection that was opened for a server name."""
-    mine, wanted = _owner(sni, version), _owner(asked)
+    mine, wanted = _opened_for(sni, version), _owner(asked)
     if wanted == _STAR:
         return _expected_of_star(star, mine)
     host = _HOSTS[wanted]
@@ -241,7 +253,7 @@ async def _of_connection(
 
 
 def _has_connection(sni: str, version: str, *, certified: bool) -> bool:
-    owner = _owner(sni, version)
+    owner = _opened_for(sni, version)
     if owner == _STAR:
         return version != "h3"
     host = _HOSTS[owner]
