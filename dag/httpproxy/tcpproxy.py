@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 
 from crds import httpproxy as crd
 from crds.meta import NamespacedName
-from dag import nodes, tables, weights
+from dag import nodes, strangers, tables, weights
 from dag.httpproxy import backends, balancing, healthchecks, owner
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
@@ -38,13 +38,18 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
     if written is None or (not written.services and include is None):
         raise Refused(problems.tcp_proxy_not_valid(place, "NothingDefined", _NEEDS))
     if include is None:
-        return (yield from _stream(view, place, written))
+        found = yield from _stream(view, place, written)
+        is_closed = any(strangers.closing(view, problems.KIND, it.metadata) for it in trail)
+        return _CLOSED if is_closed else found
     if written.services:
         raise Refused(problems.tcp_proxy_not_valid(place, "NoServicesAndInclude", _NEEDS))
     child = _child(view, place.at("include"), trail, include)
     yield Reached(child.metadata.key)
     return (yield from _follow(view, (*trail, child)))
 
+
+_CLOSED = nodes.Stream((nodes.Share(None),))
+"""Of an HTTPProxy that is closed: its connections are."""
 
 _NEEDS = "needs either services or an include"
 

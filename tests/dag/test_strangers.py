@@ -152,12 +152,21 @@ def test_a_stream_with_a_guard_is_closed(protocol: str) -> None:
     assert stream() != nodes.Stream((nodes.Share(None),))
 
 
-def test_the_tls_of_a_closed_host_stays_and_its_stream_is_closed() -> None:
-    stream = "tcpproxy: {services: [{name: s1, port: 80}]}"
-    manifest = proxies.tls_root("it", stream)
-    given = pairs.secret("cert") + SERVICE
-    engine = world.world(given + annotated(manifest, "it", **{AUTH: "basic"}))
-    assert world.secure_host(engine, "a.com").stream == nodes.Stream((nodes.Share(None),))
+STREAM = "tcpproxy: {services: [{name: s1, port: 80}]}"
+INCLUDING = proxies.tls_root("parent", "tcpproxy: {include: {name: it}}")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "rest"),
+    [(proxies.tls_root("it", STREAM), ""), (proxies.proxy("it", STREAM), INCLUDING)],
+)
+def test_the_tls_of_a_closed_host_stays_and_its_stream_is_closed(manifest: str, rest: str) -> None:
+    given = pairs.secret("cert") + SERVICE + rest
+    engine = world.world(given + manifest)
+    closed = nodes.Stream((nodes.Share(None),))
+    assert world.secure_host(engine, "a.com").stream not in (None, closed)
+    world.apply(engine, annotated(manifest, "it", **{AUTH: "basic"}))
+    assert world.secure_host(engine, "a.com").stream == closed
 
 
 def test_the_condition_of_a_guard_is_an_alarm() -> None:

@@ -18,6 +18,13 @@ NAMESPACES = ("a", "b")
 HOSTS = ("x.com", "y.com", "w.x.com", "*.x.com")
 PATHS = ("/", "/p", "/p/q", "/p/", "/r")
 CONTROLLER = "projectcontour.io/gateway-controller"
+FOREIGN = (
+    ("nginx.ingress.kubernetes.io/auth-type", "basic"),
+    ("nginx.ingress.kubernetes.io/rewrite-target", "/"),
+    ("haproxy-ingress.github.io/allowlist-source-range", "10.0.0.0/8"),
+    ("projectcontour.io/num-retriess", "3"),
+)
+"""Annotations that have no effect here: two of them are to guard something."""
 GATEWAY_GROUP = "gateway.networking.k8s.io"
 
 
@@ -30,6 +37,8 @@ def document(chance: Random) -> Document:
         metadata["namespace"] = chance.choice(NAMESPACES)
     if chance.random() < 0.7:
         metadata["creationTimestamp"] = f"2026-01-01T00:00:0{chance.randrange(4)}Z"
+    if chance.random() < 0.08:
+        metadata["annotations"] = dict([chance.choice(FOREIGN)])
     made = {"apiVersion": version, "kind": kind, "metadata": metadata}
     return _merged(made, _SPECS[kind](chance))
 
@@ -249,6 +258,8 @@ def _grant(chance: Random) -> Document:
 
 def _configuration(chance: Random) -> Document:
     spec: Document = {"enableExternalNameService": chance.random() < 0.5}
+    if chance.random() < 0.3:
+        spec["foreignGuards"] = "Report"
     if chance.random() < 0.3:
         spec["envoy"] = {"networkPublishing": {"type": "ClusterIPService"}}
     if chance.random() < 0.8:

@@ -93,6 +93,9 @@ def document(chance: Random) -> Document:
         metadata["creationTimestamp"] = f"2026-01-01T00:00:0{chance.randrange(4)}Z"
     if chance.random() < 0.2:
         metadata["annotations"] = {"projectcontour.io/certificate": chance.choice(NAMES)}
+    if chance.random() < 0.05:
+        name = "nginx.ingress.kubernetes.io/whitelist-source-range"
+        metadata["annotations"] = {name: chance.choice(("10.0.0.0/8", "0.0.0.0/0,::/0", ""))}
     made = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
     return made | {"spec": _grown("spec", spec, chance)}
 
