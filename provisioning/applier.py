@@ -31,6 +31,7 @@ REPAIRS = 3
 CONTEST = 600.0  # seconds
 
 _LOOKS = 4
+_STATES = 8
 
 
 class Applied(NamedTuple):
@@ -47,8 +48,8 @@ class _Known(NamedTuple):
 
     wanted: str
     """A digest of what was applied."""
-    state: str
-    """What that made."""
+    states: tuple[str, ...]
+    """What that made, the newest last: what is seen may be older than what was written."""
     note: str
     at: float
 
@@ -78,12 +79,13 @@ class Applier:
         """
         path, wanted, now = applying.path(document), _digest(document), _now()
         known = self._known.get(path)
-        is_untouched = known is not None and (known.wanted, known.state) == (wanted, seen)
-        if known is not None and is_untouched and (not known.note or now - known.at < CONTEST):
+        if known is None or known.wanted != wanted:
+            known = _Known(wanted, (), "", now)
+        if seen in known.states and (not known.note or now - known.at < CONTEST):
             return Applied(note=known.note)
         made, added = await self._apply(document, mark)
-        note = _note(document, added)
-        self._known[path] = _Known(wanted, self._state(made), note, now)
+        note, states = _note(document, added), (*known.states[1 - _STATES :], self._state(made))
+        self._known[path] = _Known(wanted, states, note, now)
         return Applied(made, note)
 
     async def _apply(self, document: Document, mark: Mark) -> tuple[Document, tuple[str, ...]]:

@@ -331,10 +331,11 @@ async def test_envoys_wait_for_the_control_plane_of_their_release(rig: Rig) -> N
     rig.want(SHARED)
     async with leading(rig):
         await rig.until_kinds(AS_A_DAEMON_SET)
-    _control_plane(rig, replicas=1, image="contour:2")
+    _control_plane(rig, replicas=1, image="contour:2", deadline=600)
     rig.release = replace(rig.release, image="contour:2")
     async with leading(rig):
         await rig.until_told("Envoys wait for the control plane: ")
+        _control_plane(rig, replicas=1, image="contour:2")
         await rig.until_told("the control plane could not be rolled out, Envoys stay")
         assert "contour:2" not in _images(rig, "DaemonSet")
         _control_plane(rig, replicas=0, image="contour:3")
@@ -430,7 +431,7 @@ def _versions(found: dict[str, Any]) -> tuple[str, list[str]]:
     return found["metadata"]["uid"], [it["time"] for it in fields if it["manager"] == "contour"]
 
 
-def _control_plane(rig: Rig, replicas: int, image: str) -> None:
+def _control_plane(rig: Rig, replicas: int, image: str, deadline: int = 1) -> None:
     """A Deployment as the manifests have it, as far as it matters."""
     pod = {
         "metadata": {"labels": {"app": "contour"}},
@@ -438,7 +439,7 @@ def _control_plane(rig: Rig, replicas: int, image: str) -> None:
     }
     spec = {
         "replicas": replicas,
-        "progressDeadlineSeconds": 1,
+        "progressDeadlineSeconds": deadline,
         "selector": {"matchLabels": {"app": "contour"}},
         "template": pod,
     }
