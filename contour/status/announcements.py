@@ -45,9 +45,12 @@ class Announcements:
                 self._tell(it)
 
     def written(self, subject: ObjectRef, outcome: Outcome) -> None:
-        """The turn of a status is over; what stands there already was told before."""
+        """The turn of a status is over; what stands there already was told before.
+
+        Whoever writes statuses leads, also before everything else of a term has begun.
+        """
         before, uid = self._troubles.pop(subject, ()), self._uid(subject)
-        if not uid or not self._is_running:
+        if not uid:
             return
         now = troubles(self._board.told.get(subject))
         if now:

@@ -238,7 +238,10 @@ async def test_of_many_problems_the_first_are_told_and_how_many_there_are() -> N
     assert told[-1] == "Warning Bad: route 4; and 95 more, see the status"
 
 
-async def test_who_does_not_lead_tells_nothing_of_a_status() -> None:
+async def test_a_status_that_is_written_before_envoys_have_been_heard_is_told() -> None:
+    """Statuses that depend on no Envoy are written first."""
     stage = Stage()
     stage.uids[PROXY] = "uid-9"
-    assert stage.written(PROXY, of_contour(PROBLEM)) == []
+    assert stage.written(PROXY, of_contour(PROBLEM)) == [FIRST]
+    async with stage.term():
+        assert stage.written(PROXY, of_contour()) == ["Normal Valid: every problem is solved"]
