@@ -243,8 +243,10 @@ async def _of_connection(
     if not has_connection:
         expected = [0] * len(_ASKED)
     patience = clients.PATIENCE if has_connection else 2  # only QUIC says nothing
-    opened = world.opened(version, sni, patience, certified=certified)
-    found = await _answers(opened)
+    found = await _answers(world.opened(version, sni, patience, certified=certified))
+    for _ in range(3 if has_connection else 0):
+        if 0 in found:  # on a busy machine, or as the listener has just changed
+            found = await _answers(world.opened(version, sni, patience, certified=certified))
     return [
         f"{version} sni={sni or None} {certified=} {asked}: {got}, not {wanted}"
         for asked, got, wanted in zip(_ASKED, found, expected, strict=True)
