@@ -1,5 +1,6 @@
 """Uploads over HTTP/2 from far away: how much is sent ahead in one round trip."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -42,6 +43,7 @@ async def test_an_upload_waits_for_as_few_round_trips_as_its_window_allows(
     envoy.proxy.world.engine.write(world.EDGES, (), nodes.Edge(**windows))
     await envoy.proxy.publish()
     await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+    await _offered(envoy, windows.get("stream_window", 1 << 20))
     async with (
         delaying.distant(envoy.secure, ONE_WAY) as port,
         clients.tcp(port, "h2", HOST) as connection,
@@ -53,3 +55,14 @@ async def test_an_upload_waits_for_as_few_round_trips_as_its_window_allows(
         print(f"{windows}: {waits} waits, {SIZE / 1e6 / (time.monotonic() - began):.2f} MB/s")
     assert least <= waits <= most
     assert len(await envoy.peers.visits[-1].read()) == SIZE
+
+
+async def _offered(envoy: Served, window: int) -> None:
+    """A listener that Envoy has accepted takes over from the one before a little later."""
+    found = 0
+    async with asyncio.timeout(20):
+        while found != window:
+            async with clients.tcp(envoy.secure, "h2", HOST) as connection:
+                assert isinstance(connection, clients.Http2)
+                await connection.ask(HOST)
+                found = connection.state.remote_settings.initial_window_size
