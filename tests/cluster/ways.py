@@ -7,7 +7,7 @@ swallowed as well.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,10 +77,12 @@ class Way:
         self._open.add(severed)
         self._transports.add(writer.transport)
         try:
-            async with _joined(self._connections, writer, self.target) as (inner, outer):
-                await asyncio.gather(
-                    self._forward(reader, outer, severed), self._forward(inner, writer, severed)
-                )
+            with _counted(self._connections, writer):
+                inner, outer = await asyncio.open_connection("127.0.0.1", self.target)
+                with contextlib.closing(outer.transport):
+                    await asyncio.gather(
+                        self._forward(reader, outer, severed), self._forward(inner, writer, severed)
+                    )
         finally:
             self._open.discard(severed)
             self._transports.discard(writer.transport)
@@ -137,24 +139,20 @@ class Service:
             return
         self._next += 1
         port = ready[self._next % len(ready)].port
-        async with _joined(self._connections, writer, port) as (inner, outer):
-            await asyncio.gather(_copied(reader, outer), _copied(inner, writer))
+        with _counted(self._connections, writer):
+            inner, outer = await asyncio.open_connection("127.0.0.1", port)
+            with contextlib.closing(outer.transport):
+                await asyncio.gather(_copied(reader, outer), _copied(inner, writer))
 
 
-@contextlib.asynccontextmanager
-async def _joined(
-    connections: Connections, writer: asyncio.StreamWriter, port: int
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """A connection to a port, for as long as the one that was taken lasts."""
+@contextlib.contextmanager
+def _counted(connections: Connections, writer: asyncio.StreamWriter) -> Iterator[None]:
+    """For as long as the connection that was taken lasts."""
     task = asyncio.current_task()
     assert task is not None
     connections.add(task)
     try:
-        inner, outer = await asyncio.open_connection("127.0.0.1", port)
-        try:
-            yield inner, outer
-        finally:
-            outer.transport.abort()
+        yield
     except (OSError, asyncio.CancelledError):
         pass  # the server is away, or we are done; asyncio would complain
     finally:
