@@ -32,7 +32,7 @@ SETTINGS: Table[tuple[()], Settings] = Table("settings")
 
 PLAN = (
     Plan(
-        indexes=(listeners.NAMES,),
+        indexes=(listeners.NAMES, hosts.UNSERVED),
         kept=(
             Kept(listeners.listeners, LISTENERS),
             Kept(hosts.virtual_host, VIRTUAL_HOSTS),
