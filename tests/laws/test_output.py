@@ -126,7 +126,9 @@ def _told(steps: list[histories.Step]) -> Iterator[ObjectRef]:
         if oldest is not None and it.spec.gateway_class_name == oldest[1]
     ]
     yield from (_reference("GatewayClass", it) for it in classes)
-    yield from (ObjectRef("Gateway", *it) for it in gateways)
+    names = {it.metadata.name for it in classes}
+    of_a_class = (it for it in by_kind.get("Gateway", ()) if it.spec.gateway_class_name in names)
+    yield from (_reference("Gateway", it) for it in of_a_class)
     for kind in ("TLSCertificateDelegation", "ContourConfiguration"):
         yield from (_reference(kind, it) for it in by_kind.get(kind, ()))
     for kind in ("HTTPProxy", "Ingress"):
