@@ -67,6 +67,10 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             unusable_address=ready.unusable_address,
         )
         code = _ask(command.arguments(wish), ready.kubeconfig, folder)
+    if code is None:
+        print(f"hack/conformance: no test was run; {folder}/suite.log ends so:", file=sys.stderr)
+        print("\n".join((folder / "suite.log").read_text().splitlines()[-10:]), file=sys.stderr)
+        return 2
     if written.is_file():
         print(report.table(report.read(written)))
         if options.publish:
@@ -74,8 +78,8 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     return 1 if code else 0
 
 
-def _ask(arguments: Sequence[str], kubeconfig: Path, folder: Path) -> int:
-    """Runs the suite, and tells each verdict as it comes; its exit code."""
+def _ask(arguments: Sequence[str], kubeconfig: Path, folder: Path) -> int | None:
+    """Runs the suite, and tells each verdict as it comes; its exit code, None if it ran no test."""
     with (
         (folder / "suite.log").open("w") as log,
         subprocess.Popen(
@@ -86,14 +90,15 @@ def _ask(arguments: Sequence[str], kubeconfig: Path, folder: Path) -> int:
     ):  # fmt: skip
         try:
             assert running.stdout is not None
-            _tell(running.stdout, log)
-            return running.wait()
+            ran = _tell(running.stdout, log)
+            code = running.wait()
+            return code if ran else None
         finally:
             running.kill()
 
 
-def _tell(output: IO[str], log: IO[str]) -> None:
-    """The suite tells what became of its tests only when all of them have ended."""
+def _tell(output: IO[str], log: IO[str]) -> bool:
+    """The suite tells what became of its tests only when all have ended; whether any was run."""
     verdicts: dict[str, str] = {}
     for line in output:
         log.write(line)
@@ -106,6 +111,7 @@ def _tell(output: IO[str], log: IO[str]) -> None:
     told = list(verdicts.values())
     counts = (f"{told.count(it)} {word}" for it, word in command.WORDS.items())
     print(", ".join(counts), flush=True)
+    return any(it != "SKIP" for it in told)
 
 
 if __name__ == "__main__":

@@ -21,11 +21,12 @@ IMPLEMENTATION: Mapping[str, str] = {
     "version": f"v{metadata.version('contour-ingress')}",
     "contact": "maintainers@contour-ingress.example",
 }
-PATIENCE: Mapping[str, str] = {
+PATIENCE: Mapping[str, int] = {
     # Two cores start two dozen pods first; consistency stays at the 30 s that the suite demands.
-    "NamespacesMustBeReady": "600s",
-    "DefaultTestTimeout": "120s",
+    "NamespacesMustBeReady": 600,
+    "DefaultTestTimeout": 120,
 }
+"""Seconds. The suite reads `Name:seconds`, and ignores what it cannot read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,9 @@ def arguments(wish: Wish) -> list[str]:
         "mode": MODE,
         "usable-address": wish.usable_address,
         "unusable-address": wish.unusable_address,
-        "timeout-config-overrides": ";".join(f"{k}={v}" for k, v in PATIENCE.items()),
+        "timeout-config-overrides": ";".join(
+            f"{name}:{seconds}" for name, seconds in PATIENCE.items()
+        ),
     }
     if wish.tests:
         given["test.run"] = f"^TestConformance$/^({'|'.join(wish.tests)})$"

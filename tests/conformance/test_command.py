@@ -1,5 +1,6 @@
 """How the suite is asked and listened to."""
 
+import io
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_a_run_of_some_tests_writes_no_report() -> None:
 
 def test_consistency_is_never_waited_for_longer_than_the_suite_permits() -> None:
     assert "MaxTimeToConsistency" not in command.PATIENCE
+
+
+def test_time_limits_are_written_as_the_suite_reads_them() -> None:
+    (asked,) = (it for it in command.arguments(command.Wish()) if "timeout-config" in it)
+    limits = asked.partition("=")[2].split(";")
+    assert limits == ["NamespacesMustBeReady:600", "DefaultTestTimeout:120"]
+
+
+def test_a_run_of_no_test_is_told_from_one_in_which_all_passed() -> None:
+    skipped = "    --- SKIP: TestConformance/MeshBasic (0.00s)\n"
+    passed = "    --- PASS: TestConformance/HTTPRouteCORS (0.26s)\n"
+    assert not program._tell(io.StringIO(f"panic: no such file\n{skipped}"), io.StringIO())
+    assert program._tell(io.StringIO(skipped + passed), io.StringIO())
 
 
 def test_verdicts_are_those_of_tests_and_not_of_their_parts() -> None:

@@ -3,7 +3,8 @@
 A chain of small programs that replace one another, so the process that is started is the
 container's: `nsenter` into the pod's network, `unshare` of mounts and host name, a shell that
 mounts, `chroot`, `setpriv` to the user, the command. The root is a tmpfs in which this machine's
-programs appear, read-only; what else of this machine is seen is what the image names.
+programs appear, read-only, and a copy of its /etc, in which volumes find their places; what else of
+this machine is seen is what the image names.
 """
 
 import os
@@ -67,6 +68,7 @@ class Sandbox:
         yield f"/bin/mount -t tmpfs -o mode=755 tmpfs {root}; cd {root}"
         yield "umask 022; /bin/mkdir -p usr etc proc dev sys tmp run var/tmp"
         yield "/bin/chmod 1777 tmp var/tmp"
+        yield "/bin/cp -a /etc/. etc/"
         yield from _system()
         for it in self._own_mounts():
             yield _make_place(it)
@@ -111,7 +113,7 @@ def _common_mounts() -> Iterator[str]:
     real = [
         name for name in _SYSTEM if Path("/", name).is_dir() and not Path("/", name).is_symlink()
     ]
-    for name in ["usr", "etc", *real]:
+    for name in ["usr", *real]:
         yield f"/{name} @/{name} none bind,ro 0 0"
     yield "/proc @/proc none bind 0 0"
     yield "/sys @/sys none bind,ro 0 0"
@@ -121,11 +123,12 @@ def _common_mounts() -> Iterator[str]:
 
 def _make_place(it: Mount) -> str:
     place = shlex.quote("." + it.path)
-    if it.path.startswith(("/etc/", "/dev/")) and Path(it.path).exists():
+    if it.path.startswith("/dev/") and Path(it.path).exists():
         return ":"
     if it.source.is_dir():
         return f"/bin/mkdir -p {place}"
-    return f"/bin/mkdir -p {shlex.quote('.' + str(Path(it.path).parent))}; : > {place}"
+    folder = shlex.quote("." + str(Path(it.path).parent))
+    return f"/bin/mkdir -p {folder}; /bin/rm -f {place}; : > {place}"
 
 
 def _line(it: Mount) -> str:

@@ -65,6 +65,18 @@ def test_a_program_is_seen_also_where_a_volume_is_above_it(pods: runner.Pods, sp
         pods.until_logged(space, "one", "seen\n")
 
 
+def test_volumes_find_their_places_below_etc(pods: runner.Pods, space: str) -> None:
+    pods.cluster.create(written.configuration(space, "settings", a="found"))
+    volumes = [{"name": "it", "configMap": {"name": "settings"}}]
+    mounts = [
+        {"name": "it", "mountPath": "/etc/no-such-folder-of-this-machine"},
+        {"name": "it", "mountPath": "/etc/passwd", "subPath": "a"},
+    ]
+    script = "cat /etc/no-such-folder-of-this-machine/a /etc/passwd; ls /etc/hosts; sleep 600"
+    pods.cluster.create(written.pod(space, "one", script, volumes=volumes, volumeMounts=mounts))
+    pods.until_logged(space, "one", "foundfound/etc/hosts\n")
+
+
 def test_a_volume_changes_under_a_container_all_at_once(pods: runner.Pods, space: str) -> None:
     pods.cluster.create(written.configuration(space, "settings", a="1", b="1"))
     script = """
