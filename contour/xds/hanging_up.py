@@ -8,6 +8,7 @@ back by way of the Service within two seconds. On Linux only, as is Envoy.
 
 import os
 import socket
+import stat
 from collections.abc import Collection
 from contextlib import suppress
 from urllib.parse import unquote
@@ -19,7 +20,7 @@ def hang_up(peers: Collection[str]) -> int:
     """Shuts down the connections with these peers, as gRPC names them (`ipv4:10.0.0.1:4711`);
     how many there were."""
     wanted, found = {unquote(it) for it in peers}, 0
-    for number in _descriptors() if wanted else ():
+    for number in _sockets() if wanted else ():
         with suppress(OSError), socket.socket(fileno=os.dup(number)) as it:
             if _named(it) in wanted:
                 it.shutdown(socket.SHUT_RDWR)
@@ -27,11 +28,19 @@ def hang_up(peers: Collection[str]) -> int:
     return found
 
 
-def _descriptors() -> list[int]:
+def _sockets() -> list[int]:
+    """The descriptors that are sockets: of any other, a duplicate would be left open."""
     try:
-        return [int(it) for it in os.listdir(_DESCRIPTORS)]
+        return [number for it in os.listdir(_DESCRIPTORS) if _is_socket(number := int(it))]
     except FileNotFoundError:
         return []
+
+
+def _is_socket(number: int) -> bool:
+    try:
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:  # closed meanwhile
+        return False
 
 
 def _named(of: socket.socket) -> str:
