@@ -3,7 +3,7 @@
 Flags that stand at their defaults are left out. Where files are mounted is in the templates.
 """
 
-from crds import workloads
+from crds import draining, workloads
 from provisioning.installation import ENVOY_IMAGE, IMAGE, ControlPlane, Fleet, Operator
 
 HEAP = 900 << 20
@@ -67,7 +67,7 @@ def envoy(workload: workloads.Workload) -> list[str]:
         *("--config-path", "/config/envoy.json"),
         # Hot restart wants shared memory, and a pod is never restarted in place.
         *("--disable-hot-restart", "--drain-strategy", "immediate"),
-        *("--drain-time-s", str(workloads.drain_time(workload.drain_time_seconds))),
+        *("--drain-time-s", str(draining.drain_time(workload.drain_time_seconds))),
         *("--log-level", workload.log_level),
         *(("--base-id", str(workload.base_id)) if workload.base_id else ()),
     ]

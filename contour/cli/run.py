@@ -10,7 +10,7 @@ from contour import files, host, process
 from contour import run as running
 from contour.cli import failures
 from contour.host import ports, state
-from crds.workloads import DRAIN_SECONDS
+from crds.draining import DRAIN_SECONDS
 
 
 @click.command()

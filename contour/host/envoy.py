@@ -29,7 +29,7 @@ from contour.host import (
     restarts,
     state,
 )
-from crds import workloads
+from crds import draining as drains
 
 ADMIN = "admin.sock"
 """The socket, in the state directory, that the bootstrap must give to the administration."""
@@ -47,7 +47,7 @@ class Options:
     """Worker threads; absent: one per core."""
     drain_seconds: float = 30
     """How long requests that are going on may take to finish at the end."""
-    replaced_seconds: int = workloads.DRAIN_SECONDS
+    replaced_seconds: int = drains.DRAIN_SECONDS
     """How long connections of a listener or filter chain that was replaced may go on."""
     log_level: str = "warning"
 
@@ -131,7 +131,7 @@ class Envoy:
             # A connection of a filter chain that was replaced ends with its next response.
             *("--drain-strategy", "immediate"),
             # Until then what was replaced keeps its memory; Envoy's own default is ten minutes.
-            *("--drain-time-s", str(workloads.drain_time(self._options.replaced_seconds))),
+            *("--drain-time-s", str(drains.drain_time(self._options.replaced_seconds))),
             *("--log-level", self._options.log_level),
             *(("--concurrency", str(n)) if (n := self._options.concurrency) else ()),
         ]

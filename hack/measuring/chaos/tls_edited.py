@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from crds.workloads import DRAIN_SECONDS, drain_time
+from crds.draining import DRAIN_SECONDS, drain_time
 from hack.measuring import longlived, probe, registry, rig, world
 from hack.measuring.figures import Figure, percentile
 from hack.measuring.load import Answer, Connection, Request

@@ -47,6 +47,8 @@ _EXTENSIONS = (
             "cors.v3.cors",
             "ext_authz.v3.ext_authz",
             "grpc_web.v3.grpc_web",
+            "header_mutation.v3.header_mutation",
+            "header_to_metadata.v3.header_to_metadata",
             "jwt_authn.v3.config",
             "local_ratelimit.v3.local_rate_limit",
             "lua.v3.lua",

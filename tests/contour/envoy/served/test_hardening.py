@@ -115,8 +115,9 @@ async def test_a_client_that_rests_is_not_waited_for(
         "handshake of TLS": (envoy.secure, _client_hello()),
         "bytes": (tcp, b""),
     }[which]
-    for _ in range(4):
-        if (heard := await _heard(port, said)) is not None:
+    for _ in range(8):  # the first connections may still be those of the listener that was changed
+        heard = await _heard(port, said)
+        if heard is not None and heard.startswith(answer):
             break
     assert heard is not None
     assert heard.startswith(answer)
