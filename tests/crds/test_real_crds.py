@@ -179,6 +179,15 @@ EXTENSIONS = {
         *(".spec.envoy.networkPublishing", ".spec.envoy.workload", ".spec.envoy.listener.http3"),
         *(".spec.envoy.listener.routing", ".spec.gateway.controllerName", ".spec.gateway.mode"),
         *(".spec.gateway.name", ".spec.gateway.namespace"),
+        *(".spec.foreignGuards", ".spec.envoy.listener.disablePathNormalization"),
+        *(".spec.envoy.listener.escapedSlashes", ".spec.envoy.listener.headersWithUnderscores"),
+        *(".spec.envoy.listener.maxHeadersCount", ".spec.envoy.timeouts.requestHeadersTimeout"),
+        *(".spec.envoy.timeouts.tlsHandshakeTimeout", ".spec.envoy.timeouts.tcpIdleTimeout"),
+        *(
+            f".spec.envoy.{of}.http2{what}WindowBytes"
+            for of in ("listener", "cluster")
+            for what in ("Connection", "Stream")
+        ),
     },
     "ExtensionService": set(),
     "HTTPProxy": {

@@ -73,7 +73,7 @@ class Replica:
         self.verdicts = verdicts
         return verdicts
 
-    async def until(self, is_so: Callable[[], object], seconds: float = 5.0) -> None:
+    async def until(self, is_so: Callable[[], object], seconds: float = 30.0) -> None:
         """Waits until something is true of the graph."""
         async with asyncio.timeout(seconds):
             while not is_so():

@@ -233,7 +233,9 @@ async def test_who_cannot_read_the_lease_finds_the_next_leader(
             it.leader.tell(first.address)
         await first.until(lambda: first.envoys() == 3)
         await first.until(lambda: len(first.reception.addresses) == 2)
-        await asyncio.sleep(2 * three.reporter.pace.alive)  # until each has been told of the others
+        await asyncio.sleep(
+            10 * three.reporter.pace.alive
+        )  # until each has been told of the others
         three.leader.tell(None)
         first.reporter.meet(first.reception.addresses)
         first.reception.resign()
