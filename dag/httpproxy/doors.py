@@ -15,7 +15,7 @@ from crds.virtualhost import VirtualHost
 from dag import listeners, nodes, redirects, settings
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.reached import Reached
-from dag.problems import Problem
+from dag.problems import Problem, unplaced
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Place
 from dag.view import View
@@ -79,8 +79,10 @@ def _on_plain_http_alone(
 def _lack(view: View, place: Place, protocol: nodes.Protocol) -> Iterator[Problem]:
     lack = view.ask(listeners.lack, protocol)
     if lack is not None:
-        told = problems.several_listeners if lack.is_open else problems.no_listener
-        yield told(place, protocol, lack.gateway)
+        if lack.is_open:
+            yield unplaced.several_listeners(place, protocol, lack.gateway, "the host has")
+        else:
+            yield unplaced.no_listener(place, protocol, lack.gateway)
 
 
 def _claim(

@@ -11,7 +11,7 @@ from crds import ingress as crd
 from crds.meta import NamespacedName
 from dag import listeners, nodes, seniority, strangers, tables
 from dag.ingress import annotations, backends, classes, rules, tls
-from dag.problems import Problem
+from dag.problems import Problem, unplaced
 from dag.problems import ingress as problems
 from dag.view import Index, View, query
 
@@ -80,8 +80,10 @@ def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
     for protocol in (it for it, is_wanted in wanted.items() if is_wanted):
         lack = view.ask(listeners.lack, protocol)
         if lack is not None:
-            told = problems.several_listeners if lack.is_open else problems.no_listener
-            yield told(place, protocol, lack.gateway)
+            if lack.is_open:
+                yield unplaced.several_listeners(place, protocol, lack.gateway, "its hosts have")
+            else:
+                yield unplaced.no_listener(place, protocol, lack.gateway)
 
 
 def _hosts(_: NamespacedName, found: Shares) -> Iterator[tuple[str, Share]]:

@@ -81,24 +81,3 @@ def other_secret(place: Place, host: str, secret: NamespacedName, owner: ObjectR
     """A host that is served with the Secret of another Ingress."""
     text = f"host {host} is served with Secret {secret} of {owner}, which takes precedence"
     return place.error("TLSError", "DuplicateHost", text)
-
-
-def no_listener(place: Place, protocol: str, gateway: NamespacedName | None) -> Problem:
-    """A Gateway in charge that has none; ports that the settings name would be beside it."""
-    text = f"not served over {protocol}: {_gateway(gateway)} has no {protocol} listener"
-    return place.warning("ListenerError", "ErrorIdentifyingListener", f"{text}; {_REMEDY}")
-
-
-def several_listeners(place: Place, protocol: str, gateway: NamespacedName | None) -> Problem:
-    """A Gateway in charge that leaves open which of its listeners serves hosts."""
-    text = f"{_gateway(gateway)} has more than one {protocol} listener, none on the usual port"
-    return place.error(
-        "ListenerError", "ErrorIdentifyingListener", f"{text}, so its hosts have no place"
-    )
-
-
-_REMEDY = "add one, or set spec.envoy.externalPorts of the ContourConfiguration"
-
-
-def _gateway(name: NamespacedName | None) -> str:
-    return f"Gateway {name}" if name is not None else "the Gateway"

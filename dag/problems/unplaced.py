@@ -1,0 +1,32 @@
+"""What users are told whose hosts the listeners of the Gateway in charge have no place for.
+
+The same for HTTPProxy and Ingress: the Gateway decides the ports of a fleet (`dag.listeners`).
+"""
+
+from crds.meta import NamespacedName
+from dag.problems import Problem
+from dag.problems.places import Place
+
+
+def no_listener(place: Place, protocol: str, gateway: NamespacedName | None) -> Problem:
+    """A Gateway in charge that has none; ports that the settings name would be beside it."""
+    text = f"not served over {protocol}: {_gateway(gateway)} has no {protocol} listener"
+    return place.warning("ListenerError", "ErrorIdentifyingListener", f"{text}; {_REMEDY}")
+
+
+def several_listeners(
+    place: Place, protocol: str, gateway: NamespacedName | None, who: str
+) -> Problem:
+    """A Gateway in charge that leaves open which of its listeners serves hosts.
+
+    `who` is what follows from it, the subject and its verb: `the host has`.
+    """
+    text = f"{_gateway(gateway)} has more than one {protocol} listener, none on the usual port"
+    return place.error("ListenerError", "ErrorIdentifyingListener", f"{text}, so {who} no place")
+
+
+_REMEDY = "add one, or set spec.envoy.externalPorts of the ContourConfiguration"
+
+
+def _gateway(name: NamespacedName | None) -> str:
+    return f"Gateway {name}" if name is not None else "the Gateway"
