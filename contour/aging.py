@@ -3,14 +3,14 @@
 A row says that a certificate does not hold yet, comes near its end, or has ended. It is written
 when the certificate is first used, and again at the moments when that changes; in between nothing
 is looked at. Every replica does it by its own clock, the leader's is told. Elsewhere: which moments
-these are, and the words (`dag.validity`).
+these are, and the words (`dag.warnings.validity`).
 """
 
 import heapq
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from dag.validity import Held, Phase, Validity
+from dag.warnings.validity import Held, Phase, Validity
 
 Clock = Callable[[], datetime]
 Write = Callable[[Held, Phase | None], None]

@@ -1,7 +1,7 @@
 """What a provider says: which objects are there now, which are gone, and what is wrong with them.
 
-Providers (`contour.files`, `contour.kubernetes`) yield batches; `contour.serve` takes them. Neither
-knows the other.
+Providers (`contour.files`, `contour.kubernetes`) yield batches; `contour.controller` takes them.
+Neither knows the other.
 """
 
 from collections.abc import Mapping

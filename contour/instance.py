@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from contour.controller import Controller, Refit, Tell
 from contour.envoy import outputs, releases
 from contour.events import Batch
 from contour.inspection import Page
-from contour.serve import Controller, Refit, Tell
 from contour.verdicts import Verdicts
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet

@@ -15,8 +15,10 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.kinds import Kind
 from crds.meta import NamespacedName
 from crds.secret import Secret
-from dag import configuration, nodes, secrets, tables
-from dag.incremental import Engine
+from dag import nodes, tables
+from dag.configuration import reading
+from dag.engine.incremental import Engine
+from dag.references import secrets
 
 
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
@@ -46,7 +48,7 @@ def _fault(found: Any | None) -> str | None:
             pair = secrets.checked(found)
             return _expiry(pair.chain) if isinstance(pair, nodes.Secret) else pair.message
         case ContourConfiguration():
-            _, errors = configuration.resolved(found.spec)
+            _, errors = reading.resolved(found.spec)
             return "; ".join(it.message for it in errors) or None
         case _:
             return None

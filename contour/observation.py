@@ -1,6 +1,6 @@
 """What a replica shows of itself: health, metrics, and what those look at who look into a fault.
 
-Everything is read when it is asked for; what is wired where is in `contour.cluster`.
+Everything is read when it is asked for; what is wired where is in `contour.serve`.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from contour.verdicts import view
 from showing import exposition
 
 if TYPE_CHECKING:
-    from contour.cluster import Replica
+    from contour.serve import Replica
 
 
 def pages(of: "Replica") -> Mapping[Purpose, Pages]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contour import bootstrap, files, host, inspection, process, sockets
+from contour.controller import Controller
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
-from contour.serve import Controller
 from contour.xds.limits import Limits
 from contour.xds.server import Server
 from dag import listeners

@@ -1,304 +1,396 @@
-"""The page that wires the whole: event → write → settle → publish.
+"""`contour serve`: one replica of an instance in a Kubernetes cluster.
 
-A provider yields batches of events. Each event becomes a row; the graph settles; what changed
-goes to the fleets as parts of xDS resources, and to the board as statuses. Everything else in
-this package is one of these steps, and none of them knows another.
+Everything is listed, and the ContourConfiguration is there, before the xDS port opens: no Envoy is
+ever told less than it has. Every replica serves, only the one that leads writes; what depends on
+Envoys waits until the others have told of theirs. Told to stop, it frees the Lease first.
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+import logging
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
+from importlib import metadata
+from typing import Any
 
-from contour import aging, intake
-from contour.audit import Turned
-from contour.complaints import Complaint
-from contour.envoy import outputs
-from contour.events import Batch, Event
-from contour.status.board import Board, Remark
-from contour.verdicts import Standing, Verdicts
-from contour.xds import resources
-from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
-from crds.kinds import KINDS
+from contour import audit, currency, observation, process
+from contour.events import Batch
+from contour.finalizers import finalizers, wanted
+from contour.infrastructure.desired import Release
+from contour.infrastructure.term import Infrastructure
+from contour.instance import Instance
+from contour.kubernetes.cluster import Cluster
+from contour.kubernetes.scope import Scope
+from contour.metrics import graph
+from contour.pages import health, listeners
+from contour.pages import settings as page_settings
+from contour.shedding import Shedding
+from contour.status import addresses
+from contour.status.addresses import Address
+from contour.status.announcements import Announcements
+from contour.status.answers import Answers
+from contour.status.update import Sources
+from contour.status.writer import Writer
+from contour.upkeep import Upkeep
+from contour.verdicts import Verdicts, reporting
+from contour.verdicts.encoding import Word
+from contour.verdicts.reception import Reception
+from contour.verdicts.reporting import Reporter
+from contour.xds import credentials
+from contour.xds.limits import Limits
+from contour.xds.server import Server
+from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
-from dag import (
-    asides,
-    configuration,
-    fleets,
-    listeners,
-    nodes,
-    plan,
-    ports,
-    refusals,
-    settings,
-    statuses,
-    tables,
-    validity,
-)
-from dag.fleets import Fleet, Trouble
-from dag.gateway import addresses, crowding
-from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
-from dag.view import Change
+from kube import election, events
+from kube.client import Client
+from kube.credentials import Access
+from kube.events import Recorder
+from kube.lease import KUBERNETES, Timing
+from provisioning import guarded, identities
 
-Publish = Callable[[str, Iterable[resources.Change]], None]
-"""Takes the changed parts of a fleet."""
+log = logging.getLogger(__name__)
 
-Tell = Callable[[Collection[ObjectRef]], None]
-"""Takes the objects of which something else may have to be told now."""
-
-Refit = Callable[[], None]
-"""Is called when there are to be other fleets than before."""
-
-Note = Callable[[Collection[Turned]], None]
-"""Takes what objects use of other namespaces, where that has changed."""
-
-_STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
-_CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
+BUILD = metadata.version("contour-ingress")
+_NAME = "projectcontour.io/contour"
 
 
-def _nobody(_: Collection[ObjectRef]) -> None:
-    """There is no cluster to write statuses to."""
+@dataclass(frozen=True, slots=True)
+class Election:
+    """How the replicas agree on which of them writes."""
+
+    lease: election.Place
+    timing: Timing = KUBERNETES
 
 
-def _no_audit(_: Collection[Turned]) -> None:
-    """Nobody has to account for anything."""
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
 
-
-def _not_at_all() -> None:
-    """Nobody makes fleets here."""
-
-
-class Controller:
-    """The core between a provider and the fleets."""
-
-    def __init__(
-        self,
-        publish: Publish,
-        tell: Tell | None = None,
-        refit: Refit | None = None,
-        now: aging.Clock = aging.utc,
-    ) -> None:
-        self.engine = Engine(plan.PLAN + outputs.PLAN)
-        self.board = Board()
-        self._publish = publish
-        self._tell = tell or _nobody
-        self._refit = refit or _not_at_all
-        self.audit: Note = _no_audit
-        self.fleets: dict[str, Fleet] = {}
-        """The fleets that there are to be, by name."""
-        self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
-        self._waiting: list[Event] | None = []
-        self._concerned: set[ObjectRef] = set()
-        self._has_aged = False
-
-    def bind(self, host_ports: ports.HostPorts) -> None:
-        """Serves one machine: ports are bound as this says, not as in a pod."""
-        self.engine.write(tables.HOST_PORTS, (), host_ports)
-
-    def assume_acceptance(self) -> None:
-        """Serves nobody: statuses say that no Envoy was asked."""
-        self.engine.write(tables.ACCEPTANCE_ASSUMED, (), True)
-
-    def name(self, controller_name: str) -> None:
-        """Serves the GatewayClasses of this controller, whatever the configuration says."""
-        self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
-
-    def follow(self, name: NamespacedName) -> None:
-        """Serves a cluster as this ContourConfiguration says; no other one counts."""
-        self.engine.write(tables.CONFIGURATION_NAME, (), name)
-        self.engine.write(tables.LOOPBACK_REFUSED, (), True)
+    access: Access
+    configuration: NamespacedName
+    address: str
+    """Where xDS is served: `host:port`."""
+    advertised: str
+    """The same, as the other replicas reach it."""
+    tls: credentials.Files | None
+    fleet_service: NamespacedName
+    """The Service in front of Envoy, whose name is in the certificates of Envoys."""
+    release: Release
+    """What the fleets are of that we keep."""
+    scope: Scope = field(default_factory=Scope)
+    limits: Limits = field(default_factory=Limits)
+    """What one peer may take of the xDS port."""
+    election: Election | None = None
+    """None: there is one replica, which always leads."""
+    sites: Mapping[page_settings.Purpose, page_settings.Site] = field(
+        default_factory=lambda: page_settings.USUAL
+    )
+    """Where the pages are if the configuration does not say it."""
 
     @property
-    def is_configured(self) -> bool:
-        """The ContourConfiguration that is followed has been there, without an error.
-
-        Until then nothing is served, and no status is told but that of the configuration.
-        """
-        return self._waiting is None
-
-    def hear(
-        self,
-        fleet: str,
-        settle_soon: Callable[[], None],
-        is_accepted: Callable[[resources.Name], bool] = lambda _: True,
-        standing: Standing | None = None,
-    ) -> Verdicts:
-        """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
-        return Verdicts(fleet, self.engine, settle_soon, is_accepted, standing)
-
-    def complain(self, faults: tuple[str, ...]) -> None:
-        """What the configuration asks of the process and could not be done; its status tells it."""
-        self.engine.write(tables.PROCESS_FAULTS, (), faults or None)
-        self.settle()
-
-    def trouble(self, fleet: str, found: tuple[Trouble, ...]) -> None:
-        """What is not as it should be with a fleet; statuses tell it."""
-        self.engine.write(fleets.TROUBLES, fleet, found or None)
-        self.settle()
-
-    def locate(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
-        """Where clients reach a fleet; None: it is gone, or nobody would know."""
-        self.engine.write(addresses.ASSIGNED, fleet, found)
-        self.settle()
-
-    def untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
-        """An object's status has no room for what is said in the names of these Gateways; their
-        own statuses tell it."""
-        if gateways != (self.engine.row(crowding.UNTOLD, subject) or ()):
-            self.engine.write(crowding.UNTOLD, subject, gateways or None)
-            self.settle()
-
-    def generation(self, subject: ObjectRef) -> int | None:
-        """The version of an object that has been judged; None if there is no such object."""
-        table = tables.BY_KIND.get(subject.kind)
-        found = table and self.engine.row(table, subject.key)
-        return found.metadata.generation if found else None
-
-    def subjects(self) -> list[ObjectRef]:
-        """Every object that may have a status of ours."""
-        kinds = [it for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
-        return [
-            ObjectRef(kind.kind, *key)
-            for kind in kinds
-            for key, _ in self.engine.rows(tables.BY_KIND[kind.kind])
-        ]
-
-    @property
-    def controller_name(self) -> str:
-        """Whose GatewayClasses are ours; nobody's, if empty."""
-        return self.engine.answer(settings.controller_name, ()) or ""
-
-    @property
-    def configuration(self) -> ContourConfigurationSpec:
-        """What the ContourConfiguration says that holds; if there is none, nothing."""
-        found = self.engine.answer(settings.chosen_configuration, ())
-        return found.spec if found else ContourConfigurationSpec()
-
-    def take(self, batch: Batch) -> None:
-        """One step: everything in the batch is written before anything is published."""
-        configurations, others = _parted(batch.events)
-        self._write(configurations)
-        if self._waiting is not None:
-            self._waiting += others
-            others = self._awaited()
-        self._write(others)
-        for place, complaints in batch.complaints.items():
-            if isinstance(place, ObjectRef):
-                remarks = tuple(Remark(it.severity, str(it)) for it in complaints)
-                self._remark(place, "document", remarks)
-                self._note_unknown(place, complaints)
-        self.settle()
-
-    def _write(self, events: Iterable[Event]) -> None:
-        for kind, key, found in events:
-            fault = intake.write(self.engine, kind, key, found)
-            remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
-            self._remark(subject, "intake", tuple(remark))
-            if kind.has_status:
-                self._concerned.add(subject)
-
-    def _awaited(self) -> list[Event]:
-        """Everything that has waited for a configuration, once there is one."""
-        if self._waiting is None or not self._has_configuration():
-            return []
-        events, self._waiting = self._waiting, None
-        self.engine.write(tables.FLEETS, DEFAULT_FLEET, True)
-        return events
-
-    def _has_configuration(self) -> bool:
-        name = self.engine.row(tables.CONFIGURATION_NAME, ())
-        found = name and self.engine.row(tables.CONFIGURATIONS, name)
-        return name is None or (found is not None and not configuration.resolved(found.spec)[1])
-
-    def _remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
-        self.board.remark(subject, source, remarks)
-        faults = self.board.faults(subject)
-        self.engine.write(refusals.NOT_TAKEN, subject, "; ".join(faults) or None)
-
-    def _note_unknown(self, subject: ObjectRef, complaints: Iterable[Complaint]) -> None:
-        """What was left out of an object, for its status; in whatever order the document has it."""
-        warnings = (it for it in complaints if it.severity == "warning")
-        found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
-        self.engine.write(asides.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
-
-    def listeners(self) -> tuple[nodes.Listener, ...]:
-        """The listeners of the default fleet."""
-        return self.engine.answer(listeners.listeners, DEFAULT_FLEET) or ()
-
-    def settle(self) -> None:
-        """Brings every answer up to date and tells those concerned what changed."""
-        parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
-        refits = False
-        turned: list[Turned] = []
-        for change in self._settled():
-            self._note(change)
-            if (kind := _CROSSING_KINDS.get(change.query)) is not None:
-                who = ObjectRef(kind, *change.key)
-                turned.append(Turned(who, change.old or (), change.new or ()))
-            refits = refits or change.query is fleets.fleet
-            for fleet, part in outputs.changes(change):
-                parts[fleet].append(part)
-        for fleet, changed in parts.items():
-            self._publish(fleet, changed)
-        if parts:
-            self._fix_routing()
-        if refits:
-            self._refit()
-        if turned:
-            self.audit(turned)
-        concerned, self._concerned = self._concerned, set()
-        if concerned:
-            self._tell(concerned)
-
-    def _settled(self) -> Iterator[Change]:
-        """All that changes; certificates that are used for the first time may be old already."""
-        yield from self.engine.settle()
-        while self._has_aged:
-            self._has_aged = False
-            yield from self.engine.settle()
-
-    async def age(self) -> None:
-        """Tells what time does to certificates, for ever."""
-        while True:
-            await asyncio.sleep(self._aging.pause)
-            self.look_at_the_clock()
-
-    def look_at_the_clock(self) -> None:
-        """Tells of certificates what has become true since the last look."""
-        if self._aging.turn():
-            self.settle()
-
-    def _fix_routing(self) -> None:
-        """From the first publication on: another way to cut hosts would drain every listener."""
-        self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
-
-    def _note(self, change: Change) -> None:
-        if change.query is fleets.fleet:
-            self._refleet(change.key, change.new)
-        if change.query is validity.validity:
-            self._has_aged |= self._aging.note(change.key, change.new)
-        kind = _STATUS_KINDS.get(change.query)
-        if kind is not None:
-            subject = ObjectRef(kind, *change.key)
-            self.board.put(subject, change.new)
-            self._concerned.add(subject)
-
-    def _refleet(self, name: str, found: Fleet | None) -> None:
-        if found is not None:
-            self.fleets[name] = found
-            return
-        self.fleets.pop(name, None)
-        # Another one of that name is to begin without what was known of this one.
-        self.engine.write(addresses.ASSIGNED, name, None)
-        self.engine.write(fleets.TROUBLES, name, None)
+    def patience(self) -> float:
+        """Seconds without an answer of the API server, after which nobody may lead any more: so
+        long is what was known trusted."""
+        return (self.election.timing if self.election else KUBERNETES).renew_deadline
 
 
-def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
-    """ContourConfigurations, and everything else: what it means depends on them."""
-    configurations: list[Event] = []
-    others: list[Event] = []
-    for event in events:
-        is_one = event.kind.model is ContourConfiguration
-        (configurations if is_one else others).append(event)
-    return configurations, others
+async def serve(options: Options) -> None:
+    """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
+    stopped = process.stop_signals()
+    if options.tls is not None:
+        options.tls.stamp()
+    async with Client(options.access) as client:
+        replica = Replica(client, options)
+        async with replica.open():
+            await process.until(stopped, replica.activities(), replica.endings())
+
+
+class Replica:
+    """The parts, and what flows between them."""
+
+    def __init__(self, client: Client, options: Options) -> None:
+        self.options = options
+        self.cluster = Cluster(client, options.scope)
+        self.leadership = _leadership(client, options)
+        self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
+        self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
+        self.reporter.address, self.reporter.hear = options.advertised, self._hear_leader
+        service = self.reception.service()
+        self.server = Server(
+            (options.address,), tls=options.tls, limits=options.limits, services=(service,)
+        )
+        self.currency = currency.Currency(
+            options.patience,
+            lambda: client.reach.silence,
+            lambda: currency.positions(self.cluster.state()),
+            asyncio.get_running_loop().time,
+        )
+        self.reception.word = self._word
+        self.shedding = Shedding(lambda: self.currency.lack, self.server)
+        self.verdicts: list[Verdicts] = []
+        self.instance = Instance(self.server, self._concern, self._heard, self._refit)
+        self.controller = self.instance.controller
+        self.controller.follow(options.configuration)
+        self.controller.audit = audit.tell
+        self.upkeep = Upkeep(self.controller, self.cluster, options.scope, self._located)
+        self.infrastructure: Infrastructure | None = None
+        self.answers = Answers(self.controller.board, self.controller.generation)
+        self.recorder = Recorder(client, events.Reporter(_NAME, self.leadership.identity))
+        self.announcements = Announcements(self.controller.board, self.recorder.record, self._uid)
+        self.writer = Writer(
+            client, self._sources(), self.controller.subjects, self.announcements.written
+        )
+        self.finalizers = finalizers.Finalizers(client, self._of_finalizers())
+        self.cluster.hear(self._restored)
+        self.settlings, self.operations = graph.Settlings(), graph.Operations()
+        self.readiness = health.Readiness(
+            {
+                "cluster": self._unlisted,
+                "configuration": self._unconfigured,
+                "xds": lambda: "" if self.server.ports else "the port is closed",
+                "current": lambda: self.currency.lack,
+            }
+        )
+        self._listeners = listeners.Listeners(observation.pages(self))
+        self._configured: ContourConfigurationSpec | None = None
+        self._campaign: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """The pages are there from the start, so that it can be asked what it waits for."""
+        await self._place_pages()
+        try:
+            yield
+        finally:
+            await self.server.stop()
+            await self._listeners.close()
+
+    def activities(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        """Everything that goes on at once, for ever."""
+        leaders = reporting.addresses(self.leadership.leaders())
+        return (
+            self.cluster.run(),
+            self._serve(),
+            self._compete(),
+            self.reporter.follow(leaders),
+            self.shedding.run(),
+            self.controller.age(),
+        )
+
+    def endings(self) -> tuple[process.Step, ...]:
+        """How it takes leave: whoever leads next can begin before our Envoys look for another."""
+        return (
+            process.Step("the end of the leadership", self._resign, 2.5),
+            process.Step("the end of the streams", self.server.stop, 1.5),
+        )
+
+    # What happens.
+
+    async def _serve(self) -> None:
+        """event → write → settle → publish, for ever; the port opens when there is a whole."""
+        with process.without_collections():
+            await self._take(await self.cluster.initial())
+        if not self.controller.is_configured:
+            log.warning("%s", self._unconfigured())
+        async for batch in self.cluster.changes():
+            await self._take(batch)
+
+    async def _take(self, batch: Batch) -> None:
+        self.operations.note(batch, self.controller.engine)
+        with (
+            self.settlings.timed(),
+            nullcontext() if self.server.ports else process.without_collections(),
+        ):
+            self.instance.take(batch)
+        if self.controller.configuration != self._configured:
+            await self._configure(self.controller.configuration)
+        if self.controller.is_configured and not self.server.ports:
+            await self.server.start()
+            self.finalizers.notice(self.cluster.subjects(wanted.KINDS))
+            log.info("serving xDS on %s", self.options.address)
+
+    async def _configure(self, spec: ContourConfigurationSpec) -> None:
+        """What of the configuration concerns the process and not Envoy."""
+        self._configured = spec
+        await self._place_pages()
+        self._locate()
+
+    async def _place_pages(self) -> None:
+        spec = self._configured or ContourConfigurationSpec()
+        faults = await self._listeners.update(page_settings.sites(spec, self.options.sites))
+        for fault in faults:
+            log.error("%s", fault)
+        self.controller.complain(faults)
+
+    async def _compete(self) -> None:
+        self._campaign = asyncio.current_task()
+        await self.leadership.run(self._lead)
+
+    async def _resign(self) -> None:
+        self.readiness.close()
+        if self._campaign is not None:
+            self._campaign.cancel()
+            await asyncio.wait((self._campaign,))
+
+    async def _lead(self) -> None:
+        """One term."""
+        self.reception.lead(is_alone=self.options.election is None)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for work in (
+                    self.writer.run(),
+                    self.finalizers.run(),
+                    self.recorder.run(),
+                    self._keep_fleets(),
+                    self._assemble(),
+                ):
+                    tasks.create_task(work)
+        finally:
+            # Who led is out of reach of the Lease, perhaps: one of these leads next.
+            self.reporter.meet(self.reception.addresses)
+            self.reception.resign()
+
+    async def _assemble(self) -> None:
+        """What may depend on the Envoys of other replicas waits until those have been heard."""
+        await self.reception.assembled()
+        self.writer.release()
+        await self.announcements.run()
+
+    async def _keep_fleets(self) -> None:
+        access, is_leader = self.options.access, self.leadership.is_leader
+        try:
+            async with guarded.Client(access, "contour", is_leader) as client:
+                found = Infrastructure(client, self.options.release, self.upkeep)
+                self.infrastructure = found
+                await found.run()
+        finally:
+            self.infrastructure = None
+
+    def _word(self) -> Word:
+        """What we say to those who report to us."""
+        peers = (self.options.advertised, *self.reception.addresses)
+        is_leader = self.leadership.is_leader()
+        return self.currency.word(is_leader=is_leader, build=BUILD, peers=peers)
+
+    def _hear_leader(self, word: Word | None) -> None:
+        is_comparable = word is not None and word.build == BUILD
+        self.currency.take(word, is_comparable=is_comparable)
+
+    def _refit(self) -> None:
+        """There are to be other fleets than before."""
+        if self.infrastructure is not None:
+            self.infrastructure.notice()
+
+    def _heard(self, verdicts: Verdicts) -> None:
+        """A fleet is there."""
+        fleet = self.server.fleet(verdicts.fleet)
+        fleet.identities = frozenset(self._identities(verdicts.fleet))
+        self.verdicts.append(verdicts)
+        self.reception.add(verdicts)
+        self.reporter.add(verdicts)
+
+    def _identities(self, fleet: str) -> tuple[str, ...]:
+        """Whose certificates may see a fleet."""
+        if fleet == DEFAULT_FLEET:
+            namespace, name = self.options.fleet_service
+            return identities.fleet(name, namespace)
+        namespace, _, name = fleet.partition("/")
+        return identities.gateway_fleet(name, namespace)
+
+    def _concern(self, subjects: Collection[ObjectRef]) -> None:
+        """Something else is to be told of these, perhaps."""
+        self.writer.changed(subjects)
+        self.finalizers.notice(subjects)
+        self.announcements.notice(subjects)
+
+    def _restored(self, subject: ObjectRef) -> None:
+        """The API server has another status of an object than before."""
+        if subject == self._service():
+            self._locate()
+        else:
+            self.writer.notice((subject,))
+            self.finalizers.notice((subject,))
+
+    def _locate(self) -> None:
+        """Where clients reach Envoy may be another place."""
+        spec = self._configured or ContourConfigurationSpec()
+        configured = spec.ingress.status_address if spec.ingress else None
+        known = self.cluster.known(self._service())
+        found = addresses.addresses(configured or "", known and known.status)
+        found = found or self.upkeep.addresses(DEFAULT_FLEET)
+        self.controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
+        self.writer.notice(self.answers.relocate(found))
+
+    def _located(self, fleet: str, found: tuple[Address, ...] | None) -> None:
+        """Where clients reach a fleet that we keep."""
+        if fleet == DEFAULT_FLEET:
+            self._locate()
+        else:
+            told = None if found is None else addresses.of_gateway(found)
+            self.controller.locate(fleet, told)
+
+    def _service(self) -> ObjectRef:
+        envoy = self._configured.envoy if self._configured else None
+        named = envoy.service if envoy else None
+        usual = self.options.fleet_service
+        return ObjectRef("Service", *((named.namespace, named.name) if named else usual))
+
+    # What is told.
+
+    def _sources(self) -> Sources:
+        return Sources(
+            answer=self.answers,
+            known=self.cluster.known,
+            is_leader=self.leadership.is_leader,
+            controller_name=lambda: self.controller.controller_name,
+            is_assembled=lambda: self.reception.is_assembled,
+            untold=self.controller.untold,
+            resource=self.cluster.resource,
+        )
+
+    def _of_finalizers(self) -> finalizers.Sources:
+        return finalizers.Sources(
+            finalizer=lambda kind: wanted.finalizer(kind, self.options.configuration),
+            is_wanted=self._is_finalizer_wanted,
+            known=self.cluster.known,
+            everything=lambda: self.cluster.subjects(wanted.KINDS),
+            concerned=partial(wanted.concerned, self.controller.engine),
+            resource=self.cluster.resource,
+            is_leader=self.leadership.is_leader,
+            told=self.writer.drained,
+        )
+
+    def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
+        """Nobody can tell before everything is there."""
+        is_known = self.controller.is_configured and bool(self.server.ports)
+        return wanted.is_wanted(self.controller.engine, subject) if is_known else None
+
+    def _uid(self, subject: ObjectRef) -> str:
+        known = self.cluster.known(subject)
+        return known.uid if known else ""
+
+    def _unlisted(self) -> str:
+        waiting = sorted({it.kind for it in self.cluster.state() if it.state.phase == "starting"})
+        return f"waiting for the list of {', '.join(waiting)}" if waiting else ""
+
+    def _unconfigured(self) -> str:
+        if self.controller.is_configured:
+            return ""
+        subject = ObjectRef("ContourConfiguration", *self.options.configuration)
+        rows = [it for it in self.controller.board.rows() if it.subject == subject]
+        words = "; ".join(it for row in rows for it in row.reasons)
+        return f"waiting for {subject}" + (f" to be valid: {words}" if words else "")
+
+
+def _leadership(client: Client, options: Options) -> election.Elector | election.Unopposed:
+    found = options.election
+    if found is None:
+        return election.Unopposed()
+    told = {reporting.ANNOTATION: options.advertised}
+    return election.Elector(client, found.lease, timing=found.timing, annotations=told)
+
+
+def _credentials(files: credentials.Files | None) -> reporting.Credentials | None:
+    return None if files is None else partial(credentials.client, files)

@@ -6,7 +6,7 @@ one. Where they are not exclusive, as in a pod, a change of the options acts at 
 """
 
 from dag import defaults, tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 
 
 def hold(engine: Engine) -> None:

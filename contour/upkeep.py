@@ -1,16 +1,16 @@
 """What a replica answers to whoever keeps its fleets, and what it makes of what that one tells.
 
-Between the graph (`contour.serve`), which knows what there should be, and `contour.infrastructure`,
-which knows what there is. Statuses learn from here where clients reach a fleet that we keep, and
-what is wrong with it.
+Between the graph (`contour.controller`), which knows what there should be, and
+`contour.infrastructure`, which knows what there is. Statuses learn from here where clients reach a
+fleet that we keep, and what is wrong with it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
+from contour.controller import Controller
 from contour.infrastructure.children import Reach
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
-from contour.serve import Controller
 from contour.status import addresses
 from contour.status.addresses import Address
 from dag.fleets import Fleet, Trouble

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from crds import authorization as crd
 from crds.meta import NamespacedName
-from dag import durations, extensions, headers, nodes
+from dag import extensions, nodes
+from dag.engine.view import View
 from dag.faults import Fault
-from dag.view import View
+from dag.values import durations, headers
 
 API_VERSIONS = ("", "projectcontour.io/v1alpha1")
 

@@ -5,8 +5,8 @@ of them are served; else those that name `contour`, and those that name none.
 """
 
 from crds.meta import ObjectMeta
-from dag import settings
-from dag.view import View
+from dag.configuration import settings
+from dag.engine.view import View
 
 ANNOTATIONS = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
 DEFAULT = "contour"

@@ -11,22 +11,11 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import (
-    configuration,
-    contourstatus,
-    defaults,
-    fleets,
-    hosts,
-    listeners,
-    nodes,
-    publishing,
-    releases,
-    settings,
-    tables,
-)
+from dag import contourstatus, defaults, fleets, hosts, listeners, nodes, releases, tables
+from dag.configuration import publishing, reading, settings
+from dag.engine.view import Query, View, query
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, ContourStatus, SubCondition
-from dag.view import Query, View, query
 
 
 @query
@@ -67,7 +56,7 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
     if others and not is_named:
         message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
         yield SubCondition("SpecError", "SeveralConfigurations", message)
-    yield from configuration.resolved(found.spec)[1]
+    yield from reading.resolved(found.spec)[1]
     if view.ask(settings.chosen_configuration, ()) == found:
         for it in defaults.faults(view):
             yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
@@ -121,7 +110,7 @@ def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
     yield from (f"{it.path}: {it.why}" for it in unserved(found) if not it.guards)
     if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
         yield "spec.envoy.listener.routing: holds from the next start on"
-    edge, options = configuration.resolved(found.spec)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
+    edge, options = reading.resolved(found.spec)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
     if options is not None and options != (edge.tos, edge.traffic_class):
         yield "spec.envoy.listener.socketOptions: holds from the next start on, on one machine"
 

@@ -14,11 +14,12 @@ from crds.gateway.references import GROUP
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
 from crds.meta import NamespacedName, ObjectRef
-from dag import delegation, grants, statuses, tables
+from dag import statuses, tables
+from dag.engine.view import Index, Kept, Query, View, query
 from dag.faults import reference
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
+from dag.references import delegation, grants
 from dag.statuses import Status
-from dag.view import Index, Kept, Query, View, query
 
 
 class Wish(NamedTuple):

@@ -14,9 +14,11 @@ from crds.contourconfiguration import TracingSettings
 from crds.endpoints import ObjectName
 from crds.meta import NamespacedName
 from crds.ratelimits import GlobalRateLimitPolicy
-from dag import authorization, extensions, nodes, secrets, settings, tables
+from dag import authorization, extensions, nodes, tables
+from dag.configuration import settings
+from dag.engine.view import View, query
 from dag.faults import Fault
-from dag.view import View, query
+from dag.references import secrets
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,15 @@ from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
-from dag import (
-    contourstatus,
-    durations,
-    limits,
-    nodes,
-    services,
-    strategies,
-    tables,
-    upstreamtls,
-    weights,
-)
+from dag import contourstatus, limits, nodes, services, tables
+from dag.engine.view import Query, View, query
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import extensions as problems
 from dag.problems.places import Findings, Place, gathered
+from dag.references import upstreamtls
 from dag.statuses import ContourStatus
-from dag.view import Query, View, query
+from dag.values import durations, strategies, weights
 
 
 @dataclass(frozen=True, slots=True)

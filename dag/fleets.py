@@ -13,12 +13,13 @@ from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName
 from crds.workloads import NetworkPublishing, Workload
-from dag import defaults, listeners, nodes, settings, tables
+from dag import defaults, listeners, nodes, tables
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, Table, View, query
 from dag.gateway import infrastructure, selection
 from dag.gateway.infrastructure import Infrastructure
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
-from dag.view import Index, Kept, Table, View, query
 
 
 class Port(NamedTuple):

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from crds.meta import ObjectRef
-from dag import defaults, hostnames, listeners, nodes, ordering, regexes, settings
+from dag import defaults, listeners, nodes, ordering
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway import calls, owners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
-from dag.view import Index, Kept, Query, View, query
+from dag.values import hostnames, regexes
 
 
 @query

@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import NamespacedName
-from dag import hostnames, nodes, ports, settings, tables
+from dag import nodes, ports, tables
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, View, query
 from dag.gateway import hosts as gateway_hosts
 from dag.gateway import owners, selection
-from dag.view import Index, Kept, View, query
+from dag.values import hostnames
 
 DEFAULT_FLEET = selection.SHARED_FLEET
 """The fleet of Ingress and HTTPProxy."""

@@ -19,13 +19,13 @@ from dag import (
     releases,
     services,
     tables,
-    validity,
 )
+from dag.engine.view import Kept, Plan, Query
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
 from dag.statuses import Status
-from dag.view import Kept, Plan, Query
+from dag.warnings import validity
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     kind: refusals.told(kind, status)

@@ -8,8 +8,9 @@ rights.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from dag import nodes, settings, tables
-from dag.view import View
+from dag import nodes, tables
+from dag.configuration import settings
+from dag.engine.view import View
 
 OFFSET = 8000
 RESERVED = frozenset({8002, 8090, 9001})

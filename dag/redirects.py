@@ -1,7 +1,7 @@
 """From plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
 
 from dag import listeners, nodes, tables
-from dag.view import View
+from dag.engine.view import View
 
 
 def to_https(view: View) -> nodes.Redirect | nodes.Respond:

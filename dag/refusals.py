@@ -10,11 +10,12 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import asides, contourstatus, fleets, releases, statuses
+from dag import contourstatus, fleets, releases, statuses
+from dag.engine.view import Query, Table, View, query
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
-from dag.view import Query, Table, View, query
+from dag.warnings import common
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
@@ -42,7 +43,7 @@ def told(
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
         if found is not None:
-            found = asides.completed(view, subject, found)
+            found = common.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
         if found is not None and words:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from dag import hosts, nodes
+from dag.engine.view import Index, Table, View
 from dag.problems import Problem, anywhere
-from dag.view import Index, Table, View
 
 Release = tuple[int, int]
 """Major and minor."""

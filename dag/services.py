@@ -11,8 +11,11 @@ from typing import Literal
 
 from crds import endpointslice, service
 from crds.meta import NamespacedName
-from dag import addresses, limits, nodes, settings, strangers, tables
-from dag.view import Index, View, query
+from dag import limits, nodes, tables
+from dag.configuration import settings
+from dag.engine.view import Index, View, query
+from dag.foreign import ignored
+from dag.values import addresses
 
 UPSTREAM_PROTOCOL = "projectcontour.io/upstream-protocol."
 """Prefix of the Service annotations that list the ports speaking `h2c`, `h2` or `tls`."""
@@ -127,7 +130,7 @@ def left_out(view: View, port: nodes.ServicePort) -> str:
 
 def closed(view: View, found: service.Service) -> Unresolved | None:
     """A Service that has an annotation of another controller that is to guard it."""
-    guards = strangers.closing(view, "Service", found.metadata)
+    guards = ignored.closing(view, "Service", found.metadata)
     if not guards:
         return None
     why = f"annotation {guards[0].name} guards nothing here"

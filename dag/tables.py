@@ -28,7 +28,7 @@ from crds.meta import NamespacedName
 from crds.namespace import Namespace
 from crds.secret import Secret
 from crds.service import Service
-from dag.view import Index, Table
+from dag.engine.view import Index, Table
 
 INGRESSES: Table[NamespacedName, Ingress] = Table("Ingress")
 INGRESS_CLASSES: Table[NamespacedName, IngressClass] = Table("IngressClass")

@@ -1,8 +1,8 @@
 """How the Service in front of a fleet is exposed: its type, and what a cloud is told of it.
 
 The annotations are those of the clouds' own controllers for Services (AWS, Azure, GKE:
-"Service annotations"). What contradicts itself never comes so far (`dag.publishing`); what a cloud
-does not look at in a case is left out here.
+"Service annotations"). What contradicts itself never comes so far
+(`dag.configuration.publishing`); what a cloud does not look at in a case is left out here.
 """
 
 from collections.abc import Iterator, Mapping

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from contour import cluster, process
+from contour import process
+from contour import serve as serving
 from contour.cli import failures
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
@@ -16,7 +17,7 @@ from contour.pages.settings import Site
 from contour.xds import credentials
 from contour.xds.limits import Limits
 from crds.meta import NamespacedName
-from dag import durations
+from dag.values import durations
 from kube import access, errors, pod
 from kube.credentials import Access, AccessError
 from kube.election import Place
@@ -92,17 +93,17 @@ def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
 async def _serve(flags: Mapping[str, Any]) -> None:
     found = pod.Pod(os.environ) if flags["incluster"] else access.found(flags["kubeconfig"])
     namespace = flags["namespace"] or (await found.credentials()).namespace
-    await cluster.serve(_options(flags, found, namespace))
+    await serving.serve(_options(flags, found, namespace))
 
 
-def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> cluster.Options:
+def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving.Options:
     address, port = flags["xds_address"], flags["xds_port"]
     watched = tuple(it.strip() for it in flags["watch_namespaces"].split(",") if it.strip())
     service = NamespacedName(
         flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
     )
     configuration = NamespacedName(namespace, flags["contour_config_name"])
-    return cluster.Options(
+    return serving.Options(
         access=found,
         configuration=configuration,
         address=_joined(address, port),
@@ -146,7 +147,7 @@ def _files(flags: Mapping[str, Any]) -> credentials.Files | None:
     return credentials.Files(*files)
 
 
-def _election(flags: Mapping[str, Any], namespace: str) -> cluster.Election:
+def _election(flags: Mapping[str, Any], namespace: str) -> serving.Election:
     duration, deadline, period = (
         flags[f"leader_election_{it}"]
         for it in ("lease_duration", "renew_deadline", "retry_period")
@@ -157,7 +158,7 @@ def _election(flags: Mapping[str, Any], namespace: str) -> cluster.Election:
         )
     place = flags["leader_election_resource_namespace"] or namespace
     lease = Place(place, flags["leader_election_resource_name"])
-    return cluster.Election(lease, Timing(duration, deadline, period))
+    return serving.Election(lease, Timing(duration, deadline, period))
 
 
 def _joined(address: str, port: int) -> str:

@@ -36,7 +36,7 @@ def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict:
 
 def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
     from contour import files, offline
-    from contour.serve import Controller
+    from contour.controller import Controller
 
     controller = Controller(offline.Fleets().publish)
     controller.assume_acceptance()

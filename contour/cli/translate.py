@@ -13,7 +13,7 @@ import click
 
 from contour import files, offline
 from contour.cli import output
-from contour.serve import Controller
+from contour.controller import Controller
 from crds.meta import ObjectRef
 from dag import hosts, listeners, tables
 

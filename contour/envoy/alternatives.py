@@ -12,7 +12,7 @@ from contour.envoy.credentials import Pieces
 from contour.envoy.listening import ChainKey
 from contour.xds import resources
 from dag import hosts, listeners, nodes
-from dag.view import Index, Kept, View, query
+from dag.engine.view import Index, Kept, View, query
 
 
 @query

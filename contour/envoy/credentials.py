@@ -10,8 +10,9 @@ from contour.envoy import names
 from contour.envoy import secrets as certificates
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import nodes, secrets, trust
-from dag.view import View, query
+from dag import nodes
+from dag.engine.view import View, query
+from dag.references import secrets, trust
 
 Pieces = tuple[resources.Change, ...]
 """What one answer puts into a fleet: parts, each with its place."""

@@ -12,7 +12,7 @@ from contour.envoy.credentials import FleetKey, Pieces
 from contour.envoy.guards import tokens
 from contour.xds import resources
 from dag import hosts, listeners, nodes
-from dag.view import Index, Kept, View, query
+from dag.engine.view import Index, Kept, View, query
 
 _RESOURCE = names.extension(tokens.NAME)
 

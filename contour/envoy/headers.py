@@ -3,7 +3,7 @@
 Envoy reads `%` in values as the start of a format, so in literal text each is doubled: otherwise a
 tenant could have Envoy write out its internals, or refuse the whole RouteConfiguration. Operators
 are nodes of their own, and looked at here again. Which ones there are, and which header names may
-be changed at all, is decided in `dag.headers`.
+be changed at all, is decided in `dag.values.headers`.
 """
 
 import re

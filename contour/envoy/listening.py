@@ -25,7 +25,7 @@ from contour.envoy.credentials import Pieces
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
-from dag.view import Index, Kept, View, query
+from dag.engine.view import Index, Kept, View, query
 
 
 class ChainKey(NamedTuple):

@@ -15,9 +15,10 @@ from contour.envoy import encoding, extending, names
 from contour.envoy.credentials import FleetKey, Pieces
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag import nodes, settings, tables
-from dag.monitoring import USUAL_PORT
-from dag.view import Kept, View, query
+from dag import nodes, tables
+from dag.configuration import settings
+from dag.configuration.monitoring import USUAL_PORT
+from dag.engine.view import Kept, View, query
 
 _PATHS = {
     "health": ("/ready",),

@@ -17,7 +17,7 @@ from contour.envoy import (
     virtual_hosts,
 )
 from contour.xds import resources
-from dag.view import Change, Plan
+from dag.engine.view import Change, Plan
 
 PLAN = Plan(
     indexes=routing.INDEXES + extending.INDEXES + listening.INDEXES + alternatives.INDEXES,

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import defaults, fleets, logs, nodes
-from dag.configuration import Timeouts
-from dag.settings import routing, settings
-from dag.view import View, query
+from dag import defaults, fleets, nodes
+from dag.configuration import logs
+from dag.configuration.reading import Timeouts
+from dag.configuration.settings import routing, settings
+from dag.engine.view import View, query
 
 DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
 

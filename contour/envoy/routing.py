@@ -23,8 +23,9 @@ from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag import hosts, listeners, nodes, services, settings
-from dag.view import Index, Kept, View, query
+from dag import hosts, listeners, nodes, services
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, View, query
 
 
 class ClusterKey(NamedTuple):

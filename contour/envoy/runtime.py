@@ -9,8 +9,9 @@ from envoy.service.runtime.v3 import rtds_pb2
 from contour.envoy import encoding, extending, names
 from contour.envoy.credentials import FleetKey, Pieces
 from contour.xds import resources
-from dag import listeners, settings
-from dag.view import Kept, View, query
+from dag import listeners
+from dag.configuration import settings
+from dag.engine.view import Kept, View, query
 
 _CYCLE = "http.max_requests_per_io_cycle"
 

@@ -11,8 +11,8 @@ from hashlib import blake2b
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.incremental import Engine
 from dag.gateway import selection
-from dag.incremental import Engine
 
 GATEWAY_EXISTS = "gateway-exists-finalizer.gateway.networking.k8s.io"
 

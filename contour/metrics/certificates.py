@@ -13,8 +13,9 @@ from cryptography import x509
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from crds.meta import NamespacedName
-from dag import nodes, secrets
-from dag.incremental import Engine
+from dag import nodes
+from dag.engine.incremental import Engine
+from dag.references import secrets
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from prometheus_client.core import (
 
 from contour.events import Batch
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Seconds."""

@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from contour.status.board import Board
 from crds.meta import NamespacedName
 from dag import statuses, tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 
 MOST_HOSTS = 1000
 

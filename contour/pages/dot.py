@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from crds.meta import ObjectRef
 from dag import hosts, listeners
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 
 _SHAPES = {"listener": "house", "host": "box", "object": "ellipse"}
 

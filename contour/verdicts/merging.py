@@ -20,7 +20,7 @@ from contour.xds.acceptance import NO_RELEASES
 from contour.xds.resources import LISTENER, Name
 from crds.meta import ObjectRef
 from dag import refusals, releases
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 
 OWN = ""
 """The source of what our own Envoys say; other replicas have names."""

@@ -3,5 +3,5 @@
 One table for each project: what an annotation does there (its effect), and the field or annotation
 of ours that does the same. Whoever converts objects of those projects reads the same tables.
 Sources: the lists of annotations that ingress-nginx, HAProxy's Kubernetes Ingress Controller,
-HAProxy Ingress and Traefik document. Elsewhere: what is told and closed (`dag.strangers`).
+HAProxy Ingress and Traefik document. What is told and closed: `dag.foreign.ignored`.
 """

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
 from dag import nodes
+from dag.engine.view import View
 from dag.gateway import backends, filters, mirrors, timeouts
 from dag.problems import Problem
 from dag.problems.places import Place
-from dag.view import View
 
 NOWHERE: Mapping[str, int] = {"HTTPRoute": 500, "GRPCRoute": 503}
 """What is answered where there is no backend; 503 is UNAVAILABLE to a gRPC client."""

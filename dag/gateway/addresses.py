@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from crds.meta import NamespacedName
 from dag import tables
+from dag.engine.view import Table, View, query
 from dag.gateway import selection
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Address
-from dag.view import Table, View, query
 
 ASSIGNED: Table[str, tuple[Address, ...]] = Table("assigned addresses")
 """By fleet; empty while it has none yet, no row where nothing assigns any."""

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 from crds.gateway.gateway import Gateway
 from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
-from dag import hostnames, nodes, tables
+from dag import nodes, tables
+from dag.engine.view import Index, View, query
 from dag.gateway import doors, listenersets, namespaces, routes, selection
 from dag.gateway.doors import Door, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.seniority import Senior, senior
 from dag.statuses import RouteKind
-from dag.view import Index, View, query
+from dag.values import hostnames
 
 
 class Seat(NamedTuple):

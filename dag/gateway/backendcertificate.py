@@ -2,10 +2,10 @@
 
 from crds.meta import NamespacedName
 from dag import tables
+from dag.engine.view import View, query
 from dag.gateway import certificates
 from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.view import View, query
 
 
 @query

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from crds.gateway.references import GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
 from crds.meta import NamespacedName, ObjectRef
-from dag import grants, nodes
+from dag import nodes
 from dag import services as upstreams
+from dag.engine.view import View
 from dag.gateway import datagrams, policies
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View
+from dag.references import grants
 
 H2C = "kubernetes.io/h2c"
 WEBSOCKETS = "kubernetes.io/ws"

@@ -7,10 +7,11 @@ headers. A call is a request for the path `/service/method`.
 from collections.abc import Iterable, Iterator
 
 from crds.gateway import grpcroute as crd
-from dag import headers, nodes, regexes
+from dag import nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.values import headers, regexes
 
 
 def refusals(match: crd.GRPCRouteMatch, at: Place) -> Iterator[Problem]:

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from crds.gateway.gateway import Listener
 from crds.gateway.references import GROUP, SecretObjectReference
 from crds.meta import NamespacedName
-from dag import grants, secrets
+from dag.engine.view import View
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View
+from dag.references import grants, secrets
 
 OVERRIDE = "projectcontour.io/route-certificate"
 """The TLS option that lets routes bring certificates, if its value is `Allow`."""

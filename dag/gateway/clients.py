@@ -11,11 +11,12 @@ from crds.gateway.frontend import FrontendTLSConfig, FrontendTLSValidation
 from crds.gateway.known import unknown_values
 from crds.gateway.references import GROUP, ObjectReference
 from crds.meta import NamespacedName, ObjectRef
-from dag import grants, nodes, tables, trust
+from dag import nodes, tables
+from dag.engine.view import View, query
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View, query
+from dag.references import grants, trust
 
 
 def validation(

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from crds.meta import NamespacedName
 from dag import nodes
+from dag.engine.view import View
 from dag.gateway import backendcertificate, redirects
 from dag.gateway.owners import Owner
-from dag.view import View
 
 
 def completed(view: View, route: nodes.Route, owner: Owner, host: str) -> nodes.Route:

@@ -7,9 +7,9 @@ message lists them all. Warnings leave the condition true and stand in its messa
 from collections.abc import Iterable
 
 from dag import tables
+from dag.engine.view import View
 from dag.problems import Problem
 from dag.statuses import Condition
-from dag.view import View
 
 MOST_LISTED = 16
 """Problems in one message; of the others the number is told."""

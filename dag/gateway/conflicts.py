@@ -11,14 +11,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import hostnames, tables
+from dag import tables
+from dag.engine.view import Index, Kept, View, query
 from dag.gateway import doors, listenersets
 from dag.gateway.doors import Door, Family, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.seniority import Senior, senior
-from dag.view import Index, Kept, View, query
+from dag.values import hostnames
 
 
 class Spot(NamedTuple):

@@ -8,9 +8,9 @@ not fit is to be told on related objects). Whether it fits is known to whoever w
 from collections.abc import Iterator
 
 from crds.meta import NamespacedName, ObjectRef
+from dag.engine.view import Index, Table, View
 from dag.problems import Problem, policies
 from dag.problems import gateway as problems
-from dag.view import Index, Table, View
 
 UNTOLD: Table[ObjectRef, tuple[NamespacedName, ...]] = Table("statuses without room")
 """The Gateways, sorted, in whose names nothing can be said of an object; no row where all can."""

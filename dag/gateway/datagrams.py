@@ -5,8 +5,8 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 
 from crds.meta import NamespacedName
 from dag import nodes, services, tables
+from dag.engine.view import View, query
 from dag.services import Unresolved, Upstream, left_out
-from dag.view import View, query
 
 
 @query

@@ -13,11 +13,13 @@ from typing import Literal, NamedTuple
 from crds.gateway.gateway import Listener, RouteNamespaces
 from crds.gateway.references import GROUP
 from crds.meta import ObjectRef
-from dag import hostnames, settings, tables
-from dag.configuration import Ports
+from dag import tables
+from dag.configuration import settings
+from dag.configuration.reading import Ports
+from dag.engine.view import View, query
 from dag.gateway import certificates
 from dag.statuses import RouteKind
-from dag.view import View, query
+from dag.values import hostnames
 
 Family = Literal["HTTP", "HTTPS", "TCP", "UDP"]
 """What is spoken on a port. Listeners of one family share a port; HTTPS and TLS are one."""

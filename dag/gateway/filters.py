@@ -10,10 +10,11 @@ from typing import Any
 
 from crds.gateway import filters as crd
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
-from dag import headers, nodes
+from dag import nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.values import headers
 
 
 def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:

@@ -10,10 +10,10 @@ from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.view import View, query
 from dag.gateway import calls, ruling
 from dag.gateway.rules import Rules
 from dag.problems import gateway as problems
-from dag.view import View, query
 
 
 @query

@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.httproute import HTTPRouteRule
-from dag import headers, nodes, regexes
+from dag import nodes
+from dag.engine.view import View
 from dag.gateway import backends, filters
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View
+from dag.values import headers, regexes
 
 
 def policies(

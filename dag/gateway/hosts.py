@@ -8,12 +8,13 @@ order by match (`dag.ordering`).
 
 from collections.abc import Iterator, Sequence
 
-from dag import nodes, settings
+from dag import nodes
+from dag.configuration import settings
+from dag.engine.view import View, query
 from dag.gateway import attachment, completion, overrides, owners
 from dag.gateway import routes as kinds
 from dag.gateway.attachment import Seat
 from dag.gateway.owners import Owner
-from dag.view import View, query
 
 
 @query

@@ -8,10 +8,10 @@ what only a listener knows (`completion`).
 from crds.gateway.matches import HTTPRouteMatch
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.view import View, query
 from dag.gateway import matches, ruling
 from dag.gateway.rules import Rules
 from dag.problems import gateway as problems
-from dag.view import View, query
 
 
 @query

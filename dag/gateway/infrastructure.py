@@ -15,12 +15,13 @@ from crds.envoysettings import Envoy
 from crds.gateway.gateway import GatewayInfrastructure
 from crds.meta import NamespacedName
 from crds.workloads import NetworkPublishing, Workload
-from dag import settings, tables
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import View, query
 from dag.gateway import addresses, parameters
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Address
-from dag.view import View, query
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from crds.gateway import gateway as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
-from dag import hostnames, nodes, strangers, tables
+from dag import nodes, tables
+from dag.engine.view import View, query
+from dag.foreign import ignored
 from dag.gateway import (
     certificates,
     clients,
@@ -27,7 +29,7 @@ from dag.gateway.doors import Door
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View, query
+from dag.values import hostnames
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
         return ()
     asked = view.ask(doors.doors, holder)
     is_refused = view.ask(parameters.refusal, gateway) is not None
-    strange = strangers.closing(view, holder.kind, found.metadata)
+    strange = ignored.closing(view, holder.kind, found.metadata)
     closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
     judged = []
     for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True)):

@@ -13,10 +13,10 @@ from crds.gateway.listenerset import ListenerSet
 from crds.gateway.references import GROUP
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.view import Index, View, query
 from dag.gateway import namespaces, selection
 from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.view import Index, View, query
 
 KIND = "ListenerSet"
 

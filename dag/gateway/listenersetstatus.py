@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.view import Index, Kept, View, query
 from dag.gateway import conditions, listeners, listenersets, listenerstatus
 from dag.gateway.listeners import Verdict
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Condition, ListenerSetStatus
-from dag.view import Index, Kept, View, query
 
 
 @query

@@ -7,13 +7,13 @@ number of attached routes is the size of an index bucket: a broken listener coun
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from dag.engine.view import View
 from dag.gateway import attachment, conditions
 from dag.gateway.listeners import Verdict
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Condition, ListenerStatus
-from dag.view import View
 
 
 def listener(view: View, verdict: Verdict) -> ListenerStatus:

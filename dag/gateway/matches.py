@@ -7,10 +7,11 @@ names of headers are compared without case, of parameters with it. Expressions a
 from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway import matches as crd
-from dag import headers, nodes, regexes
+from dag import nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.values import headers, regexes
 
 _Valued = crd.HTTPHeaderMatch | crd.HTTPQueryParamMatch
 

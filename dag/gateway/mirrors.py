@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from crds.gateway.filters import HTTPRequestMirrorFilter, HTTPRouteFilter
 from crds.gateway.httproute import HTTPRouteRule
 from dag import nodes
+from dag.engine.view import View
 from dag.gateway import backends, filters
 from dag.problems import Problem
 from dag.problems.places import Place
-from dag.view import View
 
 
 def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror | Problem]:

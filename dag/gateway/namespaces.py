@@ -10,7 +10,7 @@ from crds.gateway.gateway import ListenerNamespaces, RouteNamespaces
 from crds.gateway.selector import LabelSelector, LabelSelectorRequirement
 from crds.meta import NamespacedName
 from dag import tables
-from dag.view import View, query
+from dag.engine.view import View, query
 
 Labels = Mapping[str, str]
 

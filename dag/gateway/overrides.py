@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
-from dag import secrets as checked
+from dag.engine.view import View, query
 from dag.gateway import attachment, owners
 from dag.gateway.attachment import Guest, Parent, Seat
 from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.view import View, query
+from dag.references import secrets as checked
 
 ANNOTATION = "projectcontour.io/certificate"
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import hostnames, nodes, tables
+from dag import nodes, tables
+from dag.engine.view import Index, Kept, View, query
 from dag.gateway import attachment, listeners, listenersets, selection
 from dag.gateway.attachment import Seat
 from dag.gateway.doors import FAMILIES, Family, Section
 from dag.gateway.listeners import Verdict
-from dag.view import Index, Kept, View, query
+from dag.values import hostnames
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from crds.contourconfiguration import ContourConfigurationSpec
 from crds.gateway.gateway import GatewaySpec
 from crds.kinds import CONTOUR
 from crds.meta import NamespacedName
-from dag import configuration, tables
+from dag import tables
+from dag.configuration import reading
+from dag.engine.view import View, query
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View, query
 
 ADDRESSES = ("IPAddress", "Hostname")
 """The types of addresses that can be asked for."""
@@ -77,7 +78,7 @@ def _parameters(view: View, at: Place, key: NamespacedName) -> ContourConfigurat
 @query
 def _faults(view: View, key: NamespacedName) -> tuple[str, ...]:
     found = view.read(tables.CONFIGURATIONS, key)
-    errors = configuration.resolved(found.spec)[1] if found is not None else ()
+    errors = reading.resolved(found.spec)[1] if found is not None else ()
     return tuple(it.message for it in errors)
 
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from crds.gateway.experimental import SessionPersistence
-from dag import durations, nodes
+from dag import nodes
 from dag.problems.places import Place
+from dag.values import durations
 
 
 def added(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crds.meta import NamespacedName
-from dag import grants
+from dag.engine.view import Query
 from dag.gateway import (
     attachment,
     conflicts,
@@ -19,7 +19,7 @@ from dag.gateway import (
     selection,
     status,
 )
-from dag.view import Query
+from dag.references import grants
 
 INDEXES = (
     *grants.INDEXES,

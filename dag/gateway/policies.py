@@ -13,13 +13,14 @@ from crds.gateway.backendtlspolicy import BackendTLSPolicy, BackendTLSPolicyVali
 from crds.gateway.known import unknown_values
 from crds.gateway.references import LocalObjectReference
 from crds.meta import NamespacedName, ObjectRef
-from dag import nodes, tables, trust
+from dag import nodes, tables
+from dag.engine.view import Index, View, query
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
+from dag.references import trust
 from dag.seniority import Senior, senior
-from dag.view import Index, View, query
 
 
 class Target(NamedTuple):

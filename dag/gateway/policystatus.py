@@ -11,14 +11,15 @@ from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
-from dag import settings, tables
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import Index, View, query
 from dag.gateway import attachment, conditions, policies, routes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
-from dag.view import Index, View, query
 
 MOST_ANCESTORS = 16
 """As many as the API stores."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from dag import nodes
+from dag.engine.view import Index, View, query
 from dag.gateway import attachment, owners, routes
 from dag.gateway.attachment import Guest, Parent, Seat
 from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.view import Index, View, query
 
 
 class Claim(NamedTuple):

@@ -7,8 +7,9 @@ known.
 
 from dataclasses import replace
 
-from dag import hostnames, nodes
+from dag import nodes
 from dag.gateway.owners import Owner
+from dag.values import hostnames
 
 _WELL_KNOWN = {"http": 80, "https": 443}
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.engine.view import Kept, Query, View, query
 from dag.gateway import grpcroute, httproute, streams
 from dag.gateway.rules import Rules
-from dag.view import Kept, Query, View, query
 
 KINDS = ("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
 

@@ -7,14 +7,14 @@ parent alike. A problem with a backend never lowers the acceptance.
 from collections.abc import Iterator, Mapping
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import settings
+from dag.configuration import settings
+from dag.engine.view import Query, View, query
 from dag.gateway import attachment, conditions, overrides, precedence, routes
 from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Condition, ParentStatus, RouteStatus
-from dag.view import Query, View, query
 
 
 def _status_of(kind: str) -> Query[NamespacedName, RouteStatus | None]:

@@ -15,13 +15,14 @@ from crds.gateway.known import UnknownValue, unknown_values
 from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
 from crds.unserved import UnservedField, unserved
-from dag import nodes, strangers
+from dag import nodes
+from dag.engine.view import View
+from dag.foreign import ignored
 from dag.gateway import actions, backends, draws, filters, guards, persistence
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View
 
 Ruled = tuple[nodes.Route | Problem, ...]
 
@@ -48,7 +49,7 @@ def rules(
 ) -> Rules:
     """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
     marked, strange = unserved(route), unknown_values(route)
-    closing_names = strangers.closing(view, own.subject.kind, route.metadata)
+    closing_names = ignored.closing(view, own.subject.kind, route.metadata)
     foreign = [unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
     found = []
     for index, (rule, wanted) in enumerate(asked):

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from crds.gateway.gateway import Gateway
 from crds.gateway.gatewayclass import GatewayClass
 from crds.meta import NamespacedName
-from dag import settings, tables
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, View, query
 from dag.seniority import Senior, senior
-from dag.view import Index, Kept, View, query
 
 SHARED_FLEET = "contour"
 """The fleet of Ingress and HTTPProxy, and in mode `Single` of the Gateway in charge."""

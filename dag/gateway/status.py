@@ -12,7 +12,9 @@ from typing import Any
 from crds.gateway.gateway import Gateway
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from dag import settings, tables
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import View, query
 from dag.gateway import (
     addresses,
     backendcertificate,
@@ -33,7 +35,6 @@ from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Address, Condition, GatewayClassStatus, GatewayStatus
-from dag.view import View, query
 
 
 @query

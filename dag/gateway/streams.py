@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from crds.gateway.streams import StreamRule
 from crds.meta import ObjectRef
 from crds.unserved import unserved
-from dag import nodes, strangers, tables
+from dag import nodes, tables
+from dag.engine.view import View, query
+from dag.foreign import ignored
 from dag.gateway import backends
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View, query
 
 
 @query
@@ -31,7 +32,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
         for index in range(1, len(route.spec.rules))
     )
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
-    closing = strangers.closing(view, ref.kind, route.metadata)
+    closing = ignored.closing(view, ref.kind, route.metadata)
     told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
     return Rules(
         stream=nodes.Stream((not closing and shares) or (nodes.Share(None),)),

@@ -7,7 +7,8 @@ with the codes that are given.
 """
 
 from crds.gateway.httproute import HTTPRouteRule
-from dag import durations, nodes
+from dag import nodes
+from dag.values import durations
 
 CONNECTION_ERRORS = ("connect-failure", "refused-stream", "reset")
 """Envoy's words for a connection that is refused, reset, or answers too late."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from crds.customresourcedefinition import OF_GATEWAY_CLASSES
 from crds.meta import NamespacedName
 from dag import tables
+from dag.engine.view import View
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.view import View
 
 SUPPORTED = ("v1.5", "v1.6")
 """Minor versions whose objects are read with all their fields, the newest last."""

@@ -4,9 +4,10 @@ Source: HTTPProxy reference, "HTTPRequestRedirectPolicy", "HTTPDirectResponsePol
 """
 
 from crds import answers as crd
-from dag import headers, nodes
+from dag import nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
+from dag.values import headers
 
 MAX_BODY = 4096
 """Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""

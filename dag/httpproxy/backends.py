@@ -11,12 +11,15 @@ from typing import NamedTuple
 from crds import httpproxy as crd
 from crds import policies
 from crds.meta import NamespacedName
-from dag import durations, headerdefaults, nodes, services, settings, upstreamtls
+from dag import nodes, services
+from dag.configuration import headerdefaults, settings
+from dag.engine.view import View
 from dag.faults import Fault
 from dag.httpproxy import cookies, headerpolicies
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place, Refused
-from dag.view import View
+from dag.references import upstreamtls
+from dag.values import durations
 
 
 class Manner(NamedTuple):

@@ -7,9 +7,10 @@ default one. Source: HTTPProxy reference, "LoadBalancerPolicy", "RequestHashPoli
 from typing import NamedTuple
 
 from crds import policies as crd
-from dag import headers, nodes, strategies
+from dag import nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
+from dag.values import headers, strategies
 
 AFFINITY = nodes.HashPolicy("Cookie", "X-Contour-Session-Affinity", ttl=0.0, path="/")
 """The cookie that keeps a client with its endpoint, as upstream Contour names it."""

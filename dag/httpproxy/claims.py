@@ -1,9 +1,9 @@
 """What HTTPProxy wants for a host: the claim of the root that owns it."""
 
 from dag import nodes
+from dag.engine.view import View, query
 from dag.httpproxy.expansion import expansion
 from dag.httpproxy.owner import CLAIMS, owner
-from dag.view import View, query
 
 __all__ = ["CLAIMS", "claim"]
 

@@ -5,11 +5,12 @@ What cannot be checked lets nobody in. Source: HTTPProxy reference, "DownstreamV
 
 from crds import virtualhost as crd
 from crds.meta import NamespacedName, ObjectRef
-from dag import delegation, nodes, trust
+from dag import nodes
+from dag.engine.view import View
 from dag.faults import reference
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Place
-from dag.view import View
+from dag.references import delegation, trust
 
 
 def validation(

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
-from dag import nodes, paths, regexes
+from dag import nodes
 from dag.httpproxy import headermatches, querymatches
 from dag.httpproxy.clarity import NotClear, within
+from dag.values import paths, regexes
 
 MAX_CONDITIONS = 100
 """Of one route, with those of the includes that lead to it."""

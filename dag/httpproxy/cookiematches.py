@@ -5,9 +5,9 @@ in it is quoted; their own expressions must stand alone before they become a par
 """
 
 from crds import conditions as crd
-from dag import regexes
 from dag.httpproxy.clarity import NotClear
 from dag.nodes import HeaderMatch, ValueMatch
+from dag.values import regexes
 
 
 def match(condition: crd.CookieMatchCondition) -> HeaderMatch:

@@ -7,8 +7,9 @@ expression. Source: HTTPProxy reference, "CORSPolicy"; wildcards are ours.
 import re
 
 from crds import virtualhost as crd
-from dag import durations, nodes, regexes
+from dag import nodes
 from dag.faults import Fault
+from dag.values import durations, regexes
 
 NOT_VALID = "PolicyDidNotParse"
 LONGEST = 24 * 3600.0

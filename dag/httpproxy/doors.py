@@ -12,13 +12,14 @@ from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
 from crds.virtualhost import VirtualHost
-from dag import listeners, nodes, redirects, settings
+from dag import listeners, nodes, redirects
+from dag.configuration import settings
+from dag.engine.view import View
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem, unplaced
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Place
-from dag.view import View
 
 
 def claim(

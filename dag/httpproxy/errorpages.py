@@ -4,8 +4,9 @@ Whoever answered: Envoy or a Service. Source: Envoy, "Custom response".
 """
 
 from crds import errorpages as crd
-from dag import headers, nodes
+from dag import nodes
 from dag.faults import Fault
+from dag.values import headers
 
 NOT_VALID = "ErrorPagesInvalid"
 MAX_BODY = 4096

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import nodes, settings, strangers, tables
+from dag import nodes, tables
+from dag.configuration import settings
+from dag.engine.view import Index, View, query
+from dag.foreign import ignored
 from dag.httpproxy import doors, guards, includes, owner, routes
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import gathered
-from dag.view import Index, View, query
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def _refusal(view: View, root: HTTPProxy) -> Problem | None:
 
 def _expansion(view: View, root: HTTPProxy) -> Expansion:
     guarded, told = gathered(guards.of_host(view, root))
-    strange = strangers.closing(view, problems.KIND, root.metadata)
+    strange = ignored.closing(view, problems.KIND, root.metadata)
     if strange or any(it.guards for it in unserved(root.spec.virtualhost)):
         guarded = guards.CLOSED
     walked = tuple(includes.walk(routes.Scope(view, guarded), root))

@@ -5,10 +5,11 @@ Contour documentation, "Fallback Certificate".
 """
 
 from crds.virtualhost import VirtualHost
-from dag import delegation, secrets, settings
+from dag.configuration import settings
+from dag.engine.view import View
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
-from dag.view import View
+from dag.references import delegation, secrets
 
 
 def is_fallback(view: View, place: Place, host: VirtualHost) -> Findings[bool]:

@@ -8,11 +8,12 @@ Elsewhere: the Services and their shares (`backends`), how they are spread (`bal
 from crds import httpproxy as crd
 from crds import policies
 from crds.answers import HTTPInternalRedirectPolicy
-from dag import durations, nodes
+from dag import nodes
+from dag.engine.view import View
 from dag.httpproxy import backends, balancing, cookies, headerpolicies, healthchecks, rewrites
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place, Refused
-from dag.view import View
+from dag.values import durations
 
 NOWHERE = nodes.Respond(503)
 """What is answered where no Service can take traffic."""

@@ -13,12 +13,12 @@ from crds import httpproxy as crd
 from crds import virtualhost
 from crds.authorization import AuthorizationPolicy, AuthorizationServer
 from dag import authorization, defaults, nodes
+from dag.engine.view import View
 from dag.faults import Fault
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place
-from dag.view import View
 
 T = TypeVar("T")
 

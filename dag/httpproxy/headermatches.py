@@ -7,10 +7,11 @@ APIs are compared. Cookies are a header, too. Source: HTTPProxy reference, "Head
 from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
-from dag import headers, nodes, regexes
+from dag import nodes
 from dag.httpproxy import cookiematches
 from dag.httpproxy.clarity import NotClear, within
 from dag.nodes import HeaderMatch, ValueMatch
+from dag.values import headers, regexes
 
 
 def narrowed(

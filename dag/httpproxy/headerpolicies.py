@@ -3,7 +3,7 @@
 `%CONTOUR_SERVICE_NAME%` and `%CONTOUR_SERVICE_PORT%` on a route mean the Service that a request
 goes to: such headers move to each of them. Where there is none, the header is removed, so that a
 client cannot send in its place what the proxy was to say. `Host` of requests is a rewrite of the
-host. Source: HTTPProxy reference, "HeadersPolicy". Elsewhere: variables (`dag.formats`).
+host. Source: HTTPProxy reference, "HeadersPolicy". Elsewhere: variables (`dag.values.formats`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from crds import policies
-from dag import formats, headers, nodes
+from dag import nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place, Refused
+from dag.values import formats, headers
 
 Written = policies.HeadersPolicy | None
 Side = Literal["request", "response"]

@@ -6,9 +6,10 @@ is awaited, no request is served. Source: HTTPProxy reference, "HTTPHealthCheckP
 """
 
 from crds import health as crd
-from dag import durations, headers, nodes
+from dag import nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
+from dag.values import durations, headers
 
 HOST = "contour-envoy-healthcheck"
 LONGEST_CHECK = 60.0

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
 from crds.meta import NamespacedName
-from dag import nodes, strangers, tables
+from dag import nodes, tables
+from dag.foreign import ignored
 from dag.httpproxy import conditions, guards, owner, routes
 from dag.httpproxy.clarity import NotClear
 from dag.httpproxy.reached import Reached
@@ -67,7 +68,7 @@ def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
     for index in range(len(proxy.spec.includes)):
         yield from _include(walk, trail, index, inherited, first)
     scope = walk.scope
-    if strangers.closing(scope.view, problems.KIND, proxy.metadata):
+    if ignored.closing(scope.view, problems.KIND, proxy.metadata):
         scope = scope._replace(host=guards.CLOSED)
     for index, route in enumerate(proxy.spec.routes):
         yield from routes.written(scope, place.at("routes", index), route, inherited)

@@ -12,13 +12,15 @@ from urllib.parse import urlsplit
 from crds import jwt as crd
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from dag import addresses, durations, headers, jwks, nodes, upstreamtls
+from dag import nodes
+from dag.engine.view import View
 from dag.faults import Fault
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place
-from dag.secrets import Refused
-from dag.view import View
+from dag.references import jwks, upstreamtls
+from dag.references.secrets import Refused
+from dag.values import addresses, durations, headers
 
 ERROR = "JWTVerificationError"
 

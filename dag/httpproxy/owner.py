@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from dag import classes, hostnames, seniority, settings, tables
-from dag.view import Index, View, query
+from dag import classes, seniority, tables
+from dag.configuration import settings
+from dag.engine.view import Index, View, query
+from dag.values import hostnames
 
 
 class Candidate(NamedTuple):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from crds.meta import NamespacedName
-from dag import delegation
+from dag.engine.view import Kept, Query
 from dag.httpproxy import expansion, owner, serving, status
+from dag.references import delegation
 from dag.statuses import ContourStatus
-from dag.view import Kept, Query
 
 INDEXES = (*delegation.INDEXES, *owner.INDEXES, *expansion.INDEXES, *serving.INDEXES)
 KEPT = (Kept(expansion.expansion, expansion.ROOTS), Kept(serving.included, expansion.ROOTS))

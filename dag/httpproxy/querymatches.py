@@ -6,9 +6,9 @@ Source: HTTPProxy reference, "QueryParameterMatchCondition".
 from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
-from dag import regexes
 from dag.httpproxy.clarity import NotClear, within
 from dag.nodes import QueryMatch, ValueMatch
+from dag.values import regexes
 
 MAX_NAME = 1024
 """Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""

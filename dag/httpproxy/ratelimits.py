@@ -1,17 +1,18 @@
 """How many requests are let through: counted by each Envoy, or by a service for all.
 
 Source: HTTPProxy reference, "RateLimitPolicy". The default policy of the configuration is read here
-too. Elsewhere: the service (`dag.settings`).
+too. Elsewhere: the service (`dag.configuration.settings`).
 """
 
 from collections.abc import Iterable
 
 from crds import ratelimits as crd
 from crds.conditions import HeaderMatchCondition
-from dag import headers, nodes
+from dag import nodes
 from dag.faults import Fault
 from dag.httpproxy import headermatches
 from dag.httpproxy.clarity import NotClear
+from dag.values import headers
 
 NOT_VALID = "RateLimitPolicyNotValid"
 MOST = 2**32 - 1

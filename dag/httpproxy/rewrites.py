@@ -8,9 +8,10 @@ names no prefix. Source: HTTPProxy reference, "PathRewritePolicy". Elsewhere: wh
 from collections.abc import Iterable
 
 from crds import policies
-from dag import headers, nodes
+from dag import nodes
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
+from dag.values import headers
 
 
 def prefix(

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from crds import httpproxy as crd
 from crds.unserved import unserved
 from dag import nodes
+from dag.engine.view import View
 from dag.httpproxy import answers, conditions, forwarding, guards, headerpolicies
 from dag.httpproxy.clarity import NotClear
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place, Refused
-from dag.view import View
 
 GUARDED = nodes.Respond(503)
 """What is answered where a guard is not served yet."""

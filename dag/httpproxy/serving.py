@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from crds.meta import NamespacedName
 from dag import tables
+from dag.engine.view import Index, View, query
 from dag.httpproxy import expansion, owner
-from dag.view import Index, View, query
 
 
 @query

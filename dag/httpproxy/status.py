@@ -13,12 +13,12 @@ from crds.meta import NamespacedName
 from crds.unserved import unserved
 from crds.virtualhost import VirtualHost
 from dag import contourstatus, tables
+from dag.engine.view import View, query
 from dag.httpproxy import expansion, owner, serving
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
 from dag.statuses import ContourStatus
-from dag.view import View, query
 
 
 @query

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from crds import virtualhost
 from crds.meta import NamespacedName
 from dag import defaults, nodes
+from dag.engine.view import View
 from dag.httpproxy import guards, ratelimits
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
-from dag.view import View
 
 CLOSED = nodes.Stream((nodes.Share(None),))
 

@@ -8,13 +8,15 @@ from collections.abc import Generator, Sequence
 
 from crds import httpproxy as crd
 from crds.meta import NamespacedName
-from dag import nodes, strangers, tables, weights
+from dag import nodes, tables
+from dag.engine.view import View
+from dag.foreign import ignored
 from dag.httpproxy import backends, balancing, healthchecks, owner
 from dag.httpproxy.reached import Reached
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
-from dag.view import View
+from dag.values import weights
 
 Following = Generator[Reached | Problem, None, nodes.Stream | None]
 
@@ -39,7 +41,7 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
         raise Refused(problems.tcp_proxy_not_valid(place, "NothingDefined", _NEEDS))
     if include is None:
         found = yield from _stream(view, place, written)
-        is_closed = any(strangers.closing(view, problems.KIND, it.metadata) for it in trail)
+        is_closed = any(ignored.closing(view, problems.KIND, it.metadata) for it in trail)
         return _CLOSED if is_closed else found
     if written.services:
         raise Refused(problems.tcp_proxy_not_valid(place, "NoServicesAndInclude", _NEEDS))

@@ -9,12 +9,14 @@ from typing import cast
 from crds import virtualhost as crd
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from dag import configuration, delegation, nodes, secrets, settings
+from dag import nodes
+from dag.configuration import reading, settings
+from dag.engine.view import View
 from dag.faults import reference
 from dag.httpproxy import clients
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Findings, Place, Refused
-from dag.view import View
+from dag.references import delegation, secrets
 
 
 def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls | None]:
@@ -73,17 +75,17 @@ def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:
         raise Refused(problems.tls_config_not_valid(place, text))
 
 
-def _version(place: Place, text: str) -> Findings[configuration.TlsVersion | None]:
+def _version(place: Place, text: str) -> Findings[reading.TlsVersion | None]:
     if text in ("1.2", "1.3"):
-        return cast(configuration.TlsVersion, text)
+        return cast(reading.TlsVersion, text)
     if text:
         yield problems.ignored_field(place, f"{text!r} is not 1.2 or 1.3 and has no effect")
     return None
 
 
 def _within(
-    view: View, place: Place, minimum: configuration.TlsVersion, maximum: configuration.TlsVersion
-) -> tuple[configuration.TlsVersion, configuration.TlsVersion]:
+    view: View, place: Place, minimum: reading.TlsVersion, maximum: reading.TlsVersion
+) -> tuple[reading.TlsVersion, reading.TlsVersion]:
     """What the host and the configuration both allow."""
     everywhere = view.ask(settings.tls_versions, ())
     lowest, highest = max(minimum, everywhere.minimum), min(maximum, everywhere.maximum)

@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from crds.ingress import Ingress
 from crds.policies import RETRY_ON
-from dag import durations, nodes
-from dag.configuration import TlsVersion
+from dag import nodes
+from dag.configuration.reading import TlsVersion
 from dag.problems import ingress as problems
 from dag.problems.places import Findings
+from dag.values import durations
 
 T = TypeVar("T")
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from crds.ingress import IngressBackend, IngressServiceBackend
 from crds.meta import NamespacedName
-from dag import headerdefaults, nodes, services, settings, tables
+from dag import nodes, services, tables
+from dag.configuration import headerdefaults, settings
+from dag.engine.view import View, query
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
-from dag.view import View, query
 
 NOWHERE = nodes.Respond(503)
 """What is answered where no Service can take traffic."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from crds.meta import NamespacedName
 from dag import nodes, redirects
+from dag.engine.view import Index, View, query
 from dag.ingress import annotations, rules, tls
 from dag.ingress.shares import HOSTS, Share
 from dag.problems import Problem
 from dag.problems import ingress as problems
-from dag.view import Index, View, query
 
 __all__ = ["HOSTS", "claim"]
 

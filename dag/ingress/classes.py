@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from crds.ingress import Ingress, IngressClass
 from crds.meta import NamespacedName
-from dag import classes, settings, tables
-from dag.view import Index, View, query
+from dag import classes, tables
+from dag.configuration import settings
+from dag.engine.view import Index, View, query
 
 CONTROLLER = "projectcontour.io/ingress-controller"
 DEFAULT_ANNOTATION = "ingressclass.kubernetes.io/is-default-class"

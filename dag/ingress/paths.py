@@ -2,13 +2,14 @@
 
 Source: Ingress documentation, "Path types". A path of type ImplementationSpecific is an
 expression if any of `^+*[]%` is in it, as in upstream Contour, and else the beginning of the path
-as a string. Elsewhere: paths that no request has (`dag.paths`).
+as a string. Elsewhere: paths that no request has (`dag.values.paths`).
 """
 
 from crds.ingress import HTTPIngressPath
-from dag import nodes, paths, regexes
+from dag import nodes
 from dag.problems import ingress as problems
 from dag.problems.places import Place, Refused
+from dag.values import paths, regexes
 
 MAX_LENGTH = 4096
 """Characters."""

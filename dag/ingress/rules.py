@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from crds import ingress as crd
 from dag import nodes
+from dag.engine.view import View
 from dag.ingress import annotations, backends, paths
 from dag.problems import Problem
 from dag.problems import ingress as problems
 from dag.problems.places import Place, Refused
-from dag.view import View
 
 EVERY_HOST = "*"
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 from crds import ingress as crd
 from crds.meta import NamespacedName
-from dag import listeners, nodes, seniority, strangers, tables
+from dag import listeners, nodes, seniority, tables
+from dag.engine.view import Index, View, query
+from dag.foreign import ignored
 from dag.ingress import annotations, backends, classes, rules, tls
 from dag.problems import Problem, unplaced
 from dag.problems import ingress as problems
-from dag.view import Index, View, query
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def shares(view: View, key: NamespacedName) -> Shares | None:
         *tls.terminations(view, ingress),
         *_missing_listeners(view, ingress),
     )
-    if strangers.closing(view, problems.KIND, ingress.metadata):
+    if ignored.closing(view, problems.KIND, ingress.metadata):
         found = tuple(_closed(it) if isinstance(it, rules.Written) else it for it in found)
     return Shares(
         tuple(_by_host(ingress, found)), tuple(it for it in found if isinstance(it, Problem))

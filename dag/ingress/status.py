@@ -1,11 +1,11 @@
 """What the author of an Ingress is told: its own problems, and what it lost to older ones."""
 
 from crds.meta import NamespacedName
+from dag.engine.view import View, query
 from dag.ingress.claims import LOSSES
 from dag.ingress.shares import shares
 from dag.problems.places import sub_conditions
 from dag.statuses import IngressStatus
-from dag.view import View, query
 
 
 @query

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 from crds.ingress import Ingress, IngressTLS
 from crds.meta import NamespacedName
-from dag import configuration, delegation, nodes, secrets, settings
+from dag import nodes
+from dag.configuration import reading, settings
+from dag.engine.view import View
 from dag.ingress import annotations
 from dag.problems import Problem
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place, Refused
-from dag.view import View
+from dag.references import delegation, secrets
 
 
 class Termination(NamedTuple):
@@ -45,7 +47,7 @@ def terminations(view: View, ingress: Ingress) -> Iterator[Termination | Problem
             yield refused.problem
 
 
-def _versions(view: View, place: Place, ingress: Ingress) -> Findings[configuration.TlsVersions]:
+def _versions(view: View, place: Place, ingress: Ingress) -> Findings[reading.TlsVersions]:
     """What the Ingress and the configuration both allow."""
     everywhere = view.ask(settings.tls_versions, ())
     minimum = yield from annotations.tls_version(ingress, "minimum")
@@ -54,7 +56,7 @@ def _versions(view: View, place: Place, ingress: Ingress) -> Findings[configurat
     if lowest > highest:
         text = f"no version of TLS is left between {lowest} and {highest}"
         raise Refused(problems.tls_config_not_valid(place.at("tls"), text))
-    return configuration.TlsVersions(lowest, highest)
+    return reading.TlsVersions(lowest, highest)
 
 
 def _secret(view: View, place: Place, ingress: Ingress, entry: IngressTLS) -> NamespacedName:

@@ -2,7 +2,8 @@
 
 For every other node. A value is literal unless it is a `Format`, whose operators come from an
 allow-list of the rules; the translation doubles every `%` of the literal pieces. So no tenant can
-write an operator that the rules did not read. Elsewhere: which operators there are (`dag.headers`).
+write an operator that the rules did not read. Elsewhere: which operators there are
+(`dag.values.headers`).
 """
 
 from dataclasses import dataclass

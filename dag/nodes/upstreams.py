@@ -31,7 +31,7 @@ class DnsAddress:
 
 
 class Trust(NamedTuple):
-    """Where trusted authorities are read from; the answer is a `TrustBundle` (`dag.trust`)."""
+    """Where trusted authorities are read from; the answer: `dag.references.trust`."""
 
     authorities: tuple[ObjectRef, ...] = ()
     """Secrets or ConfigMaps with `ca.crt`, sorted; all of them are trusted."""

@@ -2,7 +2,7 @@
 
 One constructor per thing. In the status of an HTTPProxy these are sub-conditions; on objects of the
 Gateway API warnings stand in the message of `Accepted`, errors in a condition of their type.
-Elsewhere: where in which object (`places`), how they join a status (`dag.asides`).
+Elsewhere: where in which object (`places`), how they join a status (`dag.warnings.common`).
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ _OF_CERTIFICATES = {
     "ending": ("CertificateExpiring", "expires on"),
     "ended": ("CertificateExpired", "expired on"),
 }
-"""Reason and words, by phase (`dag.validity`)."""
+"""Reason and words, by phase (`dag.warnings.validity`)."""
 
 
 def _use(instead: str) -> str:

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from contour.controller import Controller
 from contour.events import Batch
-from contour.serve import Controller
 from contour.xds.server import Server
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts

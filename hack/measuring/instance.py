@@ -1,7 +1,7 @@
 """The control plane in this process, without sockets: what it costs to turn events into bytes.
 
-The wiring is the product's own (`contour.serve`); here it only gets a meter: how many rules ran,
-how many reads were compared, what was published and how large.
+The wiring is the product's own (`contour.controller`); here it only gets a meter: how many rules
+ran, how many reads were compared, what was published and how large.
 """
 
 import dataclasses
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from contour.controller import Controller
 from contour.events import Batch, Event
-from contour.serve import Controller
 from contour.xds import resources
 from contour.xds.fleet import Fleet
 from crds.decode import Decoded, decode

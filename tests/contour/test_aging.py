@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from contour.aging import LONGEST_SLEEP, Aging
+from contour.controller import Controller
 from contour.offline import Fleets
-from contour.serve import Controller
 from crds.meta import NamespacedName, ObjectRef
-from dag.validity import Held, Phase, Validity, of_secret
-from tests.contour.test_serve import events
+from dag.warnings.validity import Held, Phase, Validity, of_secret
+from tests.contour.test_controller import events
 from tests.dag import pairs
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies

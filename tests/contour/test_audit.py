@@ -7,10 +7,10 @@ import pytest
 
 from contour import audit
 from contour.audit import Turned
-from contour.serve import Controller
+from contour.controller import Controller
 from crds.meta import ObjectRef
 from dag.crossings import Crossing
-from tests.contour.test_serve import SERVICE, Published, events
+from tests.contour.test_controller import SERVICE, Published, events
 
 WHO = ObjectRef("HTTPProxy", "shop", "web")
 CERT = ObjectRef("Secret", "certs", "cert")

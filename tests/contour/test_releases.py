@@ -22,7 +22,7 @@ from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests import older_envoys
-from tests.contour.test_serve import events
+from tests.contour.test_controller import events
 from tests.free_ports import free_port
 
 pytestmark = pytest.mark.envoy

@@ -1,365 +1,372 @@
-"""The page that wires the whole: events in, parts and statuses out, at the cost of what changed."""
+"""Replicas that are cut off from a real API server, and where their Envoys go.
 
-from collections.abc import Iterable
-
-import yaml
-
-from contour.events import Batch, Event
-from contour.kubernetes.objects import Objects
-from contour.serve import Controller
-from contour.xds import resources
-from contour.xds.fleet import Fleet
-from crds.decode import Decoded, decode
-from crds.kinds import KINDS
-from crds.meta import NamespacedName, ObjectRef
-from dag import refusals, tables
-from dag.statuses import Address, ContourStatus, GatewayStatus
-from kube.ledger import Key, Sighting
-from tests.contour.kubernetes import written
-from tests.dag import pairs
-from tests.dag.gateway import manifests as gateways
-from tests.dag.test_hosts import GATEWAY
-
-SERVICE = """
----
-apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec: {ports: [{port: 80}]}
+The replicas are in this process, each with a way of its own to the API server; the Envoy reaches
+them by what stands for their Service. How long they trust what they know is cut to two seconds.
 """
 
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-class Published:
-    """What a fleet was told, publication by publication."""
+import aiohttp
+import pytest
 
-    def __init__(self) -> None:
-        self.parts: dict[tuple[resources.Name, str], resources.Part | None] = {}
-        self.last: list[resources.Change] = []
+from contour import shedding
+from contour.infrastructure.desired import Release
+from contour.kubernetes.scope import Scope
+from contour.pages.settings import Site
+from contour.serve import Election, Options, Replica
+from contour.verdicts import reception, reporting
+from contour.xds.resources import ROUTE, Name
+from crds.meta import NamespacedName
+from dag.listeners import DEFAULT_FLEET
+from kube.client import Client
+from kube.election import Place
+from kube.kubeconfig import Kubeconfig
+from kube.lease import Timing
+from provisioning.ownership import Owner
+from tests.cluster import controlplane
+from tests.cluster.cluster import Cluster
+from tests.cluster.ways import Service, Target, Way
+from tests.contour.xds import envoys
+from tests.free_ports import free_ports
 
-    def __call__(self, fleet: str, changes: Iterable[resources.Change]) -> None:
-        self.last = list(changes)
-        self.parts.update({(name, part): value for name, part, value in self.last})
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.envoy,
+    pytest.mark.timeout(400),
+    pytest.mark.skipif(envoys.BINARY is None, reason="needs the `envoy` extra"),
+]
 
-    def names(self, type_url: str) -> set[str]:
-        return {name.name for (name, _), it in self.parts.items() if it and name[0] == type_url}
+TIMING = Timing(duration=3.0, renew_deadline=2.0, retry_period=0.2)
+PATIENCE = 120.0  # for what takes seconds on a machine that is not busy
+HOST = "site.example.com"
 
-
-def events(text: str, gone: bool = False) -> Batch:
-    found = [decode(it) for it in yaml.safe_load_all(text) if it]
-    assert all(isinstance(it, Decoded) for it in found)
-    return Batch(
-        tuple(
-            Event(it.kind, it.key, None if gone else it.object)
-            for it in found
-            if isinstance(it, Decoded)
-        ),
-        {},
-    )
-
-
-def proxy(name: str, fqdn: str, service: str = "web", tls: str = "") -> str:
-    return f"""
----
-apiVersion: projectcontour.io/v1
-kind: HTTPProxy
-metadata: {{name: {name}}}
-spec:
-  virtualhost: {{fqdn: {fqdn}{tls}}}
-  routes: [{{services: [{{name: {service}, port: 80}}]}}]
-"""
-
-
-def test_an_edit_publishes_the_parts_it_touches_and_nothing_else() -> None:
-    published = Published()
-    controller = Controller(published)
-    controller.take(events(SERVICE + proxy("a", "a.com") + proxy("b", "b.com")))
-    controller.take(events(proxy("a", "a.com", service="gone")))
-    assert {(it.name.type_url, it.part) for it in published.last} == {(resources.ROUTE, "a.com")}
+CUTS: dict[str, Callable[[Way], int]] = {"refuse": Way.refuse, "hole": Way.close}
 
 
-def test_a_flood_of_tls_edits_is_paced_delays_no_route_and_leaves_no_redirect_into_nothing() -> (
-    None
-):
-    now = 0.0
-    fleet = Fleet("contour", clock=lambda: now)
-    controller = Controller(lambda _, changes: fleet.publish(changes))
-    tls = ", tls: {secretName: cert}"
-    controller.take(events(SERVICE + pairs.secret("cert") + proxy("t", "t.com", tls=tls)))
-    controller.take(events(proxy("a", "a.com") + proxy("b", "b.com")))
-    envoy = fleet.envoy("one", is_aggregated=True)
-    changes, version, plain = 0, "", _served(fleet, resources.ROUTE, "a.com")
-    for number in range(200):  # ten a second, for 20 seconds
-        controller.take(events(proxy("a", "a.com", tls=tls if number % 3 else "")))
-        before = _served(fleet, resources.ROUTE, "b.com")
-        controller.take(events(proxy("b", "b.com", service="web" if number % 2 else "gone")))
-        assert _served(fleet, resources.ROUTE, "b.com") != before
-        is_redirected = _served(fleet, resources.ROUTE, "a.com") != plain
-        assert is_redirected == bool(_served(fleet, resources.LISTENER, "name/a.com"))
-        listener = fleet.store.types[resources.LISTENER]["ingress_https"].version()
-        changes, version = changes + (listener != version), listener
-        now += 0.1
-        envoy.alarms.ring(now)
-    assert changes > 10
-    assert changes <= 20 / 0.75 + 6
+@dataclass
+class Running:
+    """A replica, and its way to the API server."""
+
+    replica: Replica
+    way: Way
+    port: int
+
+    async def is_ready(self) -> bool:
+        return bool(self.replica.readiness)
+
+    @property
+    def envoys(self) -> int:
+        return self.replica.server.connections
+
+    @property
+    def is_leader(self) -> bool:
+        return self.replica.leadership.is_leader()
+
+    @property
+    def lack(self) -> str:
+        """Why it is not ready though it once was."""
+        return self.replica.readiness.missing.get("current", "")
+
+    def versions(self) -> dict[str, str | None]:
+        """Of all routes that it serves."""
+        found = self.replica.server.fleet(DEFAULT_FLEET).acceptance
+        return {name: found.version(Name(ROUTE, name)) for name in found.names(ROUTE)}
 
 
-def _served(fleet: Fleet, type_url: str, part: str) -> list[bytes]:
-    """What is served of a part, in every resource of the type."""
-    found = (it.parts.get(part) for _, it in sorted(fleet.store.types[type_url].items()))
-    return [it.digest for it in found if it]
+@dataclass
+class Instance:
+    """Replicas in a namespace of a cluster, one Envoy, and what it answers."""
+
+    cluster: Cluster
+    namespace: str
+    replicas: list[Running]
+    service: Service
+    browser: envoys.Browser
+
+    async def answers(self, text: str) -> None:
+        """The HTTPProxy has this answer from now on."""
+        await asyncio.to_thread(self.cluster.apply, proxy(self.namespace, text))
+
+    async def until_answered(self, text: str, before: str) -> None:
+        """Asks until Envoy answers so; every answer before that has to be the one before."""
+        async with asyncio.timeout(PATIENCE):
+            while (answer := await self.answer()) != text:
+                assert answer == before
+                await asyncio.sleep(0.05)
+
+    async def answer(self) -> str:
+        """What Envoy answers now."""
+        try:
+            return await self.browser.get(HOST)
+        except aiohttp.ClientConnectorError:
+            return "refused"
+
+    async def until_leading(self) -> tuple[Running, Running]:
+        """The leader, and the other one that reports to it."""
+        await until(lambda: any(it.is_leader for it in self.replicas), "a leader")
+        leader, follower = sorted(self.replicas, key=lambda it: not it.is_leader)
+        await until(lambda: follower.replica.reporter.is_reporting, "the other one to report")
+        return leader, follower
+
+    async def hang_on(self, it: Running) -> None:
+        """Has the Envoy on this replica, as the Service may have chosen."""
+        every, self.service.targets = (
+            self.service.targets,
+            [target for target in self.service.targets if target.port == it.port],
+        )
+        for other in self.replicas:
+            if other is not it:
+                other.replica.server.let_go(1)
+        await until(lambda: it.envoys == 1, "the Envoy on the replica")
+        self.service.targets = every
 
 
-def test_what_nobody_uses_any_more_is_taken_out() -> None:
-    published = Published()
-    controller = Controller(published)
-    controller.take(events(SERVICE + proxy("a", "a.com")))
-    assert published.names(resources.CLUSTER)
-    controller.take(events(proxy("a", "a.com"), gone=True))
-    assert not published.names(resources.CLUSTER)
-    assert not published.names(resources.ENDPOINTS)
+async def until(is_so: Callable[[], object], wanted: str, seconds: float = PATIENCE) -> None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while not is_so():
+        assert loop.time() < deadline, f"never came: {wanted}"
+        await asyncio.sleep(0.05)
 
 
-def test_a_certificate_that_breaks_does_not_replace_the_one_that_serves() -> None:
-    published = Published()
-    controller = Controller(published)
-    tls = ", tls: {secretName: cert}"
-    controller.take(events(SERVICE + proxy("a", "a.com", tls=tls) + pairs.secret("cert")))
-    (before,) = published.names(resources.SECRET)
-    chain, _ = pairs.pair()
-    _, other_key = pairs.pair(1)
-    controller.take(events(pairs.with_pair("cert", chain, other_key)))
-    assert published.names(resources.SECRET) == {before}
-    (row,) = [it for it in controller.board.rows() if it.subject.kind == "Secret"]
-    assert row.state == "error"
-    assert "do not belong together" in row.reasons[0]
-    controller.take(events(pairs.secret("cert")))
-    assert not [it for it in controller.board.rows() if it.subject.kind == "Secret"]
+def configuration(namespace: str, port: int) -> dict[str, Any]:
+    here = {"address": "127.0.0.1"}
+    envoy = {"http": here | {"port": port}, "https": here | {"port": free_ports(1)[0]}}
+    return {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": {"name": "contour", "namespace": namespace},
+        "spec": {"envoy": envoy},
+    }
 
 
-def test_an_invalid_configuration_does_not_replace_the_one_that_holds() -> None:
-    published = Published()
-    controller = Controller(published)
-    controller.take(events(SERVICE + proxy("a", "a.com")))
-    controller.take(configuration("7s"))
-    (seven,) = published.names(resources.CLUSTER)
-    controller.take(configuration("48h"))
-    assert published.names(resources.CLUSTER) == {seven}
-    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
-    assert "spec.envoy.timeouts.connectTimeout" in row.reasons[0]
+def proxy(namespace: str, text: str) -> dict[str, Any]:
+    route = {"directResponsePolicy": {"statusCode": 200, "body": text}}
+    return {
+        "apiVersion": "projectcontour.io/v1",
+        "kind": "HTTPProxy",
+        "metadata": {"name": "site", "namespace": namespace},
+        "spec": {"virtualhost": {"fqdn": HOST}, "routes": [route]},
+    }
 
 
-def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
-    controller = Controller(Published())
-    settled: list[None] = []
-    witness = controller.hear("contour", lambda: settled.append(None))
-    controller.take(events(SERVICE + proxy("a", "a.com")))
-    subject = ObjectRef("HTTPProxy", "default", "a")
-    name = resources.Name(resources.ROUTE, "ingress_http/1")
-    witness.refused(name, "a.com", (subject,), "no such thing")
-    witness.refused(name, "a.com", (subject,), "still no such thing")
-    assert settled
-    controller.settle()
-    (row,) = controller.board.rows()
-    assert (row.subject, row.state) == (subject, "error")
-    assert row.reasons[-1].endswith(": still no such thing")
-    witness.recovered(name, "a.com")
-    controller.settle()
-    assert [it.state for it in controller.board.rows()] == ["ok"]
-    assert controller.engine.row(refusals.REFUSALS, subject) is None
+@asynccontextmanager
+async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterator[Running]:
+    """A replica of `contour serve`."""
+    port, pages, debug = free_ports(3)
+    async with Way.to(cluster.url) as way:
+        config = controlplane.write_kubeconfig(
+            *(folder / f"{port}.kubeconfig", way.url, cluster.authority),
+            *(cluster.admin_token, namespace),
+        )
+        options = Options(
+            access=Kubeconfig(str(config)),
+            configuration=NamespacedName(namespace, "contour"),
+            address=f"127.0.0.1:{port}",
+            advertised=f"127.0.0.1:{port}",
+            tls=None,
+            fleet_service=NamespacedName(namespace, "envoy"),
+            release=Release(Owner(namespace, "contour")),
+            scope=Scope((namespace,), namespace),
+            election=Election(Place(namespace, "leader-elect"), TIMING),
+            sites={
+                "health": Site("127.0.0.1", pages),
+                "metrics": Site("127.0.0.1", pages),
+                "debug": Site("127.0.0.1", debug),
+            },
+        )
+        async with Client(options.access) as client:
+            client.reach.dead = TIMING.renew_deadline
+            replica = Replica(client, options)
+            replica.server.fallback = DEFAULT_FLEET
+            replica.reporter.pace = reporting.Pace(alive=0.3)
+            replica.shedding.pace = shedding.Pace(look=0.1, notice=0.3)
+            async with replica.open(), asyncio.TaskGroup() as tasks:
+                going_on = [tasks.create_task(it) for it in replica.activities()]
+                yield Running(replica, way, port)
+                for it in going_on:
+                    it.cancel()
 
 
-def test_how_hosts_are_cut_into_resources_holds_until_the_next_start() -> None:
-    def configuration(routing: str) -> Batch:
-        return events(f"""
-apiVersion: projectcontour.io/v1alpha1
-kind: ContourConfiguration
-metadata: {{name: contour, namespace: projectcontour}}
-spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
-""")
-
-    published = Published()
-    controller = Controller(published)
-    controller.take(events(SERVICE + proxy("a", "a.com")))
-    sharded = published.names(resources.ROUTE)
-    controller.take(configuration("Single"))
-    assert published.names(resources.ROUTE) == sharded
-    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
-    assert row.state == "warning"
-    assert "holds from the next start on" in row.reasons[0]
-    fresh = Published()
-    Controller(fresh).take(
-        Batch((*configuration("Single").events, *events(SERVICE + proxy("a", "a.com")).events), {})
-    )
-    assert fresh.names(resources.ROUTE) < {"ingress_http", "ingress_https"} | sharded
-    assert "ingress_http" in fresh.names(resources.ROUTE)
-
-
-def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
-    controller = Controller(Published())
-    accepted: set[resources.Name] = set()
-    witness = controller.hear("contour", lambda: None, accepted.__contains__)
-    controller.take(events(GATEWAY))
-
-    def programmed() -> tuple[str, str]:
-        controller.settle()
-        (found,) = [
-            it for subject, it in controller.board.told.items() if subject.kind == "Gateway"
+@asynccontextmanager
+async def instance(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterator[Instance]:
+    """Two replicas that are ready, and an Envoy that answers `one`."""
+    (port,) = free_ports(1)
+    for it in (configuration(namespace, port), proxy(namespace, "one")):
+        await asyncio.to_thread(cluster.apply, it)
+    async with AsyncExitStack() as stack:
+        replicas = [
+            await stack.enter_async_context(running(cluster, namespace, folder)) for _ in range(2)
         ]
-        assert isinstance(found, GatewayStatus)
-        (it,) = [it for it in found.conditions if it.type == "Programmed"]
-        return it.status, it.reason
-
-    assert programmed() == ("False", "NoResources")
-    listener = resources.Name(resources.LISTENER, "ingress_http")
-    witness.connected(1)
-    witness.changed(listener)
-    assert programmed() == ("False", "Pending")
-    accepted.add(listener)
-    witness.changed(listener)
-    assert programmed() == ("True", "Programmed")
+        await until(lambda: all(it.replica.readiness for it in replicas), "all to be ready")
+        service = Service([Target(it.port, it.is_ready) for it in replicas])
+        await stack.enter_async_context(service.at(folder / "service"))
+        await stack.enter_async_context(envoys.envoy(folder, str(folder / "service")))
+        browser = await stack.enter_async_context(envoys.browser(port))
+        found = Instance(cluster, namespace, replicas, service, browser)
+        await found.until_answered("one", before="refused")
+        yield found
 
 
-def test_a_gateway_that_comes_back_begins_without_the_addresses_of_the_one_before() -> None:
-    controller = Controller(Published())
-    controller.take(events(gateways.configuration("gateway: {mode: PerGateway}")))
-    one = gateways.gateway("gw", gateways.http())
-
-    def addresses() -> object:
-        found = controller.board.told[ObjectRef("Gateway", "default", "gw")]
-        assert isinstance(found, GatewayStatus)
-        return found.addresses
-
-    controller.take(events(gateways.gateway_class() + one))
-    assert addresses() is None
-    controller.locate("default/gw", (Address("IPAddress", "192.0.2.1"),))
-    assert addresses() == (Address("IPAddress", "192.0.2.1"),)
-    controller.take(events(one, gone=True))
-    controller.take(events(one))
-    assert addresses() is None
-
-
-def test_the_status_tells_that_the_newest_version_is_refused_and_once() -> None:
-    controller = Controller(Published())
-    controller.take(configuration("7s"))
-    controller.take(configuration("48h"))
-    subject = ObjectRef("ContourConfiguration", "projectcontour", "contour")
-    told = controller.board.told[subject]
-    assert isinstance(told, ContourStatus)
-    assert (told.valid.status, len(told.errors)) == ("False", 1)
-    assert "spec.envoy.timeouts.connectTimeout" in told.errors[0].message
-    (row,) = controller.board.rows()
-    assert len(row.reasons) == 1
-    controller.take(configuration("8s"))
-    assert [it.state for it in controller.board.rows()] == ["ok"]
+@pytest.mark.parametrize("cut", CUTS)
+async def test_a_follower_that_is_cut_off_sends_its_envoys_to_who_is_current(
+    cluster: Cluster, namespace: str, tmp_path: Path, cut: str
+) -> None:
+    async with instance(cluster, namespace, tmp_path) as it:
+        leader, follower = await it.until_leading()
+        await it.hang_on(follower)
+        CUTS[cut](follower.way)
+        await it.answers("two")
+        await it.until_answered("two", before="one")
+        assert (leader.envoys, follower.envoys) == (1, 0)
+        assert follower.lack
+        assert follower.replica.reporter.is_reporting, "its Envoys' words are still wanted"
+        assert len(leader.replica.reception.speakers) == 1
+        assert leader.replica.readiness
+        follower.way.reopen()
+        await until(lambda: follower.replica.readiness, "ready again")
+        await until(lambda: follower.versions() == leader.versions(), "the same again")
 
 
-def test_the_configuration_that_is_followed_outlives_its_deletion() -> None:
-    published = Published()
-    controller = Controller(published)
-    controller.follow(NamespacedName("projectcontour", "contour"))
-    controller.take(events(SERVICE + proxy("a", "a.com")))
-    assert not controller.is_configured
-    assert not published.parts
-    assert not controller.board.told
-    controller.take(configuration("7s"))
-    assert controller.is_configured
-    seven = published.names(resources.CLUSTER)
-    controller.take(configuration("7s", gone=True))
-    assert published.names(resources.CLUSTER) == seven
-    (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
-    assert "holds until the next start" in row.reasons[0]
+@pytest.mark.parametrize("cut", CUTS)
+async def test_a_leader_that_is_cut_off_finds_the_next_one_and_sends_its_envoys_there(
+    cluster: Cluster, namespace: str, tmp_path: Path, cut: str
+) -> None:
+    async with instance(cluster, namespace, tmp_path) as it:
+        first, second = await it.until_leading()
+        await it.hang_on(first)
+        CUTS[cut](first.way)
+        await until(lambda: second.is_leader, "another leader")
+        await it.answers("two")
+        await it.until_answered("two", before="one")
+        assert first.lack
+        await until(lambda: first.replica.reporter.is_reporting, "it to report to the next one")
+        assert (first.envoys, second.envoys) == (0, 1)
+        first.way.reopen()
+        await until(lambda: first.replica.readiness, "ready again")
 
 
-def test_an_invalid_configuration_at_the_start_configures_nothing() -> None:
-    controller = Controller(Published())
-    controller.follow(NamespacedName("projectcontour", "contour"))
-    controller.take(configuration("48h"))
-    assert not controller.is_configured
-    (row,) = controller.board.rows()
-    assert "spec.envoy.timeouts.connectTimeout" in row.reasons[0]
+@pytest.mark.parametrize("cut", CUTS)
+async def test_where_all_are_cut_off_all_stay(
+    cluster: Cluster, namespace: str, tmp_path: Path, cut: str
+) -> None:
+    async with instance(cluster, namespace, tmp_path) as it:
+        await it.until_leading()
+        on = next(replica for replica in it.replicas if replica.envoys)
+        (connection,) = on.replica.server.callers
+        for replica in it.replicas:
+            CUTS[cut](replica.way)
+        for replica in it.replicas:
+            await until(
+                lambda it=replica: it.replica.currency.silence() > 3 * TIMING.renew_deadline,  # type: ignore[misc]
+                "a long silence",
+            )
+            assert replica.replica.readiness
+        assert [*on.replica.server.callers] == [connection]
+        assert await it.browser.get(HOST) == "one"
 
 
-def configuration(timeout: str, gone: bool = False) -> Batch:
-    text = f"""
-apiVersion: projectcontour.io/v1alpha1
-kind: ContourConfiguration
-metadata: {{name: contour, namespace: projectcontour}}
-spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
-"""
-    return events(text, gone)
+async def test_a_watch_that_is_dead_is_noticed_by_what_the_leader_has_had(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    async with instance(cluster, namespace, tmp_path) as it:
+        _, follower = await it.until_leading()
+        await it.hang_on(follower)
+        assert follower.way.sever()  # whoever asks anew, as for the Lease, is answered
+        await it.answers("two")
+        await it.until_answered("two", before="one")
+        assert follower.lack.startswith(f"behind the leader in HTTPProxy in {namespace}")
 
 
-def test_a_certificate_that_is_over_does_not_replace_one_that_is_not() -> None:
-    controller = Controller(Published())
-    controller.take(events(pairs.secret("cert")))
-    subject = ObjectRef("Secret", "default", "cert")
-    good = controller.engine.row(tables.SECRETS, subject.key)
-    over = pairs.with_pair("cert", *pairs.pair(1, days=30))
-    controller.take(events(over))
-    assert controller.engine.row(tables.SECRETS, subject.key) == good
-    (row,) = controller.board.rows()
-    assert (row.subject, row.state) == (subject, "error")
-    assert "over since 2020-01-31" in row.reasons[0]
-
-
-def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
-    controller = Controller(Published())
-    controller.take(configuration("7s"))
-    controller.complain(("cannot listen on http://0.0.0.0:8000: address in use",))
-    (row,) = controller.board.rows()
-    assert (row.state, "address in use" in row.reasons[0]) == ("error", True)
-    controller.complain(())
-    assert [it.state for it in controller.board.rows()] == ["ok"]
-
-
-def test_fields_that_are_not_known_are_told_in_the_status_and_their_values_change_nothing() -> None:
-    controller, objects = Controller(Published()), Objects()
-    key, subject = NamespacedName("default", "a"), ObjectRef("HTTPProxy", "default", "a")
-
-    def see(**fields: object) -> int:
-        raw = written.proxy()
-        found = raw | {"spec": raw["spec"] | fields}
-        objects.take(KINDS["projectcontour.io", "HTTPProxy"], [Sighting(Key(*key), found)])
-        controller.settle()
-        runs = controller.engine.work.runs
-        controller.take(objects.batch())
-        return controller.engine.work.runs - runs
-
-    def warnings() -> list[str]:
-        status = controller.board.told[subject]
-        assert isinstance(status, ContourStatus)
-        return [f"{it.reason}: {it.message}" for it in status.warnings]
-
-    see(later={"b": 1}, another=2)
-    assert warnings() == [
-        "UnknownField: spec.another: unknown field",
-        "UnknownField: spec.later: unknown field",
+async def test_a_gateway_tells_of_a_policy_whose_status_is_full(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    here = {"namespace": namespace}
+    api = "gateway.networking.k8s.io/v1"
+    gateway = {
+        "apiVersion": api,
+        "kind": "Gateway",
+        "metadata": here | {"name": "edge"},
+        "spec": {
+            "gatewayClassName": namespace,
+            "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}],
+        },
+    }
+    policy = {
+        "apiVersion": api,
+        "kind": "BackendTLSPolicy",
+        "metadata": here | {"name": "policy"},
+        "spec": {
+            "targetRefs": [{"group": "", "kind": "Service", "name": "one"}],
+            "validation": {"hostname": "a.com", "wellKnownCACertificates": "System"},
+        },
+    }
+    backend = {"name": "one", "port": 80}
+    route = {
+        "apiVersion": api,
+        "kind": "HTTPRoute",
+        "metadata": here | {"name": "route"},
+        "spec": {"parentRefs": [{"name": "edge"}], "rules": [{"backendRefs": [backend]}]},
+    }
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": here | {"name": "one"}}
+    since = "2020-01-01T00:00:00Z"
+    told = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
+    full = [
+        {
+            "ancestorRef": {"name": f"g{it}"},
+            "controllerName": "example.com/other",
+            "conditions": [told | {"lastTransitionTime": since}],
+        }
+        for it in range(16)
     ]
-    assert see(another=3, later={"c": [1, 2]}) == 0
-    assert len(warnings()) == 2
-    see()
-    assert warnings() == []
+    configured = configuration(namespace, free_ports(1)[0])
+    configured["spec"]["gateway"] = {"controllerName": f"example.com/{namespace}"}
+    gateway_class = {
+        "apiVersion": api,
+        "kind": "GatewayClass",
+        "metadata": {"name": namespace},
+        "spec": {"controllerName": f"example.com/{namespace}"},
+    }
+    objects = (
+        *(configured, gateway_class, gateway, policy, route),
+        service | {"spec": {"ports": [{"port": 80}]}},
+    )
+    for raw in objects:
+        await asyncio.to_thread(cluster.apply, raw)
+    crowd = {key: policy[key] for key in ("apiVersion", "kind", "metadata")}
+    crowd["status"] = {"ancestors": full}
+    await asyncio.to_thread(cluster.apply, crowd, "another", "status")
+
+    async def said() -> str:
+        found = await asyncio.to_thread(cluster.get, gateway)
+        conditions = found.get("status", {}).get("conditions", ())
+        return str([it["message"] for it in conditions if it["type"] == "Accepted"])
+
+    async with running(cluster, namespace, tmp_path):
+        async with asyncio.timeout(PATIENCE):
+            while f"the status of BackendTLSPolicy {namespace}/policy is full" not in await said():
+                await asyncio.sleep(0.1)
+    await asyncio.to_thread(cluster.delete, gateway_class)
 
 
-def test_in_a_cluster_no_endpoint_is_on_the_loopback() -> None:
-    slices = """
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata: {name: web, labels: {kubernetes.io/service-name: web}}
-addressType: IPv4
-ports: [{port: 8080}]
-endpoints: [{addresses: ['127.0.0.1']}]
-"""
-    for name in (None, NamespacedName("projectcontour", "contour")):
-        published = Published()
-        controller = Controller(published)
-        configuration = gateways.configuration("envoy: {}")
-        if name is not None:
-            controller.follow(name)
-        controller.take(events(configuration + SERVICE + slices + proxy("a", "a.com")))
-        bodies = [it.value for it in published.last if it.name.type_url == resources.ENDPOINTS]
-        told = controller.board.told[ObjectRef("HTTPProxy", "default", "a")]
-        assert isinstance(told, ContourStatus)
-        assert [b"127.0.0.1" in it.body for it in bodies if it] == [name is None]
-        assert [it.reason for it in told.warnings] == ["EndpointsLeftOut"] * (name is not None)
+async def test_a_new_leader_tells_at_once_what_depends_on_no_envoy(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    for raw in (configuration(namespace, free_ports(1)[0]), proxy(namespace, "one")):
+        await asyncio.to_thread(cluster.apply, raw)
+
+    async def told() -> str:
+        found = await asyncio.to_thread(cluster.get, proxy(namespace, "one"))
+        return str(found.get("status", {}).get("currentStatus"))
+
+    async with running(cluster, namespace, tmp_path) as it:
+        it.replica.reception.patience = reception.Patience(assembly=3600.0)
+        async with asyncio.timeout(PATIENCE):
+            while await told() != "valid":
+                await asyncio.sleep(0.05)
+        assert not it.replica.reception.is_assembled

@@ -5,7 +5,7 @@ import pytest
 
 from crds.meta import ObjectRef
 from dag.crossings import Crossing
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import CROSSINGS
 from tests.dag.gateway.manifests import (
     gateway,

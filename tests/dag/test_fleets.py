@@ -3,8 +3,8 @@
 import pytest
 
 from dag import fleets
+from dag.engine.incremental import Engine
 from dag.fleets import Fleet
-from dag.incremental import Engine
 from tests.dag.gateway.manifests import (
     configuration,
     gateway,

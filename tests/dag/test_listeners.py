@@ -2,7 +2,7 @@
 
 import pytest
 
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, https, listener
 from tests.dag.httpproxy.manifests import root, services, tls_root, to

@@ -7,7 +7,7 @@ import pytest
 
 from crds.meta import ObjectRef
 from dag import refusals, releases, statuses
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from dag.releases import Counted
 from provisioning.installation import ENVOY_IMAGE

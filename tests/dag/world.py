@@ -10,7 +10,7 @@ import yaml
 from crds.decode import Decoded, decode, items
 from crds.meta import NamespacedName
 from dag import hosts, nodes, statuses, tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import PLAN, STATUSES
 
 FLEET = "contour"

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
+from contour.controller import Controller
 from contour.metrics import certificates, cluster, fleets, graph, httpproxies
-from contour.serve import Controller
 from contour_operator import metrics
 from showing import exposition
-from tests.contour.test_serve import Published
+from tests.contour.test_controller import Published
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "observability.md"
 

@@ -9,21 +9,21 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any, NamedTuple
 
+from contour.controller import Controller
 from contour.envoy import outputs
 from contour.events import Batch, Event
 from contour.offline import Fleets
-from contour.serve import Controller
 from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.kinds import KINDS, Kind
 from crds.meta import NamespacedName
 from dag import plan, tables
+from dag.engine.incremental import Engine
+from dag.engine.rebuild import rebuilt
+from dag.engine.view import Query, Table
 from dag.gateway import addresses
-from dag.incremental import Engine
 from dag.listeners import DEFAULT_FLEET
-from dag.rebuild import rebuilt
 from dag.statuses import Address
-from dag.view import Query, Table
 from tests.laws import documents
 
 PLAN = plan.PLAN + outputs.PLAN

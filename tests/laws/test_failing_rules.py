@@ -7,7 +7,7 @@ import pytest
 
 from contour.envoy import routing
 from dag import hosts, nodes
-from dag.view import View
+from dag.engine.view import View
 from tests.laws import histories
 from tests.laws.histories import Answers, Step, World
 

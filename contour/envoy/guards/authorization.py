@@ -19,7 +19,8 @@ from google.protobuf.message import Message
 
 from contour.envoy import encoding, matches
 from contour.envoy.guards import places
-from dag import headers, nodes
+from dag import nodes
+from dag.values import headers
 
 CLOSED = "envoy.filters.http.ext_authz"
 OPEN = "envoy.filters.http.ext_authz.fail_open"

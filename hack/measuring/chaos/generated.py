@@ -13,8 +13,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from contour.controller import Controller
 from contour.events import Batch, Event
-from contour.serve import Controller
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
 from crds.decode import Decoded, decode

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from contour.serve import Controller
+from contour.controller import Controller
 from contour.xds import resources
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet

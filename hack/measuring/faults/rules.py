@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dag import hosts, nodes
-from dag.view import View
+from dag.engine.view import View
 from hack.measuring import world
 from hack.measuring.faults import planted
 from hack.measuring.faults.planted import Planted

@@ -8,7 +8,7 @@ from contour import monitoring
 from contour.envoy import names
 from contour.xds import resources
 from dag import nodes
-from dag.configuration import Settings
+from dag.configuration.reading import Settings
 from tests.contour.envoy import world
 
 

@@ -21,9 +21,9 @@ from contour.envoy import (
 from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
-from dag.configuration import Settings, Timeouts
-from dag.rebuild import rebuilt
-from dag.view import Table
+from dag.configuration.reading import Settings, Timeouts
+from dag.engine.rebuild import rebuilt
+from dag.engine.view import Table
 from tests.contour.envoy import world
 
 ONE, TWO = world.cluster("one"), world.cluster("two")

@@ -12,7 +12,7 @@ from contour.demo import backends
 from contour.envoy import shards
 from crds.meta import NamespacedName
 from dag import nodes
-from dag.configuration import Settings
+from dag.configuration.reading import Settings
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.proxies import Answer, Proxy, ask, until
 from tests.dag import pairs

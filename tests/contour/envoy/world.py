@@ -10,10 +10,12 @@ from google.protobuf.message import Message
 from contour.envoy import messages, outputs
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import defaults, hosts, listeners, nodes, secrets, services, settings, trust
-from dag.configuration import Settings
-from dag.incremental import Engine
-from dag.view import Kept, Plan, Query, Table
+from dag import defaults, hosts, listeners, nodes, services
+from dag.configuration import settings
+from dag.configuration.reading import Settings
+from dag.engine.incremental import Engine
+from dag.engine.view import Kept, Plan, Query, Table
+from dag.references import secrets, trust
 
 FLEET = "web"
 PLAIN = "ingress_http"

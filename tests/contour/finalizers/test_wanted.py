@@ -7,7 +7,7 @@ import pytest
 from contour.finalizers import wanted
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class
 from tests.dag.world import apply, delete, key, world
 

@@ -5,7 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 
 from contour.kubernetes import entries
-from dag import jwks
+from dag.references import jwks
 
 
 def encoded(text: str | bytes) -> str:

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from contour.controller import Controller
 from contour.metrics import certificates
 from contour.metrics.certificates import Certificates
-from contour.serve import Controller
 from tests.contour.metrics import scraped
-from tests.contour.test_serve import SERVICE, Published, events, proxy
+from tests.contour.test_controller import SERVICE, Published, events, proxy
 from tests.contour.xds import certificates as authorities
 from tests.dag import pairs
 

@@ -1,9 +1,9 @@
 """What comes in and what it costs, read from the graph that did it."""
 
+from contour.controller import Controller
 from contour.metrics.graph import Graph, Operations, Settlings
-from contour.serve import Controller
 from tests.contour.metrics import scraped
-from tests.contour.test_serve import SERVICE, Published, events, proxy
+from tests.contour.test_controller import SERVICE, Published, events, proxy
 
 
 class Page:

@@ -2,11 +2,11 @@
 
 import pytest
 
+from contour.controller import Controller
 from contour.metrics import httpproxies
 from contour.metrics.httpproxies import HTTPProxies
-from contour.serve import Controller
 from tests.contour.metrics import scraped
-from tests.contour.test_serve import SERVICE, Published, events, proxy
+from tests.contour.test_controller import SERVICE, Published, events, proxy
 
 CHILD = """
 ---

@@ -1,8 +1,8 @@
 """The drawing shows which objects have a say in which host."""
 
+from contour.controller import Controller
 from contour.pages import dot
-from contour.serve import Controller
-from tests.contour.test_serve import SERVICE, Published, events, proxy
+from tests.contour.test_controller import SERVICE, Published, events, proxy
 
 
 def test_hosts_hang_on_their_listeners_and_objects_on_their_hosts() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from contour.controller import Controller
 from contour.events import Batch, Event
-from contour.serve import Controller
 from contour.status import stored
 from contour.status.addresses import Address
 from contour.status.answers import Answers

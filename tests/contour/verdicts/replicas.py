@@ -15,8 +15,8 @@ from contour.xds import credentials
 from contour.xds.envoy import Patience
 from contour.xds.server import Server
 from dag import refusals
-from dag.incremental import Engine
-from dag.view import Plan
+from dag.engine.incremental import Engine
+from dag.engine.view import Plan
 from tests.contour.xds import certificates
 
 FLEET = "web"

@@ -10,8 +10,8 @@ from contour.xds.fleet import Fleet
 from contour.xds.resources import LISTENER, ROUTE, Change, Name
 from crds.meta import ObjectRef
 from dag import refusals, releases
-from dag.incremental import Engine
-from dag.view import Plan
+from dag.engine.incremental import Engine
+from dag.engine.view import Plan
 from tests.contour.xds import world
 
 APP = ObjectRef("HTTPProxy", "default", "app")

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from envoy.config.route.v3 import route_components_pb2, route_pb2
 
-from contour.serve import Controller
+from contour.controller import Controller
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.statuses import ContourStatus, GatewayStatus
-from tests.contour.test_serve import SERVICE, events, proxy
+from tests.contour.test_controller import SERVICE, events, proxy
 from tests.contour.verdicts import replicas
 from tests.contour.xds import envoys
 from tests.dag.test_hosts import GATEWAY

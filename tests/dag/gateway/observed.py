@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from dag import hosts, listeners, nodes, statuses
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
+from dag.engine.view import Query
 from dag.plan import STATUSES
-from dag.view import Query
 from tests.dag.gateway import traits
 from tests.dag.gateway.told import short
 from tests.dag.world import FLEET, line

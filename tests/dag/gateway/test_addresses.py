@@ -3,8 +3,8 @@
 import pytest
 
 from dag import statuses
+from dag.engine.incremental import Engine
 from dag.gateway import addresses
-from dag.incremental import Engine
 from dag.plan import STATUSES
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, route, service

@@ -13,7 +13,7 @@ import yaml
 
 from crds.decode import Decoded, decode
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import observed
 from tests.dag.world import apply, world

@@ -7,7 +7,7 @@ import yaml
 
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
-from dag.incremental import Engine, Work
+from dag.engine.incremental import Engine, Work
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,

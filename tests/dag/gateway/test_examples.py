@@ -9,7 +9,7 @@ import yaml
 
 from crds.decode import Decoded, decode, items
 from dag import statuses, tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import PLAN, STATUSES
 from tests.dag.world import FLEET
 

@@ -3,7 +3,7 @@
 import yaml
 
 from dag import hosts, listeners, nodes, refusals
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import gateway, gateway_class, http, listener_set, route, service
 from tests.dag.world import FLEET, apply, delete, world

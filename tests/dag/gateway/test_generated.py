@@ -9,7 +9,7 @@ import yaml
 from contour.envoy import outputs
 from crds.decode import Decoded, decode
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import generated
 from tests.dag.gateway.manifests import gateway_class, service

@@ -1,7 +1,7 @@
 """Which routes serve a host: isolation of listeners, precedence of routes, TLS, and the merge."""
 
 from dag import hosts, nodes
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (

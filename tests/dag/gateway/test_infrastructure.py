@@ -4,8 +4,8 @@ import pytest
 
 from crds.workloads import Workload
 from dag import tables
+from dag.engine.incremental import Engine
 from dag.gateway import infrastructure
-from dag.incremental import Engine
 from dag.statuses import Address
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (

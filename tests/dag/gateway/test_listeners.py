@@ -3,7 +3,7 @@
 import pytest
 
 from dag import listeners, nodes
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from dag import hostnames, hosts, nodes
-from dag.incremental import Engine
+from dag import hosts, nodes
+from dag.engine.incremental import Engine
+from dag.values import hostnames
 from tests.dag import pairs
 from tests.dag.gateway.manifests import gateway, gateway_class, host, https, route, service, to
 from tests.dag.world import FLEET, world

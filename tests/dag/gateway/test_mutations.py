@@ -16,8 +16,8 @@ import yaml
 
 from crds.decode import Decoded, decode
 from dag import tables
+from dag.engine.incremental import Engine
 from dag.gateway import infrastructure
-from dag.incremental import Engine
 from dag.plan import PLAN
 from tests.dag.gateway import observed, test_conformance
 from tests.dag.world import FLEET, key

@@ -6,7 +6,7 @@ route's host is one of the listener's.
 
 import pytest
 
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import gateway, gateway_class, host, http, listener, route, service

@@ -4,8 +4,8 @@ import pytest
 
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
+from dag.engine.incremental import Engine
 from dag.gateway import crowding
-from dag.incremental import Engine
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (

@@ -3,7 +3,7 @@
 import pytest
 
 from dag import statuses
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from tests.dag.gateway.manifests import (
     gateway,

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from crds.meta import NamespacedName
 from dag import statuses
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from tests.dag.world import key
 

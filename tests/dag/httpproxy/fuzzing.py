@@ -12,7 +12,7 @@ from time import process_time
 from contour.envoy import outputs
 from crds.decode import Decoded, decode
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag.httpproxy import generated, surroundings
 
 LONGEST = 2.0

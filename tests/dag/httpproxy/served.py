@@ -1,7 +1,7 @@
 """One route of one root, as the rules answer it: for the tests of a route's policies."""
 
 from dag import hosts, nodes
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag.httpproxy.manifests import root, services
 from tests.dag.world import FLEET, messages, world
 

@@ -2,9 +2,9 @@
 
 from crds.meta import NamespacedName
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
+from dag.engine.view import Plan
 from dag.plan import PLAN
-from dag.view import Plan
 from tests.dag import pairs
 from tests.dag.httpproxy.generated import Document
 from tests.dag.httpproxy.manifests import services

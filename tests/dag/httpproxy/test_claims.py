@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from dag import rebuild, tables
+from dag import tables
+from dag.engine import rebuild
+from dag.engine.view import Table
 from dag.httpproxy.owner import owner
 from dag.httpproxy.status import status
 from dag.plan import PLAN
-from dag.view import Table
 from tests.dag.httpproxy.manifests import configuration, on, proxy, root, services, to
 from tests.dag.world import apply, delete, key, messages, problems, routes, world
 

@@ -4,7 +4,7 @@ import pytest
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, nodes
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.httpproxy.manifests import root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, secure, world

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crds.decode import Decoded, decode
 from dag import tables
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from tests.dag.httpproxy import generated, surroundings
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dag import hosts, nodes
-from dag.incremental import Engine
+from dag.engine.incremental import Engine
 from tests.dag import pairs
 from tests.dag.httpproxy.manifests import on, proxy, root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, secure, world

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dag import logs, nodes
+from dag import nodes
+from dag.configuration import logs
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, ONE, Served

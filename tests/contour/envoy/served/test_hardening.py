@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dag import nodes
-from dag.configuration import Settings, Timeouts
+from dag.configuration.reading import Settings, Timeouts
 from tests import free_ports
 from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served import peers

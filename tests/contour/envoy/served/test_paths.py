@@ -2,7 +2,8 @@
 
 import pytest
 
-from dag import nodes, paths
+from dag import nodes
+from dag.values import paths
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served.conftest import Served
 

@@ -1,0 +1,98 @@
+"""What the configuration says of every listener: how connections and requests are read.
+
+Absent is not `false`: what hardens is on unless it is switched off by name. Source: Contour's
+configuration reference, "EnvoyListenerConfig"; ours are marked in the model. Elsewhere: traces,
+whose collector has to be looked up (`defaults`).
+"""
+
+from typing import Literal, cast
+
+from crds.envoysettings import (
+    Compression,
+    Envoy,
+    Fingerprint,
+    ListenerSettings,
+    ListenerTLS,
+    SocketOptions,
+)
+from dag import nodes
+from dag.configuration import logs
+from dag.configuration.readings import Errors, all_of, one_of
+
+CIPHERS = (
+    "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
+    "[ECDHE-RSA-AES128-GCM-SHA256|ECDHE-RSA-CHACHA20-POLY1305]",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-AES128-SHA",
+    "ECDHE-RSA-AES128-SHA",
+    "AES128-GCM-SHA256",
+    "AES128-SHA",
+    "ECDHE-ECDSA-AES256-SHA",
+    "ECDHE-RSA-AES256-SHA",
+    "AES256-GCM-SHA384",
+    "AES256-SHA",
+)
+"""Of TLS 1.2, as upstream Contour allows them."""
+CURVES = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
+
+_PATH = "spec.envoy.listener"
+ServerHeader = Literal["overwrite", "append_if_absent", "pass_through"]
+
+
+_MOST_STREAMS = 2**31 - 1
+"""RFC 9113, section 5.1.1; Envoy takes no larger number, and it would mean the same."""
+
+
+def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
+    """How every listener is read."""
+    given = envoy.listener or ListenerSettings()
+    tls, sockets = given.tls or ListenerTLS(), given.socket_options or SocketOptions()
+    prints = tls.fingerprint or Fingerprint()
+    http_log, https_log = logs.access_logs(envoy, errors)
+    return nodes.Edge(
+        use_proxy_protocol=bool(given.use_proxy_protocol),
+        compression=(given.compression or Compression()).algorithm or "gzip",
+        allow_chunked_length=given.disable_allow_chunked_length is False,
+        server_header=_server_header(given, errors),
+        exact_balance=_is_exact(given, errors),
+        max_requests_per_connection=given.max_requests_per_connection,
+        max_concurrent_streams=_streams(given.http_max_concurrent_streams),
+        max_headers=given.max_headers_count,
+        stream_window=given.http2_stream_window_bytes,
+        connection_window=given.http2_connection_window_bytes,
+        normalize_path=not given.disable_path_normalization,
+        escaped_slashes=given.escaped_slashes,
+        underscores=given.headers_with_underscores,
+        buffer_limit=given.per_connection_buffer_limit_bytes,
+        max_connections_per_event=given.max_connections_to_accept_per_socket_event,
+        tos=sockets.tos,
+        traffic_class=sockets.traffic_class,
+        ciphers=all_of(CIPHERS, tls.cipher_suites, f"{_PATH}.tls.cipherSuites", errors),
+        curves=all_of(CURVES, tls.ecdh_curves, f"{_PATH}.tls.ecdhCurves", errors),
+        ja3=bool(prints.ja3),
+        ja4=bool(prints.ja4),
+        http_log=http_log,
+        https_log=https_log,
+        http3=bool(given.http3),
+    )
+
+
+def _streams(given: int | None) -> int | None:
+    return None if given is None else min(given, _MOST_STREAMS)
+
+
+def _server_header(given: ListenerSettings, errors: Errors) -> ServerHeader:
+    known = ("overwrite", "append_if_absent", "pass_through")
+    path = f"{_PATH}.serverHeaderTransformation"
+    found = one_of(known, given.server_header_transformation, path, errors)
+    return cast(ServerHeader, found or "overwrite")
+
+
+def _is_exact(given: ListenerSettings, errors: Errors) -> bool:
+    path = f"{_PATH}.connectionBalancer"
+    return one_of(("exact",), given.connection_balancer, path, errors) == "exact"

@@ -1,0 +1,203 @@
+"""Access logs: the line or the fields that the configuration asks for.
+
+Operators are on a list, as in headers of users, so that no typing error takes a listener down.
+Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access logging".
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Literal, cast
+
+from crds.envoysettings import Envoy, EnvoyListener, Logging
+from dag import nodes
+from dag.configuration.readings import Errors, one_of, or_default, tell
+from dag.values import formats
+
+_PATH = "spec.envoy.logging"
+
+PLAIN = formats.OPERATORS | {
+    "BYTES_RECEIVED",
+    "BYTES_SENT",
+    "CONNECTION_ID",
+    "CONNECTION_TERMINATION_DETAILS",
+    "DOWNSTREAM_TRANSPORT_FAILURE_REASON",
+    "DURATION",
+    "FILTER_CHAIN_NAME",
+    "GRPC_STATUS",
+    "GRPC_STATUS_NUMBER",
+    "REQUESTED_SERVER_NAME",
+    "REQUEST_DURATION",
+    "REQUEST_TX_DURATION",
+    "RESPONSE_CODE",
+    "RESPONSE_DURATION",
+    "RESPONSE_TX_DURATION",
+    "ROUTE_NAME",
+    "START_TIME",
+    "STREAM_ID",
+    "UPSTREAM_CLUSTER",
+    "UPSTREAM_HOST",
+    "UPSTREAM_LOCAL_ADDRESS",
+    "UPSTREAM_REQUEST_ATTEMPT_COUNT",
+    "UPSTREAM_TRANSPORT_FAILURE_REASON",
+    "VIRTUAL_CLUSTER_NAME",
+}
+"""Operators without an argument."""
+WITH_ARGUMENT = frozenset({"REQ", "RESP", "TRAILER"})
+"""Operators that name a header, or one and its stand-in; and perhaps how much of it: `:10`."""
+
+ORIGIN = "METADATA"
+"""The operator that tells which object a route comes from, with the arguments of Contour."""
+_ORIGINS = {
+    it: f"ROUTE:envoy.access_loggers.file:io.projectcontour.{it}"
+    for it in ("kind", "namespace", "name")
+}
+
+FIELDS = {
+    "@timestamp": "%START_TIME%",
+    "ts": "%START_TIME%",
+    "authority": "%REQ(:AUTHORITY)%",
+    "bytes_received": "%BYTES_RECEIVED%",
+    "bytes_sent": "%BYTES_SENT%",
+    "contour_config_kind": f"%METADATA({_ORIGINS['kind']})%",
+    "contour_config_name": f"%METADATA({_ORIGINS['name']})%",
+    "contour_config_namespace": f"%METADATA({_ORIGINS['namespace']})%",
+    "downstream_local_address": "%DOWNSTREAM_LOCAL_ADDRESS%",
+    "downstream_remote_address": "%DOWNSTREAM_REMOTE_ADDRESS%",
+    "duration": "%DURATION%",
+    "grpc_status": "%GRPC_STATUS%",
+    "grpc_status_number": "%GRPC_STATUS_NUMBER%",
+    "method": "%REQ(:METHOD)%",
+    "path": "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%",
+    "protocol": "%PROTOCOL%",
+    "request_id": "%REQ(X-REQUEST-ID)%",
+    "requested_server_name": "%REQUESTED_SERVER_NAME%",
+    "response_code": "%RESPONSE_CODE%",
+    "response_code_details": "%RESPONSE_CODE_DETAILS%",
+    "response_flags": "%RESPONSE_FLAGS%",
+    "tls_ja3_fingerprint": "%TLS_JA3_FINGERPRINT%",
+    "tls_ja4_fingerprint": "%TLS_JA4_FINGERPRINT%",
+    "uber_trace_id": "%REQ(UBER-TRACE-ID)%",
+    "upstream_cluster": "%UPSTREAM_CLUSTER%",
+    "upstream_host": "%UPSTREAM_HOST%",
+    "upstream_local_address": "%UPSTREAM_LOCAL_ADDRESS%",
+    "upstream_service_time": "%RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)%",
+    "user_agent": "%REQ(USER-AGENT)%",
+    "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
+    "x_trace_id": "%REQ(X-TRACE-ID)%",
+}
+"""What a name alone stands for."""
+
+_NOT_USUAL = {
+    "contour_config_kind",
+    "contour_config_name",
+    "contour_config_namespace",
+    "ts",
+    "response_code_details",
+    "tls_ja3_fingerprint",
+    "tls_ja4_fingerprint",
+    "x_trace_id",
+}
+
+
+def access_logs(envoy: Envoy, errors: Errors) -> tuple[nodes.AccessLog, nodes.AccessLog]:
+    """Of plain HTTP and of HTTPS: they differ in the file alone."""
+    log = _log(envoy.logging or Logging(), errors)
+    return _to(log, envoy.http), _to(log, envoy.https)
+
+
+def _to(log: nodes.AccessLog, listener: EnvoyListener | None) -> nodes.AccessLog:
+    path = listener.access_log if listener is not None else None
+    return replace(log, path=path) if path else log
+
+
+Level = Literal["info", "error", "critical", "disabled"]
+
+
+def _log(written: Logging, errors: Errors) -> nodes.AccessLog:
+    levels = ("info", "error", "critical", "disabled")
+    level = one_of(levels, written.access_log_level, f"{_PATH}.accessLogLevel", errors) or "info"
+    kind = one_of(("envoy", "json"), written.access_log_format, f"{_PATH}.accessLogFormat", errors)
+    if kind == "json":
+        fields = tuple(_fields(written.access_log_json_fields, errors))
+        return nodes.AccessLog(json=fields, level=cast(Level, level))
+    line = or_default(
+        None,
+        f"{_PATH}.accessLogFormatString",
+        errors,
+        lambda: _line(written.access_log_format_string),
+    )
+    return nodes.AccessLog(format=line, level=cast(Level, level))
+
+
+def _line(text: str | None) -> nodes.Format | None:
+    if not text:
+        return None
+    if not text.endswith("\n"):
+        raise ValueError("must end with a line break")
+    return _format(text)
+
+
+def _fields(written: Iterable[str], errors: Errors) -> Iterator[tuple[str, nodes.Format]]:
+    chosen = tuple(written) or tuple(it for it in FIELDS if it not in _NOT_USUAL)
+    for index, text in enumerate(chosen):
+        path = f"{_PATH}.accessLogJSONFields[{index}]"
+        name, _, operators = text.partition("=")
+        operators = operators or FIELDS.get(name, "")
+        if not name or not operators:
+            tell(errors, path, f"{text[:60]!r} is no field that is known, nor name=%OPERATOR%")
+            continue
+        found = or_default(None, path, errors, lambda it=operators: _format(it))  # type: ignore[misc]
+        if found is not None:
+            yield name, found
+
+
+_OPERATOR = re.compile(
+    r"%(?:(START_TIME)\(([A-Za-z0-9 %:.,/_+-]{1,256})\)"
+    r"|([A-Z0-9_]+)(?:\(([A-Za-z0-9_:?.-]{1,256})\)(?::([0-9]{1,5}))?)?)?%"
+)
+
+
+def tells_origins(log: nodes.AccessLog) -> bool:
+    """Whether it has to be known in Envoy which object a route comes from."""
+    formats_ = [it for _, it in log.json] or [log.format or nodes.Format(())]
+    pieces = (piece for it in formats_ for piece in it.pieces)
+    return any(isinstance(it, nodes.Operator) and it.name == ORIGIN for it in pieces)
+
+
+def _format(text: str) -> nodes.Format:
+    pieces: list[str | nodes.Operator] = []
+    start = 0
+    for found in _OPERATOR.finditer(text):
+        pieces.append(_literal(text[start : found.start()]))
+        start = found.end()
+        if found[0] == "%%":
+            pieces.append("%")
+            continue
+        operator = nodes.Operator(
+            found[1] or found[3], found[2] or found[4] or "", int(found[5] or 0)
+        )
+        if not _is_known(operator):
+            raise ValueError(f"{found[0][:60]} is no operator that is known")
+        pieces.append(operator)
+    pieces.append(_literal(text[start:]))
+    return nodes.Format(tuple(it for it in pieces if it))
+
+
+def _literal(text: str) -> str:
+    if "%" in text:
+        raise ValueError("has a % that belongs to no operator; write %% for the character")
+    return text
+
+
+def _is_known(operator: nodes.Operator) -> bool:
+    match operator:
+        case nodes.Operator("START_TIME", _, 0):
+            return True
+        case nodes.Operator(name, "", 0):
+            return name in PLAIN
+        case nodes.Operator("METADATA", argument, 0):
+            return argument in _ORIGINS.values()
+        case nodes.Operator(name, argument, _):
+            # A dot is nothing that a header has; Envoy would take it, and find none.
+            return name in WITH_ARGUMENT and bool(argument) and "." not in argument

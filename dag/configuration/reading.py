@@ -1,0 +1,288 @@
+"""Reading a ContourConfiguration: the settings it makes, and what is wrong with it.
+
+Absent and zero are different things: absent means the default written here. A value that makes no
+sense is told with its field path, and the default holds in its place; that an invalid object as a
+whole never replaces the last good one is decided where history is kept. Field names and defaults:
+Contour's configuration reference; ours are marked in the model.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, cast
+
+from crds.authorization import AuthorizationServer
+from crds.contourconfiguration import (
+    ContourConfigurationSpec,
+    CustomTag,
+    RateLimitServiceSettings,
+    TracingSettings,
+)
+from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
+from crds.meta import NamespacedName
+from crds.unserved import unserved
+from dag import nodes
+from dag.configuration import (
+    edges,
+    headerdefaults,
+    monitoring,
+    publishing,
+    readings,
+    runtime,
+    upstreamsettings,
+)
+from dag.statuses import SubCondition
+from dag.values import durations, headers
+
+DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
+
+TlsVersion = Literal["1.2", "1.3"]
+
+
+class Ports(NamedTuple):
+    """The ports of plain HTTP and HTTPS that users see, and what Envoy binds for them."""
+
+    http: int = 80
+    https: int = 443
+    http_address: str = "0.0.0.0"  # Envoy must be reachable from outside its pod
+    http_bind: int = 8080
+    https_address: str = "0.0.0.0"
+    https_bind: int = 8443
+    are_said: bool = False
+    """Users have said which ones they see, so that these are there whatever a Gateway brings."""
+
+
+class TlsVersions(NamedTuple):
+    """The TLS versions that no host may leave."""
+
+    minimum: TlsVersion = "1.2"
+    maximum: TlsVersion = "1.3"
+
+
+class Timeouts(NamedTuple):
+    """Seconds; 0 is without limit, None is Envoy's own default."""
+
+    request: float | None = None
+    connection_idle: float | None = None
+    stream_idle: float | None = None
+    max_connection_duration: float | None = None
+    delayed_close: float | None = None
+    connection_shutdown_grace: float | None = None
+    request_headers: float = 10.0
+    tls_handshake: float = 10.0
+    tcp_idle: float = 9001.0
+    """As in Contour, whose number it is."""
+    connect: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting that shapes what is served."""
+
+    class_names: tuple[str, ...] = ()
+    """The ingress classes served; if empty, `contour` and objects without a class."""
+    root_namespaces: tuple[str, ...] = ()
+    """Where HTTPProxies may claim hosts; everywhere, if empty."""
+    disable_permit_insecure: bool = False
+    external_names: bool = False
+    foreign_guards: Literal["Closed", "Report"] = "Closed"
+    """What becomes of what annotations of other controllers are to guard."""
+    makes_fleet: bool = False
+    """The instance makes Envoys and the Service in front of them, and keeps both."""
+    controller_name: str = DEFAULT_CONTROLLER_NAME
+    """Whose GatewayClasses are ours; nobody's, if empty."""
+    mode: Literal["Single", "PerGateway"] = "Single"
+    routing: Literal["Shards", "Single"] = "Shards"
+    ports: Ports = field(default_factory=Ports)
+    tls: TlsVersions = field(default_factory=TlsVersions)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    http_versions: tuple[str, ...] = ("HTTP/1.1", "HTTP/2")
+    merge_slashes: bool = True
+    strip_trailing_host_dot: bool = True
+    num_trusted_hops: int = 0
+    dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
+    is_closed: bool = False
+    """Something that is to guard every host is not served yet."""
+    global_authorization: AuthorizationServer | None = None
+    """As it was written: the service is looked up elsewhere (`defaults`)."""
+    rate_limiting: RateLimitServiceSettings | None = None
+    """Likewise."""
+    upstreams: nodes.Upstreams = field(default_factory=nodes.Upstreams)
+    edge: nodes.Edge = field(default_factory=nodes.Edge)
+    """Traces aside: their collector is looked up elsewhere (`defaults`)."""
+    headers: headerdefaults.Defaults = field(default_factory=headerdefaults.Defaults)
+    tracing: TracingSettings | None = None
+    """As it was written."""
+    fallback_certificate: NamespacedName | None = None
+    envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
+    monitors: tuple[nodes.Monitor, ...] = ()
+
+
+def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
+    """The settings of a specification, and its errors."""
+    errors: readings.Errors = []
+    envoy = spec.envoy or Envoy()
+    gateway, httpproxy = spec.gateway, spec.httpproxy
+    controller_name = (gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else ""
+    publishing.check(envoy, controller_name, errors)
+    settings = Settings(
+        class_names=spec.ingress.class_names if spec.ingress else (),
+        root_namespaces=httpproxy.root_namespaces if httpproxy else (),
+        disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
+        external_names=bool(spec.enable_external_name_service),
+        foreign_guards=spec.foreign_guards,
+        makes_fleet=envoy.network_publishing is not None and envoy.managed is not False,
+        controller_name=controller_name,
+        mode=gateway.mode if gateway else "Single",
+        routing=envoy.listener.routing if envoy.listener else "Shards",
+        ports=_ports(envoy),
+        tls=_tls_versions(envoy, errors),
+        timeouts=_timeouts(envoy.timeouts, errors),
+        http_versions=_http_versions(envoy, errors),
+        merge_slashes=not (envoy.listener and envoy.listener.disable_merge_slashes),
+        strip_trailing_host_dot=_strips_dot(envoy),
+        num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
+        dns_lookup_family=_dns_lookup_family(envoy, errors),
+        is_closed=any(it.guards for it in unserved(spec)),
+        edge=edges.edge(envoy, errors),
+        upstreams=upstreamsettings.upstreams(envoy, errors),
+        headers=headerdefaults.defaults(spec.policy, errors),
+        global_authorization=spec.global_ext_auth,
+        rate_limiting=spec.rate_limit_service,
+        tracing=_tracing(spec, errors),
+        fallback_certificate=_fallback_certificate(spec),
+        envoy_runtime=runtime.runtime(envoy, errors),
+        monitors=monitoring.monitors(envoy, _taken(envoy), errors),
+    )
+    return settings, tuple(errors)
+
+
+def _strips_dot(envoy: Envoy) -> bool:
+    """On unless it is switched off by name: a dot at the end leads to the same host in DNS."""
+    return envoy.network is None or envoy.network.strip_trailing_host_dot is not False
+
+
+def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> TracingSettings | None:
+    """As it was written, without the tags that make no sense; its numbers are text."""
+    written = spec.tracing
+    if written is None:
+        return None
+    for field_, text in (
+        ("overallSampling", written.overall_sampling),
+        ("clientSampling", written.client_sampling),
+        ("randomSampling", written.random_sampling),
+    ):
+        if text and not _is_percentage(text):
+            readings.tell(errors, f"spec.tracing.{field_}", f"{text[:60]!r} is no percentage")
+    tags = []
+    for index, tag in enumerate(written.custom_tags):
+        if why := _tag_refusal(tag):
+            readings.tell(errors, f"spec.tracing.customTags[{index}]", why)
+        else:
+            tags.append(tag)
+    return replace(written, custom_tags=tuple(tags))
+
+
+def _tag_refusal(tag: CustomTag) -> str | None:
+    if not tag.tag_name or bool(tag.literal) == bool(tag.request_header_name):
+        return "needs a tagName, and exactly one of literal and requestHeaderName"
+    name = tag.request_header_name
+    return f"header {name[:60]!r} {why}" if name and (why := headers.name_refusal(name)) else None
+
+
+def _is_percentage(text: str) -> bool:
+    try:
+        return 0 <= float(text) <= 100
+    except ValueError:
+        return False
+
+
+def _fallback_certificate(spec: ContourConfigurationSpec) -> NamespacedName | None:
+    found = spec.httpproxy.fallback_certificate if spec.httpproxy else None
+    return NamespacedName(found.namespace, found.name) if found else None
+
+
+def _ports(envoy: Envoy) -> Ports:
+    usual = Ports()
+    http, https, external = envoy.http, envoy.https, envoy.external_ports
+    return Ports(
+        http=external.http if external else usual.http,
+        https=external.https if external else usual.https,
+        http_address=(http and http.address) or usual.http_address,
+        http_bind=(http and http.port) or usual.http_bind,
+        https_address=(https and https.address) or usual.https_address,
+        https_bind=(https and https.port) or usual.https_bind,
+        are_said=external is not None,
+    )
+
+
+def _taken(envoy: Envoy) -> dict[int, str]:
+    ports = _ports(envoy)
+    return {ports.http_bind: "spec.envoy.http", ports.https_bind: "spec.envoy.https"}
+
+
+def _tls_versions(envoy: Envoy, errors: readings.Errors) -> TlsVersions:
+    tls = (envoy.listener and envoy.listener.tls) or ListenerTLS()
+    path = "spec.envoy.listener.tls"
+    known = ("1.2", "1.3")
+    minimum = readings.one_of(
+        known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors
+    )
+    maximum = readings.one_of(
+        known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors
+    )
+    if (minimum or "1.2") > (maximum or "1.3"):
+        readings.tell(errors, path, "the minimum protocol version is above the maximum")
+        return TlsVersions()
+    return TlsVersions(cast(TlsVersion, minimum or "1.2"), cast(TlsVersion, maximum or "1.3"))
+
+
+def _timeouts(given: TimeoutSettings | None, errors: readings.Errors) -> Timeouts:
+    if given is None:
+        return Timeouts()
+
+    def read(field: str, text: str | None) -> float | None:
+        path = f"spec.envoy.timeouts.{field}"
+        return readings.or_default(None, path, errors, lambda: durations.timeout(text))
+
+    usual = Timeouts()
+    connect = read("connectTimeout", given.connect_timeout)
+    headers = read("requestHeadersTimeout", given.request_headers_timeout)
+    handshake = read("tlsHandshakeTimeout", given.tls_handshake_timeout)
+    tcp_idle = read("tcpIdleTimeout", given.tcp_idle_timeout)
+    return Timeouts(
+        request=read("requestTimeout", given.request_timeout),
+        connection_idle=read("connectionIdleTimeout", given.connection_idle_timeout),
+        stream_idle=read("streamIdleTimeout", given.stream_idle_timeout),
+        max_connection_duration=read("maxConnectionDuration", given.max_connection_duration),
+        delayed_close=read("delayedCloseTimeout", given.delayed_close_timeout),
+        connection_shutdown_grace=read(
+            "connectionShutdownGracePeriod", given.connection_shutdown_grace_period
+        ),
+        request_headers=_or(usual.request_headers, headers),
+        tls_handshake=_or(usual.tls_handshake, handshake),
+        tcp_idle=_or(usual.tcp_idle, tcp_idle),
+        connect=connect or usual.connect,
+    )
+
+
+def _or(usual: float, given: float | None) -> float:
+    return usual if given is None else given
+
+
+def _http_versions(envoy: Envoy, errors: readings.Errors) -> tuple[str, ...]:
+    known = Settings().http_versions
+    wanted = [
+        readings.one_of(known, _canonical(it), f"spec.envoy.defaultHTTPVersions[{n}]", errors)
+        for n, it in enumerate(envoy.default_http_versions)
+    ]
+    return tuple(sorted({it for it in wanted if it})) or known
+
+
+def _canonical(version: str) -> str:
+    return version.upper() if "/" in version else f"HTTP/{version}"
+
+
+def _dns_lookup_family(envoy: Envoy, errors: readings.Errors) -> Literal["auto", "v4", "v6", "all"]:
+    given = envoy.cluster.dns_lookup_family if envoy.cluster else None
+    path = "spec.envoy.cluster.dnsLookupFamily"
+    found = readings.one_of(("auto", "v4", "v6", "all"), given, path, errors)
+    return cast(Literal["auto", "v4", "v6", "all"], found or "auto")

@@ -1,0 +1,45 @@
+"""What the configuration sets of Envoy's runtime: keys of users, and limits that are such keys.
+
+Envoy takes these while it serves, without a new listener. Source: Contour's configuration
+reference, "EnvoyConfig" (`runtimeSettings`) and "EnvoyListenerConfig". Elsewhere: what guards Envoy
+itself is in its bootstrap, above all of these.
+"""
+
+from typing import NamedTuple
+
+from crds.envoysettings import Envoy, ListenerSettings
+from dag.configuration.readings import Errors, tell
+
+RESERVED = "re2.max_program_size."
+"""Rules refuse larger expressions than Envoy takes, so nobody else may say what it takes."""
+
+MAX_KEY = 253
+
+
+class Runtime(NamedTuple):
+    """What every fleet is told."""
+
+    values: tuple[tuple[str, str], ...] = ()
+    """Keys of users, sorted; the limits below stand above them."""
+    requests_per_cycle: int | None = None
+    connections_per_listener: int | None = None
+
+
+def runtime(envoy: Envoy, errors: Errors) -> Runtime:
+    """What the configuration says; keys that nobody may set are told and left out."""
+    given = envoy.listener or ListenerSettings()
+    values = []
+    for key, value in sorted(envoy.runtime_settings.items()):
+        if refusal := _refusal(key):
+            tell(errors, f"spec.envoy.runtimeSettings[{key[:60]}]", refusal)
+        else:
+            values.append((key, value))
+    return Runtime(
+        tuple(values), given.max_requests_per_io_cycle, given.max_connections_per_listener
+    )
+
+
+def _refusal(key: str) -> str | None:
+    if not key or len(key) > MAX_KEY or not key.isprintable():
+        return f"a key has from 1 to {MAX_KEY} printable characters"
+    return "is decided by Contour" if key.startswith(RESERVED) else None

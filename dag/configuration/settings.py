@@ -1,0 +1,69 @@
+"""The effective settings: what the ContourConfiguration says, and what holds where it is silent.
+
+The ContourConfiguration that the process was told to follow counts; if it was told of none, the
+only one that there is: with several, the defaults hold and each of them is told. Rules ask for
+the projection they need, so that a change of another setting leaves them alone. Elsewhere:
+reading an object (`configuration`).
+"""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from crds.contourconfiguration import ContourConfiguration
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.configuration import headerdefaults, reading
+from dag.configuration.reading import Ports, Settings, Timeouts, TlsVersions
+from dag.configuration.runtime import Runtime
+from dag.engine.view import Query, View, query
+
+
+@query
+def settings(view: View, _: tuple[()]) -> Settings:
+    """What holds now."""
+    chosen = view.ask(chosen_configuration, ())
+    found = Settings() if chosen is None else reading.resolved(chosen.spec)[0]
+    name = view.read(tables.CONTROLLER_NAMES, ())
+    return found if name is None else replace(found, controller_name=name)
+
+
+@query
+def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | None:
+    """The one that counts: the one named, else the only one."""
+    name = view.read(tables.CONFIGURATION_NAME, ())
+    if name is not None:
+        return view.read(tables.CONFIGURATIONS, name)
+    keys = view.bucket(tables.ALL_CONFIGURATIONS, ())
+    return view.read(tables.CONFIGURATIONS, next(iter(keys))) if len(keys) == 1 else None
+
+
+def _projection(name: str) -> Query[tuple[()], Any]:
+    def rule(view: View, _: tuple[()]) -> Any:
+        return getattr(view.ask(settings, ()), name)
+
+    rule.__name__ = name
+    return query(rule)
+
+
+class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
+root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
+disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_insecure")
+external_names: Query[tuple[()], bool] = _projection("external_names")
+foreign_guards: Query[tuple[()], Literal["Closed", "Report"]] = _projection("foreign_guards")
+is_closed: Query[tuple[()], bool] = _projection("is_closed")
+controller_name: Query[tuple[()], str] = _projection("controller_name")
+gateway_mode: Query[tuple[()], Literal["Single", "PerGateway"]] = _projection("mode")
+ports: Query[tuple[()], Ports] = _projection("ports")
+tls_versions: Query[tuple[()], TlsVersions] = _projection("tls")
+timeouts: Query[tuple[()], Timeouts] = _projection("timeouts")
+headers: Query[tuple[()], headerdefaults.Defaults] = _projection("headers")
+fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fallback_certificate")
+runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
+makes_fleet: Query[tuple[()], bool] = _projection("makes_fleet")
+monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
+
+
+@query
+def routing(view: View, _: tuple[()]) -> str:
+    """How hosts are cut into resources. A change while Envoys are served would drain listeners."""
+    return view.read(tables.ROUTING, ()) or view.ask(settings, ()).routing

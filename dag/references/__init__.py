@@ -1,0 +1,1 @@
+"""What objects refer to: whether they may, and what is read from it."""

@@ -1,0 +1,121 @@
+"""The keys that tokens are signed with, from a Secret: JSON Web Key Sets (RFC 7517, 7518).
+
+Envoy refuses a provider for one key of its set that it cannot read, so each is read here first.
+"""
+
+import json
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from crds.meta import NamespacedName
+from dag import tables
+from dag.engine.view import View, query
+from dag.references.secrets import Refused
+
+MAX_SIZE = 256 * 1024
+"""Bytes."""
+MAX_KEYS = 100
+
+Key = Mapping[str, Any]
+
+
+class Entry(NamedTuple):
+    """An entry of a Secret."""
+
+    secret: NamespacedName
+    key: str
+
+
+@query
+def local(view: View, entry: Entry) -> str | Refused:
+    """The key set, as it was written."""
+    found = view.read(tables.SECRETS, entry.secret)
+    if found is None:
+        return Refused("not found")
+    content = found.data.get(entry.key)
+    if content is None:
+        return Refused(f"has no {entry.key[:60]}")
+    return content.decode() if (why := _fault(content)) is None else Refused(why)
+
+
+def _fault(content: bytes) -> str | None:
+    if len(content) > MAX_SIZE:
+        return f"is larger than {MAX_SIZE} bytes"
+    try:
+        found = json.loads(content.decode())
+    except (ValueError, RecursionError):
+        return "is not JSON"
+    keys = found.get("keys") if isinstance(found, dict) else None
+    if not isinstance(keys, list) or not all(isinstance(it, dict) for it in keys):
+        return "is no key set: it needs a list of keys"
+    if not 0 < len(keys) <= MAX_KEYS:
+        return f"has {len(keys)} keys; from 1 to {MAX_KEYS} are read"
+    bad = next((index for index, it in enumerate(keys) if not _is_readable(it)), None)
+    return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
+
+
+def _is_readable(key: Key) -> bool:
+    kind = _KINDS.get(str(key.get("kty")))
+    if kind is None or ("alg" in key and key["alg"] not in kind.algorithms):
+        return False
+    if not isinstance(key.get("kid", ""), str):
+        return False
+    try:
+        kind.check(key)
+    except Exception:  # of many types, depending on what is broken
+        return False
+    return True
+
+
+class _Kind(NamedTuple):
+    check: Callable[[Key], object]
+    algorithms: tuple[str, ...]
+
+
+def _check_rsa(key: Key) -> None:
+    rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"])).public_key()
+
+
+_CURVES: Mapping[str, ec.EllipticCurve] = {
+    "P-256": ec.SECP256R1(),
+    "P-384": ec.SECP384R1(),
+    "P-521": ec.SECP521R1(),
+}
+
+
+def _check_ec(key: Key) -> None:
+    x, y = _number(key["x"]), _number(key["y"])
+    ec.EllipticCurvePublicNumbers(x, y, _CURVES[key["crv"]]).public_key()
+
+
+def _check_okp(key: Key) -> None:
+    if key["crv"] != "Ed25519":
+        raise ValueError("another curve")
+    ed25519.Ed25519PublicKey.from_public_bytes(_bytes(key["x"]))
+
+
+def _check_oct(key: Key) -> None:
+    if not _bytes(key["k"]):
+        raise ValueError("an empty key")
+
+
+_KINDS = {
+    "RSA": _Kind(_check_rsa, ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")),
+    "EC": _Kind(_check_ec, ("ES256", "ES384", "ES512")),
+    "OKP": _Kind(_check_okp, ("EdDSA",)),
+    "oct": _Kind(_check_oct, ("HS256", "HS384", "HS512")),
+}
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(_bytes(text), "big")
+
+
+def _bytes(text: str) -> bytes:
+    """Base64 in the URL's alphabet, without padding (RFC 7515, section 2)."""
+    if "=" in text or not text.isascii():
+        raise ValueError("padding")
+    return urlsafe_b64decode(text + "=" * (-len(text) % 4))

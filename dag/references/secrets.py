@@ -1,0 +1,88 @@
+"""Secrets: a certificate chain and a key that belong together, or the reason why they cannot serve.
+
+Envoy refuses a mismatched pair and, on first load, resets every connection of its chain; so the
+pair is checked here. Upstream Contour never compares the two. Whether the last good pair of a
+Secret that broke is still served is decided where history is kept, by the provider.
+"""
+
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from crds import secret as secret_
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.engine.view import View, query
+
+MAX_PEM = 256 * 1024
+"""Bytes of a chain or key; parsing more is an attack (CVE-2024-12401)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A Secret that cannot serve, and why: the end of a sentence that begins with its name."""
+
+    message: str
+
+
+@query
+def certificate(view: View, key: NamespacedName) -> nodes.Secret | Refused:
+    """The pair in a Secret of type kubernetes.io/tls or Opaque."""
+    found = view.read(tables.SECRETS, key)
+    return Refused("not found") if found is None else checked(found)
+
+
+@query
+def refusal(view: View, key: NamespacedName) -> str | None:
+    """Why a Secret cannot serve. Who refers to one asks this, so that a renewal wakes nobody."""
+    found = view.ask(certificate, key)
+    return found.message if isinstance(found, Refused) else None
+
+
+@query
+def secret(view: View, key: NamespacedName) -> nodes.Secret | None:
+    """The pair, where there is one that can serve."""
+    found = view.ask(certificate, key)
+    return found if isinstance(found, nodes.Secret) else None
+
+
+def checked(found: secret_.Secret) -> nodes.Secret | Refused:
+    """The pair in a Secret, if it can serve."""
+    if found.type not in {"kubernetes.io/tls", "Opaque"}:
+        return Refused(f"is of type {found.type}, not kubernetes.io/tls")
+    chain, key = found.data.get("tls.crt", b""), found.data.get("tls.key", b"")
+    if not chain.strip():
+        return Refused("has no certificate (tls.crt)")
+    if not key.strip():
+        return Refused("has no private key (tls.key)")
+    if max(len(chain), len(key)) > MAX_PEM:
+        return Refused(f"is larger than {MAX_PEM} bytes")
+    return _pair(chain, key)
+
+
+def _pair(chain: bytes, key: bytes) -> nodes.Secret | Refused:
+    try:
+        certificates = x509.load_pem_x509_certificates(chain)
+        leaf_key = certificates[0].public_key()
+    except Exception:  # of many types, depending on what is broken
+        return Refused("has a certificate (tls.crt) that does not parse")
+    try:
+        private = load_pem_private_key(key, password=None)
+    except Exception:  # of many types, depending on what is broken
+        return Refused("has a private key (tls.key) that does not parse")
+    if not isinstance(private, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
+        return Refused("has a private key that is neither RSA nor ECDSA")
+    if isinstance(private, rsa.RSAPrivateKey) and private.key_size < 2048:
+        return Refused(f"has an RSA key of {private.key_size} bits, fewer than 2048")
+    spki = PublicFormat.SubjectPublicKeyInfo
+    if private.public_key().public_bytes(Encoding.DER, spki) != leaf_key.public_bytes(
+        Encoding.DER, spki
+    ):
+        return Refused("has a certificate and a private key that do not belong together")
+    return nodes.Secret(chain, key)

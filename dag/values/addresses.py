@@ -1,0 +1,97 @@
+"""Addresses and names that Envoy may be led to, and those it may not.
+
+Envoy must not be led to itself, to its machine or to what only its machine may ask, such as the
+metadata of a cloud (GHSA-5ph6-qq5x-7jwc). Endpoints are addresses of the family that their slice
+names (EndpointSlice API, "addressType"); the API server refuses loopback and link-local ones too,
+but whoever may write the status of a slice elsewhere is not asked. On one machine, without a
+cluster, backends on its loopback are what is meant, so there endpoints may be loopback.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping
+
+import re2
+
+from dag.values import hostnames
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+_FAMILIES: Mapping[str, Callable[[str], Address]] = {
+    "IPv4": ipaddress.IPv4Address,
+    "IPv6": ipaddress.IPv6Address,
+}
+
+
+def of_family(text: str, family: str) -> Address | None:
+    """The address, if it is one of the family (`IPv4` or `IPv6`), without a zone."""
+    try:
+        return None if "%" in text else _FAMILIES[family](text)
+    except (ValueError, KeyError):
+        return None
+
+
+def endpoint_fault(address: Address, *, loopback: bool) -> str | None:
+    """Why an endpoint may not have an address, in a word or two; None if it may."""
+    found = [embedded(address), address]
+    if any(it.is_unspecified for it in found):
+        return "unspecified"
+    if any(it.is_multicast for it in found):
+        return "multicast"
+    if any(it.is_link_local for it in found):
+        return "link-local"
+    if not loopback and any(it.is_loopback for it in found):
+        return "loopback"
+    return None
+
+
+_COMPATIBLE = ipaddress.IPv6Network("::/96")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+def embedded(address: Address) -> Address:
+    """The IPv4 address that an IPv6 address stands for; the address itself if there is none.
+
+    Mapped and compatible addresses (RFC 4291, section 2.5.5), 6to4 (RFC 3056), NAT64 (RFC 6052).
+    """
+    if isinstance(address, ipaddress.IPv4Address) or int(address) <= 1:
+        return address
+    if address in _COMPATIBLE or address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address
+
+
+_OWN_NAMES = frozenset(
+    {
+        "localhost",
+        "localhost.localdomain",
+        "local.projectcontour.io",
+        "metadata",
+        "metadata.google.internal",
+    }
+)
+
+
+def refusal(host: str) -> str | None:
+    """Why Envoy must not be led to a name or address that is written as such, in lower case.
+
+    As the end of a sentence; None if it may. What a name is resolved to is not known here.
+    """
+    address = of_family(host, "IPv6" if ":" in host else "IPv4")
+    if address is None:
+        return _name_refusal(host)
+    is_fit = endpoint_fault(address, loopback=False) is None
+    return None if is_fit else "leads to the proxy itself or its machine"
+
+
+_NUMBER = re2.compile("[0-9]+|0x[0-9a-f]*")
+"""The last label of what resolvers may read as an IPv4 address: `2130706433`, `0x7f000001`, `127.1`
+(inet_aton; WHATWG URL, "ends in a number checker")."""
+
+
+def _name_refusal(host: str) -> str | None:
+    name = host.removesuffix(".")
+    if name in _OWN_NAMES or name.endswith(".localhost"):
+        return "leads to the proxy itself"
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return "is an address in disguise"
+    return hostnames.refusal(host) if not host.startswith("*") else "is a wildcard"

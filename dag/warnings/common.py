@@ -1,0 +1,114 @@
+"""What an object is told whatever its kind, beside what the rules of the kind find.
+
+Fields that this release does not know: where the CRDs of a newer one are installed, the API server
+stores them. Annotations that have no effect here (`dag.foreign.ignored`). Certificates in use that
+do not hold (`validity`). What some Envoys are too old for (`releases`). They join the status in the
+form that its kind has; of an Ingress they become Events. Of an object that is not ours to serve
+nothing is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the providers refuse
+(`refusals`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from crds.meta import ObjectRef
+from dag import contourstatus, releases, statuses, tables
+from dag.engine.view import Table, View
+from dag.foreign import ignored, own
+from dag.gateway import conditions
+from dag.problems import Problem, anywhere
+from dag.problems.places import Place, sub_conditions
+from dag.statuses import Condition
+from dag.warnings import uses, validity
+
+UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields")
+"""The fields of an object that were left out as it was read, sorted, as users are told; no row if
+there are none."""
+
+
+def completed(view: View, subject: ObjectRef, found: statuses.Status) -> statuses.Status:
+    """The status of an object, with what is told of objects of any kind."""
+    more = tuple(_found(view, subject))
+    return joined(found, more) if more else found
+
+
+def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    for path, held in uses.certificates(view, subject):
+        if remark := view.ask(validity.remark, held):
+            phase, moment = remark
+            place = Place(subject, path)
+            yield anywhere.certificate(place, held.ref, phase, validity.shown(moment))
+    for text in view.read(UNKNOWN_FIELDS, subject) or ():
+        yield anywhere.unknown_field(subject, text)
+    yield from releases.told(view, subject)
+    if subject.kind in own.OURS:
+        yield from _of_annotations(view, subject)
+
+
+def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    """Of those of the object, and of the Services that it leads to, which have no status."""
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    if found is not None:
+        yield from ignored.told(view, subject.kind, found.metadata, subject)
+    for name in uses.services(view, subject):
+        service = view.read(tables.SERVICES, name)
+        if service is not None:
+            yield from ignored.told(view, "Service", service.metadata, subject, name)
+
+
+def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:
+    """The status with more problems, in the form that its kind has."""
+    match found:
+        case statuses.ContourStatus():
+            return contourstatus.joined(found, told)
+        case statuses.IngressStatus():
+            errors, warnings = _parted(told)
+            return statuses.IngressStatus(
+                (*found.problems, *sub_conditions(errors)),
+                (*found.warnings, *sub_conditions(warnings)),
+            )
+        case statuses.RouteStatus():
+            return statuses.RouteStatus(tuple(_with(it, told) for it in found.parents))
+        case statuses.PolicyStatus():
+            return statuses.PolicyStatus(tuple(_with(it, told) for it in found.ancestors))
+        case statuses.GatewayClassStatus():
+            return _with(found, told)
+        case statuses.GatewayStatus():
+            return _with(found, told)
+        case statuses.ListenerSetStatus():
+            return _with(found, told)
+
+
+Holder = TypeVar(
+    "Holder",
+    statuses.ParentStatus,
+    statuses.AncestorStatus,
+    statuses.GatewayClassStatus,
+    statuses.GatewayStatus,
+    statuses.ListenerSetStatus,
+)
+
+
+def _with(holder: Holder, told: Sequence[Problem]) -> Holder:
+    """What has conditions of the Gateway API: warnings stand in the message of `Accepted`."""
+    errors, warnings = _parted(told)
+    found = [_warned(it, warnings) if it.type == "Accepted" else it for it in holder.conditions]
+    found += conditions.alarm(anywhere.GUARD, [replace(it, type=anywhere.GUARD) for it in errors])
+    return replace(holder, conditions=tuple(found))
+
+
+def _warned(condition: Condition, warnings: Sequence[Problem]) -> Condition:
+    if not warnings:
+        return condition
+    texts = (*condition.warnings, *conditions.texts(warnings))
+    message = "; ".join((condition.message, *conditions.texts(warnings)))
+    return replace(condition, message=message, warnings=texts)
+
+
+def _parted(told: Sequence[Problem]) -> tuple[list[Problem], list[Problem]]:
+    """The errors, and the warnings."""
+    return (
+        [it for it in told if it.severity == "error"],
+        [it for it in told if it.severity == "warning"],
+    )

@@ -1,0 +1,171 @@
+"""What an object of any kind leads to, wherever in it that is said: Services and certificates.
+
+For what is told of an object because of another one that has no status of its own. What it may not
+use is left out, since nothing may be told of it: that has an error of its own.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from crds import httpproxy
+from crds.contourconfiguration import ContourConfiguration
+from crds.endpoints import ObjectName
+from crds.gateway.backendtlspolicy import BackendTLSPolicy
+from crds.gateway.gateway import Gateway
+from crds.gateway.listenerset import ListenerSet
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress, IngressBackend
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import View
+from dag.faults import reference
+from dag.gateway import backendcertificate, listeners, overrides, routes
+from dag.ingress.annotations import CERTIFICATE_NAMESPACE
+from dag.references import delegation
+from dag.warnings.validity import Held, of_secret
+
+Use = tuple[str, Held]
+"""The path of a field, and the certificates that it leads to."""
+
+
+def services(view: View, subject: ObjectRef) -> tuple[NamespacedName, ...]:
+    """The Services that an object leads to, sorted, whether or not they are there."""
+    if subject.kind in routes.KINDS:
+        return routes.rules(view, subject).services
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    match found:
+        case Ingress():
+            names = _of_ingress(found)
+        case HTTPProxy():
+            names = _of_httpproxy(found)
+        case _:
+            return ()
+    return tuple(sorted({NamespacedName(subject.namespace, it) for it in names}))
+
+
+def _of_ingress(found: Ingress) -> Iterator[str]:
+    backends = [found.spec.default_backend]
+    for rule in found.spec.rules:
+        backends += [it.backend for it in rule.http.paths] if rule.http is not None else []
+    yield from _names(backends)
+
+
+def _names(backends: Iterable[IngressBackend | None]) -> Iterator[str]:
+    for it in backends:
+        if it is not None and it.service is not None:
+            yield it.service.name
+
+
+def _of_httpproxy(found: HTTPProxy) -> Iterator[str]:
+    for route in found.spec.routes:
+        yield from (it.name for it in route.services)
+    if found.spec.tcpproxy is not None:
+        yield from (it.name for it in found.spec.tcpproxy.services)
+
+
+def certificates(view: View, subject: ObjectRef) -> Iterator[Use]:
+    """The certificates that an object has served or checked with."""
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    match found:
+        case HTTPProxy():
+            yield from _certificates_of_httpproxy(view, found)
+        case Ingress():
+            yield from _certificates_of_ingress(view, found)
+        case Gateway() | ListenerSet():
+            yield from _certificates_of_listeners(view, subject, found)
+        case BackendTLSPolicy():
+            for index, it in enumerate(found.spec.validation.ca_certificate_refs):
+                if (it.group, it.kind) in {("", "Secret"), ("", "ConfigMap")}:
+                    ref = ObjectRef(it.kind, subject.namespace, it.name)
+                    yield f"spec.validation.caCertificateRefs[{index}]", Held(ref, "ca.crt")
+        case ContourConfiguration():
+            yield from _certificates_of_configuration(view, found)
+        case _:
+            yield from _certificate_of_route(view, subject)
+
+
+Entry = Literal["tls.crt", "ca.crt"]
+
+
+def _secret(view: View, own: str, path: str, written: str | None, entry: Entry) -> Iterator[Use]:
+    """A Secret by its name, or `namespace/name`, if it may be used."""
+    try:
+        name = reference(written or "", own)
+    except ValueError:
+        return
+    if delegation.is_permitted(view, delegation.Use(name, own)):
+        yield path, of_secret(name, entry)
+
+
+def _certificates_of_httpproxy(view: View, found: HTTPProxy) -> Iterator[Use]:
+    own, host = found.metadata.namespace, found.spec.virtualhost
+    if host is not None and host.tls is not None:
+        path, clients = "spec.virtualhost.tls", host.tls.client_validation
+        yield from _secret(view, own, f"{path}.secretName", host.tls.secret_name, "tls.crt")
+        if clients is not None:
+            at = f"{path}.clientValidation.caSecret"
+            yield from _secret(view, own, at, clients.ca_secret, "ca.crt")
+    for path, service in _services_of(found):
+        if service.validation is not None:
+            at = f"{path}.validation.caSecret"
+            yield from _secret(view, own, at, service.validation.ca_secret, "ca.crt")
+
+
+def _services_of(found: HTTPProxy) -> Iterator[tuple[str, httpproxy.Service]]:
+    for number, route in enumerate(found.spec.routes):
+        for index, it in enumerate(route.services):
+            yield f"spec.routes[{number}].services[{index}]", it
+    if found.spec.tcpproxy is not None:
+        for index, it in enumerate(found.spec.tcpproxy.services):
+            yield f"spec.tcpproxy.services[{index}]", it
+
+
+def _certificates_of_ingress(view: View, found: Ingress) -> Iterator[Use]:
+    own = found.metadata.namespace
+    namespace = found.metadata.annotations.get(CERTIFICATE_NAMESPACE) or own
+    for index, it in enumerate(found.spec.tls):
+        name = NamespacedName(namespace, it.secret_name)
+        if it.secret_name and delegation.is_permitted(view, delegation.Use(name, own)):
+            yield f"spec.tls[{index}].secretName", of_secret(name)
+
+
+def _certificates_of_listeners(
+    view: View, subject: ObjectRef, found: Gateway | ListenerSet
+) -> Iterator[Use]:
+    """Those that are served: the others have a condition that tells why they are not."""
+    clients: set[ObjectRef] = set()
+    verdicts = view.ask(listeners.verdicts, subject)
+    for index, (listener, verdict) in enumerate(zip(found.spec.listeners, verdicts, strict=False)):
+        references = listener.tls.certificate_refs if listener.tls is not None else ()
+        for number, it in enumerate(references):
+            name = NamespacedName(it.namespace or subject.namespace, it.name)
+            if name in verdict.secrets:
+                at = f"spec.listeners[{index}].tls.certificateRefs[{number}]"
+                yield at, of_secret(name)
+        if verdict.clients is not None and verdict.clients.trust is not None:
+            clients.update(verdict.clients.trust.authorities)
+    if isinstance(found, Gateway):
+        yield from (("spec.tls.frontend", Held(it, "ca.crt")) for it in sorted(clients))
+        secret = view.ask(backendcertificate.secret, subject.key)
+        if secret is not None:
+            yield "spec.tls.backend.clientCertificateRef", of_secret(secret)
+
+
+def _certificate_of_route(view: View, subject: ObjectRef) -> Iterator[Use]:
+    secret = view.ask(overrides.brought, subject.key) if subject.kind == "HTTPRoute" else None
+    if secret is not None:
+        yield f"metadata.annotations[{overrides.ANNOTATION}]", of_secret(secret)
+
+
+def _certificates_of_configuration(view: View, found: ContourConfiguration) -> Iterator[Use]:
+    if view.ask(settings.chosen_configuration, ()) != found:
+        return
+    envoy, proxies = found.spec.envoy, found.spec.httpproxy
+    named: tuple[tuple[str, ObjectName | None], ...] = (
+        ("spec.envoy.clientCertificate", envoy.client_certificate if envoy else None),
+        ("spec.httpproxy.fallbackCertificate", proxies.fallback_certificate if proxies else None),
+    )
+    for path, it in named:
+        if it is not None:
+            yield path, of_secret(NamespacedName(it.namespace, it.name))

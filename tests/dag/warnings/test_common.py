@@ -1,0 +1,72 @@
+"""What is told of objects of any kind: on each in the form that its status has."""
+
+import pytest
+
+from contour.status import rendering
+from crds.kinds import KINDS
+from crds.meta import ObjectRef
+from dag.plan import STATUSES
+from dag.warnings import common
+from tests.dag import pairs, world
+from tests.dag.gateway import manifests as gateways
+from tests.dag.httpproxy import manifests as proxies
+from tests.dag.ingress import manifests as ingresses
+
+RAW = tuple(gateways.listener(it.lower(), port, it) for it, port in (("TCP", 91), ("UDP", 92)))
+STREAMS = (*RAW, gateways.listener("tls", 443, "TLS", "tls: {mode: Passthrough}"))
+ALLOWED = "allowedListeners: {namespaces: {from: Same}}"
+TO = "{name: s1, port: 80}"
+ONE_OF_EACH = "".join(
+    (
+        gateways.service("s1"),
+        pairs.secret("cert"),
+        gateways.configuration("ingress: {}", "default/it"),
+        gateways.gateway_class("it"),
+        gateways.gateway("it", gateways.http(), *STREAMS, rest=ALLOWED).replace(
+            "gatewayClassName: contour", "gatewayClassName: it"
+        ),
+        gateways.listener_set("it", gateways.http("more", port=81), parent="{name: it}"),
+        gateways.route("it", parents="{name: it}"),
+        gateways.route("it", parents="{name: it}").replace("HTTPRoute", "GRPCRoute"),
+        *(
+            gateways.stream_route(f"{kind}Route", "it", TO, "[a.com]" * (kind == "TLS")).replace(
+                "{name: gw}", "{name: it}"
+            )
+            for kind in ("TLS", "TCP", "UDP")
+        ),
+        gateways.policy("it", "hostname: a.com, wellKnownCACertificates: System"),
+        proxies.root("it", f"routes: [{proxies.to('s1')}]"),
+        ingresses.ingress("it", f"defaultBackend: {ingresses.backend('s1')}"),
+        """
+---
+apiVersion: projectcontour.io/v1
+kind: TLSCertificateDelegation
+metadata: {name: it, namespace: default}
+spec: {delegations: [{secretName: cert, targetNamespaces: [a]}]}
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ExtensionService
+metadata: {name: it, namespace: default}
+spec: {services: [{name: s1, port: 80}]}
+""",
+    )
+)
+
+TEXT = "spec.later: unknown field"
+
+
+@pytest.mark.parametrize("kind", [it.kind for it in KINDS.values() if it.has_status])
+def test_a_field_that_is_not_known_is_told_on_objects_of_every_kind(kind: str) -> None:
+    engine = world.world(ONE_OF_EACH)
+    key = world.key("/it" if kind == "GatewayClass" else "it")
+    before = engine.answer(STATUSES[kind], key)
+    assert before is not None
+    engine.write(common.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
+    engine.settle()
+    found = engine.answer(STATUSES[kind], key)
+    assert found is not None
+    told = str(found) if kind == "Ingress" else str(rendering.status(found))
+    assert told.count(TEXT) == 1
+    engine.write(common.UNKNOWN_FIELDS, ObjectRef(kind, *key), None)
+    engine.settle()
+    assert engine.answer(STATUSES[kind], key) == before
