@@ -28,7 +28,7 @@ from dag.engine.view import Change
 from dag.fleets import Fleet, Trouble
 from dag.gateway import addresses, crowding
 from dag.listeners import DEFAULT_FLEET
-from dag.warnings import common, validity
+from dag.warnings import anykind, validity
 
 Publish = Callable[[str, Iterable[resources.Change]], None]
 """Takes the changed parts of a fleet."""
@@ -209,7 +209,7 @@ class Controller:
         """What was left out of an object, for its status; in whatever order the document has it."""
         warnings = (it for it in complaints if it.severity == "warning")
         found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
-        self.engine.write(common.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
+        self.engine.write(anykind.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
 
     def listeners(self) -> tuple[nodes.Listener, ...]:
         """The listeners of the default fleet."""

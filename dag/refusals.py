@@ -15,7 +15,7 @@ from dag.engine.view import Query, Table, View, query
 from dag.gateway import selection
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Condition, SubCondition
-from dag.warnings import common
+from dag.warnings import anykind
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
@@ -43,7 +43,7 @@ def told(
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
         if found is not None:
-            found = common.completed(view, subject, found)
+            found = anykind.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
         if found is not None and words:

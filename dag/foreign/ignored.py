@@ -4,7 +4,7 @@ Those of other controllers, and those under our prefix that nobody reads: all of
 that guards something closes what it guards, unless the configuration says that it is only to be
 told (`spec.foreignGuards`): who comes from another controller must not be open unawares. Elsewhere:
 the tables (`dag.foreign`), the words (`problems.anywhere`), the Services that an object leads to,
-which have no status of their own (`dag.warnings.common`).
+which have no status of their own (`dag.warnings.anykind`).
 """
 
 from collections.abc import Iterator

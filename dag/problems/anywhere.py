@@ -2,7 +2,7 @@
 
 One constructor per thing. In the status of an HTTPProxy these are sub-conditions; on objects of the
 Gateway API warnings stand in the message of `Accepted`, errors in a condition of their type.
-Elsewhere: where in which object (`places`), how they join a status (`dag.warnings.common`).
+Elsewhere: where in which object (`places`), how they join a status (`dag.warnings.anykind`).
 """
 
 from collections.abc import Iterable

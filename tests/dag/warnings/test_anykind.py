@@ -6,7 +6,7 @@ from contour.status import rendering
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag.plan import STATUSES
-from dag.warnings import common
+from dag.warnings import anykind
 from tests.dag import pairs, world
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies
@@ -61,12 +61,12 @@ def test_a_field_that_is_not_known_is_told_on_objects_of_every_kind(kind: str) -
     key = world.key("/it" if kind == "GatewayClass" else "it")
     before = engine.answer(STATUSES[kind], key)
     assert before is not None
-    engine.write(common.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
+    engine.write(anykind.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
     engine.settle()
     found = engine.answer(STATUSES[kind], key)
     assert found is not None
     told = str(found) if kind == "Ingress" else str(rendering.status(found))
     assert told.count(TEXT) == 1
-    engine.write(common.UNKNOWN_FIELDS, ObjectRef(kind, *key), None)
+    engine.write(anykind.UNKNOWN_FIELDS, ObjectRef(kind, *key), None)
     engine.settle()
     assert engine.answer(STATUSES[kind], key) == before
