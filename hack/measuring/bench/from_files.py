@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from hack.measuring import instance, probe, program, registry, rig, world
+from hack.measuring import instance, program, registry, rig, world
 from hack.measuring.figures import Figure, percentile, spread
-from hack.measuring.load import Connection, Request
 from hack.measuring.world import World
+from tests.testbed import probe
+from tests.testbed.load import Connection, Request
 
 EDITED_HOSTS, EDITED_SERVICES = 1_000, 500  # 3,000 documents
 

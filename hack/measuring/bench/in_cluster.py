@@ -10,8 +10,8 @@ from hack.measuring.cluster import caller, processes, site
 from hack.measuring.cluster.caller import Caller
 from hack.measuring.cluster.site import Shares, Site
 from hack.measuring.figures import Figure
-from hack.measuring.load import Connection, Request
 from hack.measuring.world import Document, World
+from tests.testbed.load import Connection, Request
 
 MANY, QUICK = 10_000, 1_000
 

@@ -13,14 +13,15 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from hack.measuring import probe, registry, world
+from hack.measuring import registry, world
 from hack.measuring.bench.in_cluster import all_told, seen, shared
 from hack.measuring.cluster import caller, processes, site
 from hack.measuring.cluster.caller import Call, Sighting
 from hack.measuring.cluster.site import Shares, Site
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Connection, Request
 from hack.measuring.world import Document, World
+from tests.testbed import probe
+from tests.testbed.load import Connection, Request
 
 PROBES = 0.001
 """Seconds between two requests: the precision, and what it leaves of the machine to others."""

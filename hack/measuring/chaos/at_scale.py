@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from random import Random
 from typing import Any
 
-from hack.measuring import probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, spread
-from hack.measuring.load import Answer, Connection, Request
 from hack.measuring.rig import Took
 from hack.measuring.world import World
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Request
 
 Measured = tuple[float, float]
 """Seconds from the event to the publication, and to the answer."""

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from hack.measuring import edits, fresh, instance, probe, registry, rig, world
+from hack.measuring import edits, fresh, instance, registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Connection, Request
 from hack.measuring.world import World
+from tests.testbed import probe
+from tests.testbed.load import Connection, Request
 
 RATE, SERVICES = 500, 500
 OTHER_PUSHES = "(lds|cds|rds|scoped_rds|srds).*update_success"

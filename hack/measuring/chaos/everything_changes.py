@@ -5,11 +5,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hack.measuring import longlived, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure
-from hack.measuring.load import Load, Request
-from hack.measuring.longlived import Target
 from hack.measuring.world import Document, World
+from tests.testbed import longlived
+from tests.testbed.load import Load, Request
+from tests.testbed.longlived import Target
 
 NAME = "configuration-change"
 RATE, PATIENCE = 200, 120

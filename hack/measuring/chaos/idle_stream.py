@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure
-from hack.measuring.load import Connection, Request
 from hack.measuring.world import World
+from tests.testbed import probe
+from tests.testbed.load import Connection, Request
 
 NAME = "idle-stream"
 

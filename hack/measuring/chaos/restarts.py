@@ -8,11 +8,12 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hack.measuring import longlived, probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Connection, Load, Request, Tally
-from hack.measuring.longlived import Target
 from hack.measuring.world import Document, World
+from tests.testbed import longlived, probe
+from tests.testbed.load import Connection, Load, Request, Tally
+from tests.testbed.longlived import Target
 
 NAME = "restarts"
 HOSTS, RATE = 1_000, 300

@@ -13,12 +13,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from hack.measuring import longlived, registry
+from hack.measuring import registry
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Load, Request, Tally
-from hack.measuring.longlived import Lasting, Target
 from tests.cluster import assets, controlplane
 from tests.cluster.cluster import Cluster
+from tests.testbed import longlived
+from tests.testbed.load import Load, Request, Tally
+from tests.testbed.longlived import Lasting, Target
 from tests.workflows import expectations
 from tests.workflows.instances import CONTROLLER, Instance, provisioned
 from tests.workflows.site import MANIFESTS, Site, opened

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from hack.measuring import longlived, probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Connection, Load, Request
-from hack.measuring.longlived import Lasting, Target
 from hack.measuring.world import Document, World
+from tests.testbed import longlived, probe
+from tests.testbed.load import Connection, Load, Request
+from tests.testbed.longlived import Lasting, Target
 
 NAME = "route-changes"
 HOSTS, BACKENDS, RATE = 40, 4, 600

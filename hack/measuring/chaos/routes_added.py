@@ -9,10 +9,11 @@ import asyncio
 import statistics
 from collections.abc import Iterator
 
-from hack.measuring import probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Answer, Connection, Load, Request
 from hack.measuring.world import World
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Load, Request
 
 HOSTS, RATE = 30, 100
 NAME = "routes-added"

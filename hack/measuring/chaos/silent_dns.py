@@ -12,10 +12,11 @@ import statistics
 from collections.abc import Iterator
 from contextlib import closing
 
-from hack.measuring import probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Answer, Connection, Load, Request, Tally
 from hack.measuring.world import Document, World
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Load, Request, Tally
 
 NAME = "silent-dns"
 HOSTS, TENANTS = 100, 20

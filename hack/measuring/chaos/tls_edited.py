@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crds.draining import DRAIN_SECONDS, drain_time
-from hack.measuring import longlived, probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Answer, Connection, Request
-from hack.measuring.longlived import Lasting, Target
 from hack.measuring.world import Document, World
+from tests.testbed import longlived, probe
+from tests.testbed.load import Answer, Connection, Request
+from tests.testbed.longlived import Lasting, Target
 
 NAME = "tls-edited-for-long"
 HOSTS, CERTIFICATES, RATE = 1000, 10, 10

@@ -7,11 +7,12 @@ here, where responses take 8. So every response that is complete proves that not
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import longlived, probe, registry, rig, world
+from hack.measuring import registry, rig, world
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Answer, Connection, Load, Request
-from hack.measuring.longlived import Lasting, Target
 from hack.measuring.world import Document, World
+from tests.testbed import longlived, probe
+from tests.testbed.load import Answer, Connection, Load, Request
+from tests.testbed.longlived import Lasting, Target
 
 NAME = "tls-hosts-added"
 HOSTS, ADDED, CERTIFICATES = 20, 50, 10

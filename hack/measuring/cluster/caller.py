@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import orjson
 
 from crds.kinds import KINDS, Kind
-from hack.measuring.load import read_answer
 from hack.measuring.world import Document
+from tests.testbed.load import read_answer
 
 MERGE = "application/merge-patch+json"
 LONGEST_LINE = 1 << 25

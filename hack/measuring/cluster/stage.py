@@ -17,17 +17,18 @@ from typing import Any
 import yaml
 
 from crds.kinds import KINDS
-from hack.measuring import probe, rig, world
+from hack.measuring import rig, world
 from hack.measuring.cluster import caller, objects, processes
 from hack.measuring.cluster.caller import Caller
 from hack.measuring.cluster.processes import FAST, Envoy, Replica
-from hack.measuring.load import Answer, Connection, Load, Request
 from hack.measuring.world import Document, World
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
 from tests.cluster.ways import Way
 from tests.free_ports import free_ports
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Load, Request
 
 BACKENDS = 2
 

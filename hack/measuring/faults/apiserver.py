@@ -15,12 +15,12 @@ from hack.measuring import world
 from hack.measuring.cluster import stage
 from hack.measuring.cluster.stage import Site
 from hack.measuring.faults.table import Limit, Turn, fault
-from hack.measuring.load import Answer, Request
 from tests.cluster.double import refusals
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.store import Change
 from tests.cluster.double.watches import line
+from tests.testbed.load import Answer, Request
 
 HOSTS = 50
 LONG_OUTAGE = 20.0

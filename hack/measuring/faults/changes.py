@@ -5,12 +5,13 @@ import json
 import time
 from collections.abc import AsyncIterator, Iterable
 
-from hack.measuring import probe, world
+from hack.measuring import world
 from hack.measuring.faults import served
 from hack.measuring.faults.served import BACKENDS, Served
 from hack.measuring.faults.table import Limit, Turn, fault
-from hack.measuring.load import Answer, Connection, Request
 from hack.measuring.world import Document, World
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Request
 
 ADDED, FLIPPED, BURST, BATCH = 150, 100, 1_000, 20
 SPARE, UNRELATED = 1_000_000, 7_000_000  # numbers of Services and Secrets that no host names

@@ -13,9 +13,9 @@ from hack.measuring import world
 from hack.measuring.cluster import stage
 from hack.measuring.cluster.stage import Site
 from hack.measuring.faults.table import Limit, Turn, fault
-from hack.measuring.load import Request
 from hack.measuring.world import Document, World
 from tests.cluster.double import resources
+from tests.testbed.load import Request
 
 HOSTS, ROUTES, DOOMED = 50, 5_000, 125
 FIRST = 1_000  # the number of the first host in the namespace that goes

@@ -20,11 +20,12 @@ from contour.xds.fleet import Fleet
 from contour.xds.server import Server
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
-from hack.measuring import instance, probe, rig, world
+from hack.measuring import instance, rig, world
 from hack.measuring.faults.processes import Proxy
 from hack.measuring.faults.table import Turn
-from hack.measuring.load import Answer, Connection, Load, Request
 from hack.measuring.world import Document, World
+from tests.testbed import probe
+from tests.testbed.load import Answer, Connection, Load, Request
 
 Plant = Callable[[bytes], bytes]
 """Makes the body of a part what an Envoy refuses."""

@@ -8,7 +8,7 @@ from hack.measuring import world
 from hack.measuring.faults import served
 from hack.measuring.faults.served import Served
 from hack.measuring.faults.table import Limit, Turn, fault
-from hack.measuring.load import Answer, Connection, Request
+from tests.testbed.load import Answer, Connection, Request
 
 LONG_OUTAGE = 25.0
 REMOVALS = r"(cluster_manager\.cluster_removed|listener_manager\.listener_removed)$"

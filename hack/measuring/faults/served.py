@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hack.measuring import probe, rig, world
+from hack.measuring import rig, world
 from hack.measuring.faults.processes import Plane, Proxy
-from hack.measuring.load import Connection, Load, Request
 from hack.measuring.world import Document, World
+from tests.testbed import probe
+from tests.testbed.load import Connection, Load, Request
 
 BACKENDS = 2
 

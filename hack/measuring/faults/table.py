@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from hack.measuring import registry
 from hack.measuring.figures import Figure, percentile
-from hack.measuring.load import Tally
+from tests.testbed.load import Tally
 
 USUAL, QUICK = 20, 5
 """How many runs a row gets."""

@@ -16,7 +16,7 @@ import h2.connection
 import h2.events
 from hyperframe.frame import Frame, GoAwayFrame
 
-from hack.measuring.load import LOOPBACK, Request, Wrong, read_answer, trusting
+from tests.testbed.load import LOOPBACK, Request, Wrong, read_answer, trusting
 
 STREAM_SECONDS = 8
 PIECES = 10

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from hack.measuring.load import Answer, Connection, Request
+from tests.testbed.load import Answer, Connection, Request
 
 PATIENCE = 30.0
 NO_CONNECTION = 0
