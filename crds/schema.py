@@ -21,7 +21,7 @@ from pydantic_core.core_schema import (
 
 from crds import kinds, shape, status
 from crds.rules import cel_rules
-from crds.unserved import Unserved, marker
+from crds.unserved import Unserved
 
 Schema = dict[str, Any]
 
@@ -188,7 +188,7 @@ class _Structural(GenerateJsonSchema):
         _describe(written, model.__doc__ or "", None)
         for name, field in shape.fields(model).items():
             property_ = written["properties"][name]
-            _describe(property_, property_.get("description", ""), marker(field))
+            _describe(property_, property_.get("description", ""), shape.mark(field, Unserved))
         if not written["properties"]:
             # An API server forgets it, and kubectl would send it again each time.
             del written["properties"]

@@ -1,14 +1,26 @@
-"""The shape of a model class: its fields, their names on the wire, and the models they hold.
+"""The shape of a model class: its fields, their names in a document, and the models they hold.
 
-For whoever walks models without knowing them: the list of unserved fields, the suggestions for
-unknown ones, the CRD schema. Computed once per class.
+Used by code that walks models without knowing their kind: the suggestions for unknown fields, the
+CRD schema, and the marks in `Annotated` (`unserved`, `gateway.known`). Computed once per class.
 """
 
 import dataclasses
+from collections.abc import Hashable, Iterator
 from functools import cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    NamedTuple,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from pydantic.fields import FieldInfo
+
+M = TypeVar("M", bound=Hashable)
 
 
 class FieldShape(NamedTuple):
@@ -21,12 +33,12 @@ class FieldShape(NamedTuple):
     model: type | None
     """The model that the field holds, or holds a sequence or a mapping of."""
     metadata: tuple[object, ...]
-    """What stands beside the type in `Annotated`."""
+    """The marks beside the type in `Annotated`."""
 
 
 @cache
 def fields(model: type) -> dict[str, FieldShape]:
-    """The fields of a model by their names on the wire, in order."""
+    """The fields of a model by their names in a document, in the order of the model."""
     hints = get_type_hints(model, include_extras=True)
     known: dict[str, FieldInfo] = model.__pydantic_fields__  # type: ignore[attr-defined]
     shapes = (_field(it.name, hints[it.name], known[it.name]) for it in dataclasses.fields(model))
@@ -49,3 +61,47 @@ def _held(hint: Any) -> type | None:
         return hint if isinstance(hint, type) else None
     inner = get_args(hint)[:1] if get_origin(hint) is Annotated else get_args(hint)
     return next((it for it in map(_held, inner) if it is not None), None)
+
+
+class MarkedField(NamedTuple, Generic[M]):
+    """A field with a mark that an object sets."""
+
+    path: str
+    """As users write it: `spec.rules[1].matches[0].path.type`."""
+    value: object
+    default: object
+    mark: M
+
+
+def mark(field: FieldShape, kind: type[M]) -> M | None:
+    """The mark of this kind on a field, if there is one."""
+    return next((it for it in field.metadata if isinstance(it, kind)), None)
+
+
+def marked(obj: object, kind: type[M], prefix: str = "") -> Iterator[MarkedField[M]]:
+    """Every field with a mark of this kind that the object sets, in the order of the model."""
+    class_: type = type(obj)
+    for field in _on_the_way(class_, kind):
+        value = getattr(obj, field.name)
+        if value is None or value == ():
+            continue
+        path = prefix + field.wire_name
+        if (found := mark(field, kind)) is not None:
+            yield MarkedField(path, value, field.default, found)
+        if not isinstance(value, tuple):
+            yield from marked(value, kind, f"{path}.")
+        elif field.model is not None:
+            for index, item in enumerate(value):
+                yield from marked(item, kind, f"{path}[{index}].")
+
+
+@cache
+def _on_the_way(class_: type, kind: type) -> tuple[FieldShape, ...]:
+    """The fields of a model that have such a mark or lead to one."""
+    if not dataclasses.is_dataclass(class_):
+        return ()
+    return tuple(
+        it
+        for it in fields(class_).values()
+        if mark(it, kind) is not None or (it.model is not None and _on_the_way(it.model, kind))
+    )

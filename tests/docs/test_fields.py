@@ -9,7 +9,7 @@ import pytest
 
 from crds import shape
 from crds.kinds import KINDS
-from crds.unserved import Unserved, marker
+from crds.unserved import Unserved
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _DOCUMENTED = {
@@ -97,7 +97,7 @@ def _fields(kind: str) -> Iterator[tuple[str, Unserved | None]]:
 
 def _below(model: type, prefix: str) -> Iterator[tuple[str, Unserved | None]]:
     for field in shape.fields(model).values():
-        mark = marker(field)
+        mark = shape.mark(field, Unserved)
         yield prefix + field.wire_name, mark
         if field.model is not None and mark is None:
             yield from _below(field.model, f"{prefix}{field.wire_name}.")
