@@ -26,7 +26,7 @@ from dag.configuration import reading, settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
 from dag.fleets import Fleet, Trouble
-from dag.gateway import addresses, crowding
+from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
 from dag.warnings import anykind, validity
 
@@ -134,8 +134,8 @@ class Controller:
     def untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
         """An object's status has no room for what is said in the names of these Gateways; their
         own statuses tell it."""
-        if gateways != (self.engine.row(crowding.UNTOLD, subject) or ()):
-            self.engine.write(crowding.UNTOLD, subject, gateways or None)
+        if gateways != (self.engine.row(statusoverflow.UNTOLD, subject) or ()):
+            self.engine.write(statusoverflow.UNTOLD, subject, gateways or None)
             self.settle()
 
     def generation(self, subject: ObjectRef) -> int | None:

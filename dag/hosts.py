@@ -12,7 +12,7 @@ from crds.meta import ObjectRef
 from dag import defaults, listeners, nodes, ordering
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
-from dag.gateway import calls, owners
+from dag.gateway import grpcmatches, servedlisteners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
@@ -33,10 +33,10 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     )
     names = view.ask(gateway_hosts.server_names, key)
     is_open = key.host == hostnames.EVERY and names is None
-    if not wanted and (is_open or not view.count(owners.HOSTS, key)):
+    if not wanted and (is_open or not view.count(servedlisteners.HOSTS, key)):
         return None
     routes = _in_order(_unbeaten(wanted))
-    if routes and owners.is_closed(view, key):
+    if routes and servedlisteners.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, key):
         routes = tuple(map(_closed, routes))
@@ -73,7 +73,7 @@ def _with_guarded_stream(
     view: View, key: nodes.HostKey, host: nodes.SecureHost
 ) -> nodes.SecureHost:
     """What closes the routes of a host closes its stream."""
-    if host.stream is None or not (owners.is_closed(view, key) or _is_closed(view, key)):
+    if host.stream is None or not (servedlisteners.is_closed(view, key) or _is_closed(view, key)):
         return host
     return replace(host, stream=gateway_hosts.CLOSED)
 
@@ -93,7 +93,7 @@ def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 def _in_order(wanted: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
     """Calls have an order of their own, and nothing else can be one."""
     found = tuple(wanted)
-    grpc = calls.in_order(it for it in found if it.match.is_grpc)
+    grpc = grpcmatches.in_order(it for it in found if it.match.is_grpc)
     return (*grpc, *ordering.in_order(it for it in found if not it.match.is_grpc))
 
 
@@ -268,8 +268,8 @@ KEPT = (
     Kept(classic_hosts, FALLBACKS),
     Kept(unserved_hosts, httpproxy_claims.CLAIMS),
     Kept(virtual_host, CLASSIC_HOSTS),
-    Kept(virtual_host, owners.HOSTS),
+    Kept(virtual_host, servedlisteners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),
-    Kept(secure_host, owners.SECURE_HOSTS),
-    Kept(secure_host, owners.STREAMED),
+    Kept(secure_host, servedlisteners.SECURE_HOSTS),
+    Kept(secure_host, servedlisteners.STREAMED),
 )

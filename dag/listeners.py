@@ -17,7 +17,7 @@ from dag import nodes, ports, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import hosts as gateway_hosts
-from dag.gateway import owners, selection
+from dag.gateway import selection, servedlisteners
 from dag.values import hostnames
 
 DEFAULT_FLEET = selection.SHARED_FLEET
@@ -42,7 +42,7 @@ def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
     """One listener of a fleet."""
     for found in view.ask(listeners, key.fleet):
         if found.name == key.name:
-            makers = tuple(sorted(view.bucket(owners.MAKERS, key)))
+            makers = tuple(sorted(view.bucket(servedlisteners.MAKERS, key)))
             return replace(found, stream=_stream(view, key, found), origins=makers)
     return None
 
@@ -79,7 +79,7 @@ def lack(view: View, protocol: nodes.Protocol) -> Lack | None:
 
 
 def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:
-    for name, protocol, port in sorted(view.bucket(owners.PORTS, fleet)):
+    for name, protocol, port in sorted(view.bucket(servedlisteners.PORTS, fleet)):
         address, bind = ports.binding(view, port)
         yield nodes.Listener(name, protocol, port, address, bind)
 

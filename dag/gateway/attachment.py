@@ -4,7 +4,7 @@ Three stages; the one that leaves no listener names the reason (Gateway API, "At
 Gateways" and "Hostname intersection"): the parent reference selects listeners by name and port;
 they admit kinds and namespaces; their host names have to intersect the route's. Asked once per
 route: listeners and hosts find their routes through the indexes, so a Gateway with thousands of
-routes is never walked. Elsewhere: which listener owns a host in the end (`owners`).
+routes is never walked. Elsewhere: which listener owns a host in the end (`servedlisteners`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,8 @@ from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.gateway import doors, listenersets, namespaces, routes, selection
-from dag.gateway.doors import Door, Section
+from dag.gateway import listenersets, listenerspecs, namespaces, routes, selection
+from dag.gateway.listenerspecs import ListenerSpec, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.seniority import Senior, senior
@@ -25,14 +25,14 @@ from dag.statuses import RouteKind
 from dag.values import hostnames
 
 
-class Seat(NamedTuple):
+class AttachmentPoint(NamedTuple):
     """A host, and the listener through which routes are attached to it."""
 
     host: nodes.HostKey
     section: Section
 
 
-class Guest(NamedTuple):
+class RankedRoute(NamedTuple):
     """A route in the order of precedence: the older one first, whatever its kind."""
 
     senior: Senior
@@ -53,7 +53,7 @@ class Parent:
     """The Gateway that is meant, itself or by a ListenerSet of it."""
     sections: tuple[Section, ...] = ()
     """The listeners that count the route as attached: none, if no rule of it is accepted."""
-    seats: tuple[Seat, ...] = ()
+    points: tuple[AttachmentPoint, ...] = ()
     overridable: tuple[nodes.HostKey, ...] = ()
     """The hosts for which the route may bring a certificate."""
     refusal: Problem | None = None
@@ -64,7 +64,7 @@ class Parent:
 class Attachment:
     """What became of the parent references of a route that are for us to judge."""
 
-    route: Guest
+    route: RankedRoute
     parents: tuple[Parent, ...]
 
 
@@ -77,7 +77,7 @@ def attachment(view: View, ref: ObjectRef) -> Attachment | None:
     hosts: tuple[str, ...] = getattr(route.spec, "hostnames", ())
     wanted = (*route.spec.parent_refs, *_defaults(view, route.spec, ref.namespace))
     parents = tuple(_parents(view, ref, wanted, hosts))
-    return Attachment(Guest(senior(route.metadata), ref.kind), parents) if parents else None
+    return Attachment(RankedRoute(senior(route.metadata), ref.kind), parents) if parents else None
 
 
 def _defaults(view: View, spec: Any, own: str) -> Iterator[ParentReference]:
@@ -125,44 +125,46 @@ def _parent(
         return Parent(reference, gateway, refusal=refusal)
     own = problems.route(ref)
     holder = ObjectRef(reference.kind, reference.namespace or ref.namespace, reference.name)
-    selected = [it for it in view.ask(doors.doors, holder) if _is_selected(it, reference)]
+    selected = [it for it in view.ask(listenerspecs.specs, holder) if _is_selected(it, reference)]
     if not selected:
         return Parent(reference, gateway, refusal=problems.no_matching_parent(own, holder))
     admitting = [it for it in selected if _admits(view, it, ref)]
     if not admitting:
         return Parent(reference, gateway, refusal=problems.not_allowed_by_listeners(own, holder))
     fleet = view.ask(selection.fleet, gateway) or ""
-    seats = tuple(_seats(fleet, admitting, hosts))
-    if not seats:
+    points = tuple(_points(fleet, admitting, hosts))
+    if not points:
         why = problems.no_matching_listener_hostname(own, holder)
         return Parent(reference, gateway, refusal=why)
-    counted = seats if view.ask(routes.is_accepted, ref) else ()
+    counted = points if view.ask(routes.is_accepted, ref) else ()
     allowing = {it.section for it in admitting if it.allows_certificates}
     return Parent(
         reference,
         gateway,
         tuple(dict.fromkeys(it.section for it in counted)),
-        seats,
-        tuple(it.host for it in seats if it.section in allowing),
+        points,
+        tuple(it.host for it in points if it.section in allowing),
     )
 
 
-def _is_selected(door: Door, reference: ParentReference) -> bool:
-    return reference.section_name in (None, door.section.name) and (
-        reference.port in (None, door.port)
+def _is_selected(spec: ListenerSpec, reference: ParentReference) -> bool:
+    return reference.section_name in (None, spec.section.name) and (
+        reference.port in (None, spec.port)
     )
 
 
-def _admits(view: View, door: Door, ref: ObjectRef) -> bool:
-    own = door.section.holder.namespace
-    is_taken = RouteKind(ref.kind, GROUP) in door.kinds
-    return is_taken and namespaces.admits(view, door.namespaces, own, ref.namespace)
+def _admits(view: View, spec: ListenerSpec, ref: ObjectRef) -> bool:
+    own = spec.section.holder.namespace
+    is_taken = RouteKind(ref.kind, GROUP) in spec.kinds
+    return is_taken and namespaces.admits(view, spec.namespaces, own, ref.namespace)
 
 
-def _seats(fleet: str, admitting: Iterable[Door], wanted: tuple[str, ...]) -> Iterator[Seat]:
-    for door in admitting:
-        for host in _hosts(door.host, wanted):
-            yield Seat(nodes.HostKey(fleet, door.listener, host), door.section)
+def _points(
+    fleet: str, admitting: Iterable[ListenerSpec], wanted: tuple[str, ...]
+) -> Iterator[AttachmentPoint]:
+    for spec in admitting:
+        for host in _hosts(spec.host, wanted):
+            yield AttachmentPoint(nodes.HostKey(fleet, spec.listener, host), spec.section)
 
 
 def _hosts(served: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
@@ -173,8 +175,8 @@ def _hosts(served: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it for it in common if it is not None))
 
 
-def _by_seat(_: ObjectRef, found: Attachment) -> Iterator[tuple[Seat, Guest]]:
-    return ((seat, found.route) for parent in found.parents for seat in parent.seats)
+def _by_point(_: ObjectRef, found: Attachment) -> Iterator[tuple[AttachmentPoint, RankedRoute]]:
+    return ((point, found.route) for parent in found.parents for point in parent.points)
 
 
 def _by_section(_: ObjectRef, found: Attachment) -> Iterator[tuple[Section, ObjectRef]]:
@@ -187,7 +189,9 @@ def _scope(key: NamespacedName, found: Gateway) -> Iterator[tuple[str, Namespace
 
 
 DEFAULTS: Index[str, NamespacedName] = Index("default Gateways", tables.GATEWAYS, _scope)
-ATTACHED: Index[Seat, Guest] = Index("routes attached to a host", attachment, _by_seat)
+ATTACHED: Index[AttachmentPoint, RankedRoute] = Index(
+    "routes attached to a host", attachment, _by_point
+)
 COUNTED: Index[Section, ObjectRef] = Index("routes attached to a listener", attachment, _by_section)
 
 INDEXES = (DEFAULTS, ATTACHED, COUNTED)

@@ -3,7 +3,7 @@
 Gateway API, "ListenerTLSConfig". Of several, Envoy shows each client one that it can read. A
 Secret in another namespace needs a ReferenceGrant for the kind of the object that refers to it,
 and what is told without one does not depend on whether the Secret is there. A listener whose
-routes may bring certificates can do without one of its own (`overrides`).
+routes may bring certificates can do without one of its own (`routecertificates`).
 """
 
 from collections.abc import Iterator

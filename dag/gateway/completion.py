@@ -11,10 +11,10 @@ from crds.meta import NamespacedName
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backendcertificate, redirects
-from dag.gateway.owners import Owner
+from dag.gateway.servedlisteners import ServedListener
 
 
-def completed(view: View, route: nodes.Route, owner: Owner, host: str) -> nodes.Route:
+def completed(view: View, route: nodes.Route, owner: ServedListener, host: str) -> nodes.Route:
     """The route as one listener serves it for one host."""
     match route.action:
         case nodes.Redirect():
@@ -26,7 +26,7 @@ def completed(view: View, route: nodes.Route, owner: Owner, host: str) -> nodes.
             return route
 
 
-def completed_stream(view: View, stream: nodes.Stream, owner: Owner) -> nodes.Stream:
+def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
     """The stream as one listener serves it: what is passed on is encrypted already."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream

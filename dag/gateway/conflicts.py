@@ -13,8 +13,8 @@ from typing import NamedTuple
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import doors, listenersets
-from dag.gateway.doors import Door, Family, Section
+from dag.gateway import listenersets, listenerspecs
+from dag.gateway.listenerspecs import Family, ListenerSpec, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -22,7 +22,7 @@ from dag.seniority import Senior, senior
 from dag.values import hostnames
 
 
-class Spot(NamedTuple):
+class GatewayPort(NamedTuple):
     """A port of a Gateway; the ports of UDP are others than those of TCP."""
 
     gateway: NamespacedName
@@ -37,10 +37,10 @@ class Rank(NamedTuple):
     senior: Senior
 
 
-class Taken(NamedTuple):
+class PortUse(NamedTuple):
     """What a listener takes of a port."""
 
-    spot: Spot
+    gateway_port: GatewayPort
     family: Family
     host: str
     rank: Rank
@@ -48,7 +48,7 @@ class Taken(NamedTuple):
 
 
 @query
-def taken(view: View, holder: ObjectRef) -> tuple[Taken, ...]:
+def taken(view: View, holder: ObjectRef) -> tuple[PortUse, ...]:
     """What the listeners of a Gateway or ListenerSet take of its ports."""
     gateway = view.ask(listenersets.gateway_of, holder)
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
@@ -56,51 +56,55 @@ def taken(view: View, holder: ObjectRef) -> tuple[Taken, ...]:
         return ()
     rank = Rank(holder.kind == listenersets.KIND, senior(found.metadata))
     return tuple(
-        Taken(Spot(gateway, it.family == "UDP", it.port), it.family, it.host, rank, it.section)
-        for it in view.ask(doors.doors, holder)
+        PortUse(
+            GatewayPort(gateway, it.family == "UDP", it.port), it.family, it.host, rank, it.section
+        )
+        for it in view.ask(listenerspecs.specs, holder)
         if it.family is not None
     )
 
 
 @query
-def family(view: View, spot: Spot) -> Family | None:
+def family(view: View, gateway_port: GatewayPort) -> Family | None:
     """What is spoken on a port: as whoever comes first says; None if that contradicts itself.
 
     As long as all agree nobody's rank is looked at: one more set wakes nobody.
     """
-    found = view.bucket(FAMILIES, spot)
+    found = view.bucket(FAMILIES, gateway_port)
     if len(found) < 2:
         return next(iter(found), None)
-    claims = view.bucket(CLAIMS, spot)
+    claims = view.bucket(CLAIMS, gateway_port)
     first = min((rank for rank, _ in claims), default=None)
     leading = {it for rank, it in claims if rank == first}
     return leading.pop() if len(leading) == 1 else None
 
 
-def conflict(view: View, own: Sequence[Door], found: Taken, at: Place) -> Problem | None:
+def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
     """What makes a listener indistinct, if anything does; other sets are not named."""
-    beside = [it for it in own if it.port == found.spot.port and it.section != found.section]
-    if view.ask(family, found.spot) != found.family:
+    beside = [
+        it for it in own if it.port == found.gateway_port.port and it.section != found.section
+    ]
+    if view.ask(family, found.gateway_port) != found.family:
         strangers = [it.section.name for it in beside if it.family != found.family]
-        return problems.protocol_conflict(at, found.spot.port, strangers)
-    rivals = view.bucket(PLACES, (found.spot, found.family, found.host))
+        return problems.protocol_conflict(at, found.gateway_port.port, strangers)
+    rivals = view.bucket(PLACES, (found.gateway_port, found.family, found.host))
     if any(rank <= found.rank for rank, it in rivals if it != found.section):
         twins = [it.section.name for it in beside if it.host == found.host]
         return problems.hostname_conflict(at, twins)
     return None
 
 
-def overlap(view: View, own: Sequence[Door], found: Taken, at: Place) -> Problem | None:
+def overlap(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
     """That names of one TLS listener are also names of others on its port, if they are."""
     if found.family != "HTTPS":
         return None
-    wider = sum(view.count(PLACES, (found.spot, "HTTPS", it)) for it in _wider(found.host))
-    if wider + view.count(NARROWER, (found.spot, found.host)) == 1:  # itself
+    wider = sum(view.count(PLACES, (found.gateway_port, "HTTPS", it)) for it in _wider(found.host))
+    if wider + view.count(NARROWER, (found.gateway_port, found.host)) == 1:  # itself
         return None
     others = [
         it.section.name
         for it in own
-        if it.port == found.spot.port
+        if it.port == found.gateway_port.port
         and it.section != found.section
         and it.family == "HTTPS"
         and hostnames.intersection(it.host, found.host) is not None
@@ -112,31 +116,41 @@ def _wider(host: str) -> Iterator[str]:
     return (it for it in hostnames.covering(host) if it != host)
 
 
-def _family(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, Family]]:
-    return ((it.spot, it.family) for it in found)
+def _family(_: ObjectRef, found: tuple[PortUse, ...]) -> Iterator[tuple[GatewayPort, Family]]:
+    return ((it.gateway_port, it.family) for it in found)
 
 
-def _claim(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Spot, tuple[Rank, Family]]]:
-    return ((it.spot, (it.rank, it.family)) for it in found)
+def _claim(
+    _: ObjectRef, found: tuple[PortUse, ...]
+) -> Iterator[tuple[GatewayPort, tuple[Rank, Family]]]:
+    return ((it.gateway_port, (it.rank, it.family)) for it in found)
 
 
-Where = tuple[Spot, Family, str]
+Where = tuple[GatewayPort, Family, str]
 
 
-def _place(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[Where, tuple[Rank, Section]]]:
-    return (((it.spot, it.family, it.host), (it.rank, it.section)) for it in found)
+def _place(
+    _: ObjectRef, found: tuple[PortUse, ...]
+) -> Iterator[tuple[Where, tuple[Rank, Section]]]:
+    return (((it.gateway_port, it.family, it.host), (it.rank, it.section)) for it in found)
 
 
-def _narrower(_: ObjectRef, found: tuple[Taken, ...]) -> Iterator[tuple[tuple[Spot, str], Section]]:
+def _narrower(
+    _: ObjectRef, found: tuple[PortUse, ...]
+) -> Iterator[tuple[tuple[GatewayPort, str], Section]]:
     for it in found:
         if it.family == "HTTPS":
-            yield from (((it.spot, host), it.section) for host in hostnames.covering(it.host))
+            yield from (
+                ((it.gateway_port, host), it.section) for host in hostnames.covering(it.host)
+            )
 
 
-FAMILIES: Index[Spot, Family] = Index("families on a port", taken, _family)
-CLAIMS: Index[Spot, tuple[Rank, Family]] = Index("who speaks what on a port", taken, _claim)
+FAMILIES: Index[GatewayPort, Family] = Index("families on a port", taken, _family)
+CLAIMS: Index[GatewayPort, tuple[Rank, Family]] = Index("who speaks what on a port", taken, _claim)
 PLACES: Index[Where, tuple[Rank, Section]] = Index("listeners of a host", taken, _place)
-NARROWER: Index[tuple[Spot, str], Section] = Index("TLS listeners within a host", taken, _narrower)
+NARROWER: Index[tuple[GatewayPort, str], Section] = Index(
+    "TLS listeners within a host", taken, _narrower
+)
 
 INDEXES = (FAMILIES, CLAIMS, PLACES, NARROWER)
 KEPT = (

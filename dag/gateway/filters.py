@@ -1,8 +1,9 @@
 """What the filters of a rule do to requests and answers (Gateway API, "HTTPRouteFilter").
 
 A filter that cannot be served is never skipped: the rule answers 500 instead. Those of a backend
-that Envoy knows for whole routes only make several routes of a rule if they differ (`draws`), and
-are those of the route. Elsewhere: copies (`mirrors`), what keeps requests out (`guards`).
+that Envoy knows for whole routes only make several routes of a rule if they differ
+(`backendfilters`), and are those of the route. Elsewhere: copies (`mirrors`), what keeps requests
+out (`guards`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Gateway API, "GRPCRouteRule". Filters and backends are those of an HTTPRoute, so a rule is read as
 one of its rules. It takes calls only, by their content type: other requests of the host go to
-HTTPRoutes. Elsewhere: which calls a match means (`calls`).
+HTTPRoutes. Elsewhere: which calls a match means (`grpcmatches`).
 """
 
 from crds.gateway import grpcroute as crd
@@ -11,7 +11,7 @@ from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import View, query
-from dag.gateway import calls, ruling
+from dag.gateway import grpcmatches, httprules
 from dag.gateway.rules import Rules
 from dag.problems import gateway as problems
 
@@ -24,10 +24,10 @@ def rules(view: View, key: NamespacedName) -> Rules:
         return Rules()
     own = problems.route(ObjectRef("GRPCRoute", *key))
     asked = [(_as_http(it), it.matches) for it in route.spec.rules]
-    return ruling.rules(view, own, route, asked, _MATCHING)
+    return httprules.rules(view, own, route, asked, _MATCHING)
 
 
-_MATCHING = ruling.Matching(crd.GRPCRouteMatch(), calls.refusals, calls.node)
+_MATCHING = httprules.Matching(crd.GRPCRouteMatch(), grpcmatches.refusals, grpcmatches.node)
 
 
 def _as_http(rule: crd.GRPCRouteRule) -> HTTPRouteRule:

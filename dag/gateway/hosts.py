@@ -1,9 +1,9 @@
 """What serves a host of a Gateway's listener, and how its TLS is terminated or passed on.
 
-Only the routes of the listener that owns a host answer there (`owners`). So each listener's own
-host is a virtual host, perhaps an empty one: where nothing is attached, a wider listener must not
-answer. Within a listener the most specific host of its routes takes a request. Elsewhere: the
-order by match (`dag.ordering`).
+Only the routes of the listener that owns a host answer there (`servedlisteners`). So each
+listener's own host is a virtual host, perhaps an empty one: where nothing is attached, a wider
+listener must not answer. Within a listener the most specific host of its routes takes a request.
+Elsewhere: the order by match (`dag.ordering`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,35 +11,35 @@ from collections.abc import Iterator, Sequence
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.gateway import attachment, completion, overrides, owners
+from dag.gateway import attachment, completion, routecertificates, servedlisteners
 from dag.gateway import routes as kinds
-from dag.gateway.attachment import Seat
-from dag.gateway.owners import Owner
+from dag.gateway.attachment import AttachmentPoint
+from dag.gateway.servedlisteners import ServedListener
 
 
 @query
 def routes(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
     """The routes of a host: the oldest object first, its rules in the order they are written."""
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     if found is None or not found.is_http:
         return ()
     if found.is_closed:
         return (nodes.Route(nodes.Match(), REFUSED, found.section.holder),)
-    guests = sorted(view.bucket(attachment.ATTACHED, Seat(key, found.section)))
+    ranked = sorted(view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section)))
     return tuple(
         completion.completed(view, route, found, key.host)
-        for guest in guests
-        for route in kinds.rules(view, guest.ref).routes
+        for ranked_route in ranked
+        for route in kinds.rules(view, ranked_route.ref).routes
     )
 
 
 @query
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
     """For which server names a connection may bring requests for a host: the listener's."""
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
-    narrower = view.bucket(owners.NARROWER, found.host)
+    narrower = view.bucket(servedlisteners.NARROWER, found.host)
     return nodes.ServerNames(found.host.host, tuple(sorted(narrower)))
 
 
@@ -49,7 +49,7 @@ def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Itera
     Envoy compares server names with what it chose, so it has to choose something: a request for a
     host of another listener is misdirected before it is not found.
     """
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     is_secure = found is not None and found.is_http and found.family == "HTTPS"
     if found is not None and is_secure and not any(it.match == nodes.Match() for it in routes):
         yield nodes.Route(nodes.Match(), NOT_FOUND, found.section.holder)
@@ -63,7 +63,7 @@ REFUSED = nodes.Respond(503)
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """What happens to TLS connections for a host; None on plain HTTP."""
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
     told = (found.section.holder,)
@@ -87,23 +87,23 @@ def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
     Without it such a port would have no filter chain while the backends of its streams are new.
     """
-    is_streamed = view.count(owners.STREAMED, key) > 0
+    is_streamed = view.count(servedlisteners.STREAMED, key) > 0
     return nodes.SecureHost(None, stream=CLOSED) if is_streamed else None
 
 
 @query
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     """Where the connections or packets for a host go: as the oldest route says."""
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     if found is None or found.is_closed:
         return CLOSED
-    guests = view.bucket(attachment.ATTACHED, Seat(key, found.section))
-    wanted = kinds.rules(view, min(guests).ref).stream if guests else None
+    ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
+    wanted = kinds.rules(view, min(ranked).ref).stream if ranked else None
     return completion.completed_stream(view, wanted, found) if wanted is not None else CLOSED
 
 
-def _terminated(view: View, found: Owner, key: nodes.HostKey) -> nodes.Tls | None:
-    secrets = view.ask(overrides.secrets, key) or found.secrets
+def _terminated(view: View, found: ServedListener, key: nodes.HostKey) -> nodes.Tls | None:
+    secrets = view.ask(routecertificates.secrets, key) or found.secrets
     if not secrets:
         return None
     versions = view.ask(settings.tls_versions, ())

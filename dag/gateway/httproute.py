@@ -1,7 +1,7 @@
 """What an HTTPRoute asks for, whichever hosts it is attached to: its rules as routes.
 
 Gateway API, "HTTPRouteRule". One route for each match of each rule, in the order they are
-written. Elsewhere: the hosts (`attachment`, `hosts`), what makes a route of a match (`ruling`),
+written. Elsewhere: the hosts (`attachment`, `hosts`), what makes a route of a match (`httprules`),
 what only a listener knows (`completion`).
 """
 
@@ -9,7 +9,7 @@ from crds.gateway.matches import HTTPRouteMatch
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import View, query
-from dag.gateway import matches, ruling
+from dag.gateway import httprules, matches
 from dag.gateway.rules import Rules
 from dag.problems import gateway as problems
 
@@ -22,7 +22,7 @@ def rules(view: View, key: NamespacedName) -> Rules:
         return Rules()
     own = problems.route(ObjectRef("HTTPRoute", *key))
     asked = [(it, it.matches) for it in route.spec.rules]
-    return ruling.rules(view, own, route, asked, _MATCHING)
+    return httprules.rules(view, own, route, asked, _MATCHING)
 
 
-_MATCHING = ruling.Matching(HTTPRouteMatch(), matches.refusals, matches.node)
+_MATCHING = httprules.Matching(HTTPRouteMatch(), matches.refusals, matches.node)

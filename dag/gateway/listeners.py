@@ -1,9 +1,9 @@
 """Whether each listener of a Gateway or ListenerSet can be served, and why not.
 
 Gateway API, "Listener" and "ListenerConditionType". A bad one hurts no other. Elsewhere: what they
-ask of routes (`doors`), what makes two of them indistinct (`conflicts`), certificates
-(`certificates`), what clients must show (`clients`), the Envoy listeners they make (`owners`), the
-words of the status (`listenerstatus`).
+ask of routes (`listenerspecs`), what makes two of them indistinct (`conflicts`), certificates
+(`certificates`), what clients must show (`clients`), the Envoy listeners they make
+(`servedlisteners`), the words of the status (`listenerstatus`).
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from dag.gateway import (
     certificates,
     clients,
     conflicts,
-    doors,
     listenersets,
+    listenerspecs,
     namespaces,
     parameters,
 )
-from dag.gateway.doors import Door
+from dag.gateway.listenerspecs import ListenerSpec
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -33,10 +33,10 @@ from dag.values import hostnames
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """A listener, judged."""
+class ListenerState:
+    """What became of a listener: whether it is served, and what is wrong with it."""
 
-    door: Door
+    spec: ListenerSpec
     is_served: bool
     is_closed: bool = False
     """Envoy has it and answers every request with 503: something guards it that is not served."""
@@ -58,47 +58,47 @@ Finding = NamespacedName | nodes.ClientValidation | Problem
 
 
 @query
-def verdicts(view: View, holder: ObjectRef) -> tuple[Verdict, ...]:
+def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     """Every listener of a Gateway or ListenerSet, in its order."""
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
     gateway = view.ask(listenersets.gateway_of, holder)
     if found is None or gateway is None:
         return ()
-    asked = view.ask(doors.doors, holder)
+    asked = view.ask(listenerspecs.specs, holder)
     is_refused = view.ask(parameters.refusal, gateway) is not None
     strange = ignored.closing(view, holder.kind, found.metadata)
     closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
     judged = []
-    for index, (it, door) in enumerate(zip(found.spec.listeners, asked, strict=True)):
+    for index, (it, spec) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
-        judgement = tuple(_judgement(view, gateway, it, door, at))
-        judged.append(_verdict(door, it, at, judgement, closing, is_refused))
+        findings = tuple(_findings(view, gateway, it, spec, at))
+        judged.append(_state(spec, it, at, findings, closing, is_refused))
     return tuple(judged)
 
 
 def terminates(listener: crd.Listener) -> bool:
     """Whether TLS ends at a listener."""
     is_passed = listener.tls is not None and listener.tls.mode == "Passthrough"
-    return doors.FAMILIES.get(listener.protocol) == "HTTPS" and not is_passed
+    return listenerspecs.FAMILIES.get(listener.protocol) == "HTTPS" and not is_passed
 
 
-def _verdict(
-    door: Door,
+def _state(
+    spec: ListenerSpec,
     listener: crd.Listener,
     at: Place,
     found: tuple[Finding, ...],
     closing: tuple[Problem, ...],
     is_refused: bool,
-) -> Verdict:
-    guards = (*_guards(listener, at), *closing) if door.family is not None else ()
+) -> ListenerState:
+    guards = (*_guards(listener, at), *closing) if spec.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
-    is_bare = terminates(listener) and not secrets and not door.allows_certificates
+    is_bare = terminates(listener) and not secrets and not spec.allows_certificates
     is_stopped = is_refused or is_bare or any(map(unguarded.stops_a_listener, told))
-    if is_stopped or not door.kinds:
-        return Verdict(door, is_served=False, problems=(*guards, *told))
-    return Verdict(
-        door,
+    if is_stopped or not spec.kinds:
+        return ListenerState(spec, is_served=False, problems=(*guards, *told))
+    return ListenerState(
+        spec,
         is_served=not guards,
         is_closed=bool(guards),
         problems=(*guards, *told),
@@ -116,15 +116,15 @@ def _guards(listener: crd.Listener, at: Place) -> Iterator[Problem]:
             yield unguarded.listener_guard_not_served(place)
 
 
-def _judgement(
-    view: View, gateway: NamespacedName, listener: crd.Listener, door: Door, at: Place
+def _findings(
+    view: View, gateway: NamespacedName, listener: crd.Listener, spec: ListenerSpec, at: Place
 ) -> Iterator[Finding]:
-    if door.family is None:
+    if spec.family is None:
         yield problems.protocol_not_supported(at, listener.protocol)
         return
-    yield from _conflicts(view, door, at)
+    yield from _conflicts(view, spec, at)
     yield from _values(listener, at)
-    yield from _kinds(listener, door, at)
+    yield from _kinds(listener, spec, at)
     if terminates(listener):
         yield from clients.validation(view, gateway, listener.port)
         yield from certificates.certificates(view, listener, at)
@@ -132,10 +132,10 @@ def _judgement(
         yield problems.certificate_without_use(at.at("tls").at("certificateRefs"))
 
 
-def _conflicts(view: View, door: Door, at: Place) -> Iterator[Problem]:
-    holder = door.section.holder
-    beside = view.ask(doors.doors, holder)
-    own = (it for it in view.ask(conflicts.taken, holder) if it.section == door.section)
+def _conflicts(view: View, spec: ListenerSpec, at: Place) -> Iterator[Problem]:
+    holder = spec.section.holder
+    beside = view.ask(listenerspecs.specs, holder)
+    own = (it for it in view.ask(conflicts.taken, holder) if it.section == spec.section)
     for found in own:
         problem = conflicts.conflict(view, beside, found, at)
         if told := problem or conflicts.overlap(view, beside, found, at):
@@ -156,8 +156,8 @@ def _values(listener: crd.Listener, at: Place) -> Iterator[Problem]:
             yield problems.listener_value_not_supported(selector, refusal)
 
 
-def _kinds(listener: crd.Listener, door: Door, at: Place) -> Iterator[Problem]:
-    served = {(it.group, it.kind) for it in door.kinds}
+def _kinds(listener: crd.Listener, spec: ListenerSpec, at: Place) -> Iterator[Problem]:
+    served = {(it.group, it.kind) for it in spec.kinds}
     wanted = listener.allowed_routes.kinds
     strange = [it.kind for it in wanted if (it.group, it.kind) not in served]
     if strange:

@@ -11,7 +11,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import conditions, listeners, listenersets, listenerstatus
-from dag.gateway.listeners import Verdict
+from dag.gateway.listeners import ListenerState
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.statuses import Condition, ListenerSetStatus
@@ -25,10 +25,10 @@ def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
         return None
     if found.refusal is not None:
         return ListenerSetStatus(tuple(_conditions((found.refusal,))))
-    verdicts = view.ask(listeners.verdicts, ObjectRef(listenersets.KIND, *key))
+    states = view.ask(listeners.states, ObjectRef(listenersets.KIND, *key))
     return ListenerSetStatus(
-        conditions=tuple(_conditions(tuple(_summary(key, verdicts)))),
-        listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
+        conditions=tuple(_conditions(tuple(_summary(key, states)))),
+        listeners=tuple(listenerstatus.listener(view, it) for it in states),
     )
 
 
@@ -38,8 +38,8 @@ def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
     found = view.ask(listenersets.admission, key)
     if found is None or found.refusal is not None:
         return None
-    verdicts = view.ask(listeners.verdicts, ObjectRef(listenersets.KIND, *key))
-    return found.gateway if any(it.is_served for it in verdicts) else None
+    states = view.ask(listeners.states, ObjectRef(listenersets.KIND, *key))
+    return found.gateway if any(it.is_served for it in states) else None
 
 
 def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
@@ -54,10 +54,10 @@ def _programmed(reason: str) -> str:
     return "ParentNotProgrammed" if reason == "ParentNotAccepted" else reason
 
 
-def _summary(key: NamespacedName, verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+def _summary(key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:
     own = problems.listener_set(key)
-    idle = [it.door.section.name for it in verdicts if not it.is_served]
-    if len(idle) == len(verdicts):
+    idle = [it.spec.section.name for it in states if not it.is_served]
+    if len(idle) == len(states):
         yield problems.no_listener_valid(own)
     elif idle:
         yield problems.some_listeners_not_valid(own, idle)

@@ -9,36 +9,36 @@ from dataclasses import replace
 
 from dag.engine.view import View
 from dag.gateway import attachment, conditions
-from dag.gateway.listeners import Verdict
+from dag.gateway.listeners import ListenerState
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Condition, ListenerStatus
 
 
-def listener(view: View, verdict: Verdict) -> ListenerStatus:
+def listener(view: View, state: ListenerState) -> ListenerStatus:
     """What is told of a listener."""
-    section = verdict.door.section
+    section = state.spec.section
     return ListenerStatus(
         name=section.name,
-        supported_kinds=verdict.door.kinds,
+        supported_kinds=state.spec.kinds,
         attached_routes=view.count(attachment.COUNTED, section),
-        conditions=tuple(_conditions(view, verdict)),
+        conditions=tuple(_conditions(view, state)),
     )
 
 
-def _conditions(view: View, verdict: Verdict) -> Iterator[Condition]:
-    told = verdict.problems
+def _conditions(view: View, state: ListenerState) -> Iterator[Condition]:
+    told = state.problems
     conflicts = [it for it in told if it.type == "Conflicted"]
     refused = [*told, *_told_as("Accepted", conflicts)]
     yield conditions.condition("Accepted", refused, "the listener can be served")
     yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
-    holder = Place(verdict.door.section.holder)
+    holder = Place(state.spec.section.holder)
     idle = _told_as("Programmed", conflicts) or [problems.not_programmed(holder)]
-    if verdict.is_closed:
+    if state.is_closed:
         guards = (it for it in told if it.type == "Accepted" and it.severity == "error")
         idle = [unguarded.listener_is_closed(it) for it in guards]
-    yield conditions.programmed(view, () if verdict.is_served else idle)
+    yield conditions.programmed(view, () if state.is_served else idle)
     yield from conditions.alarm("Conflicted", told)
     yield from conditions.alarm("OverlappingTLSConfig", told)
 

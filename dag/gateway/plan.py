@@ -8,16 +8,16 @@ from dag.engine.view import Query
 from dag.gateway import (
     attachment,
     conflicts,
-    crowding,
     listenersets,
     listenersetstatus,
-    owners,
     policies,
     policystatus,
     precedence,
     routestatus,
     selection,
+    servedlisteners,
     status,
+    statusoverflow,
 )
 from dag.references import grants
 
@@ -27,10 +27,10 @@ INDEXES = (
     *listenersets.INDEXES,
     *conflicts.INDEXES,
     *attachment.INDEXES,
-    *owners.INDEXES,
+    *servedlisteners.INDEXES,
     *policies.INDEXES,
     *policystatus.INDEXES,
-    *crowding.INDEXES,
+    *statusoverflow.INDEXES,
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
 )
@@ -38,7 +38,7 @@ KEPT = (
     *selection.KEPT,
     *conflicts.KEPT,
     *attachment.KEPT,
-    *owners.KEPT,
+    *servedlisteners.KEPT,
     *policystatus.KEPT,
     *listenersetstatus.KEPT,
     *precedence.KEPT,

@@ -45,7 +45,7 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return Wanted(None)
-    judged = tuple(_judgement(view, found.spec.validation, complaints.policy(key)))
+    judged = tuple(_findings(view, found.spec.validation, complaints.policy(key)))
     told = tuple(it for it in judged if isinstance(it, Problem))
     if any(it.type == "Accepted" and it.severity == "error" for it in told):
         return Wanted(None, told)
@@ -70,7 +70,7 @@ def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | str 
     return view.ask(wanted, policy).tls or f"BackendTLSPolicy {policy} cannot be met"
 
 
-def _judgement(
+def _findings(
     view: View, validation: BackendTLSPolicyValidation, own: Place
 ) -> Iterator[ObjectRef | Problem]:
     at = own.at("validation")

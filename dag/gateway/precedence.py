@@ -13,8 +13,8 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from dag import nodes
 from dag.engine.view import Index, View, query
-from dag.gateway import attachment, owners, routes
-from dag.gateway.attachment import Guest, Parent, Seat
+from dag.gateway import attachment, routes, servedlisteners
+from dag.gateway.attachment import AttachmentPoint, Parent, RankedRoute
 from dag.problems import Problem
 from dag.problems import gateway as problems
 
@@ -22,7 +22,7 @@ from dag.problems import gateway as problems
 class Claim(NamedTuple):
     """Requests of a host that a route asks for."""
 
-    seat: Seat
+    point: AttachmentPoint
     match: nodes.Match | None
     """None: all connections or packets, for a route of streams."""
 
@@ -31,7 +31,7 @@ class Claim(NamedTuple):
 class Claims:
     """Everything that a route asks for."""
 
-    route: Guest
+    route: RankedRoute
     wanted: tuple[Claim, ...]
 
 
@@ -45,12 +45,12 @@ def claims(view: View, ref: ObjectRef) -> Claims | None:
     is_stream = rules.stream is not None
     asked = (replace(it.match, drawn=None) for it in rules.routes)
     matches = (None,) if is_stream else tuple(dict.fromkeys(asked))
-    seats = dict.fromkeys(seat for parent in found.parents for seat in parent.seats)
-    return Claims(found.route, tuple(Claim(seat, match) for seat in seats for match in matches))
+    points = dict.fromkeys(point for parent in found.parents for point in parent.points)
+    return Claims(found.route, tuple(Claim(point, match) for point in points for match in matches))
 
 
 @query
-def winner(view: View, claim: Claim) -> Guest:
+def winner(view: View, claim: Claim) -> RankedRoute:
     """The route that takes the requests of a claim that somebody makes."""
     return min(view.bucket(CLAIMED, claim))
 
@@ -60,8 +60,8 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
     found = view.ask(claims, ref)
     if found is None:
         return
-    seats = frozenset(it for it in parent.seats if _is_served(view, it))
-    contested = [it for it in found.wanted if it.seat in seats]
+    points = frozenset(it for it in parent.points if _is_served(view, it))
+    contested = [it for it in found.wanted if it.point in points]
     lost = [(it, won) for it in contested if (won := view.ask(winner, it)) != found.route]
     if lost:
         first = {won: claim for claim, won in reversed(lost)}
@@ -70,14 +70,14 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
         yield problems.matches_taken(ref, examples, None if is_whole else len(lost))
 
 
-def _is_served(view: View, seat: Seat) -> bool:
+def _is_served(view: View, point: AttachmentPoint) -> bool:
     """Whether requests for the host come to this listener, and not to a narrower one."""
-    found = view.ask(owners.owner, seat.host)
-    return found is not None and found.section == seat.section
+    found = view.ask(servedlisteners.owner, point.host)
+    return found is not None and found.section == point.section
 
 
-def _example(won: Guest, claim: Claim) -> str:
-    host = claim.seat.host.host
+def _example(won: RankedRoute, claim: Claim) -> str:
+    host = claim.point.host.host
     where = "every host" if host == "*" else host
     return f"{won.ref} takes {_described(claim.match)} on {where}"
 
@@ -103,11 +103,11 @@ def _path(path: nodes.Path) -> str:
             return f"path expression {expression}"
 
 
-def _by_claim(_: ObjectRef, found: Claims) -> Iterator[tuple[Claim, Guest]]:
+def _by_claim(_: ObjectRef, found: Claims) -> Iterator[tuple[Claim, RankedRoute]]:
     return ((it, found.route) for it in found.wanted)
 
 
-CLAIMED: Index[Claim, Guest] = Index("routes by host and match", claims, _by_claim)
+CLAIMED: Index[Claim, RankedRoute] = Index("routes by host and match", claims, _by_claim)
 
 INDEXES = (CLAIMED,)
 KEPT = routes.kept(claims)

@@ -8,20 +8,20 @@ known.
 from dataclasses import replace
 
 from dag import nodes
-from dag.gateway.owners import Owner
+from dag.gateway.servedlisteners import ServedListener
 from dag.values import hostnames
 
 _WELL_KNOWN = {"http": 80, "https": 443}
 
 
-def completed(route: nodes.Route, owner: Owner, host: str) -> nodes.Route:
+def completed(route: nodes.Route, owner: ServedListener, host: str) -> nodes.Route:
     """The route as one listener serves it for one host."""
     if not isinstance(route.action, nodes.Redirect):
         return route
     return replace(route, action=_redirect(route.action, owner, host))
 
 
-def _redirect(redirect: nodes.Redirect, owner: Owner, host: str) -> nodes.Redirect:
+def _redirect(redirect: nodes.Redirect, owner: ServedListener, host: str) -> nodes.Redirect:
     scheme = redirect.scheme or owner.protocol.lower()
     usual = _WELL_KNOWN[scheme]
     port = redirect.port or (usual if redirect.scheme else owner.port)
@@ -33,7 +33,7 @@ def _redirect(redirect: nodes.Redirect, owner: Owner, host: str) -> nodes.Redire
     return redirect
 
 
-def _would_stay(redirect: nodes.Redirect, owner: Owner, host: str) -> bool:
+def _would_stay(redirect: nodes.Redirect, owner: ServedListener, host: str) -> bool:
     """Envoy keeps the port that the client wrote, unless it is a usual one or the host is named."""
     is_named = redirect.host is not None or not hostnames.is_wildcard(host)
     return not is_named and owner.port not in _WELL_KNOWN.values()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from crds.meta import NamespacedName, ObjectRef
 from dag.configuration import settings
 from dag.engine.view import Query, View, query
-from dag.gateway import attachment, conditions, overrides, precedence, routes
+from dag.gateway import attachment, conditions, precedence, routecertificates, routes
 from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
 from dag.problems import Problem
@@ -47,7 +47,7 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
 def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
     told = (
         *_told(parent, rules),
-        *overrides.told(view, ref, parent),
+        *routecertificates.told(view, ref, parent),
         *precedence.told(view, ref, parent),
     )
     yield conditions.condition("Accepted", told, "the route is attached")

@@ -20,7 +20,7 @@ from dag.gateway import (
     backendcertificate,
     clients,
     conditions,
-    crowding,
+    crdversions,
     features,
     infrastructure,
     listeners,
@@ -28,9 +28,9 @@ from dag.gateway import (
     listenerstatus,
     parameters,
     selection,
-    versions,
+    statusoverflow,
 )
-from dag.gateway.listeners import Verdict
+from dag.gateway.listeners import ListenerState
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -44,7 +44,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
     if found is None or not view.ask(selection.is_of_our_controller, key):
         return None
     own, winner = problems.gateway_class(key), view.ask(selection.accepted_class, ())
-    told = [*infrastructure.told_of_class(view, key), *versions.problem(view, own)]
+    told = [*infrastructure.told_of_class(view, key), *crdversions.problem(view, own)]
     if winner is not None and winner != key:
         told.append(problems.older_class_exists(own, winner))
     if found.metadata.deletion_timestamp is not None and view.ask(selection.is_in_use, key):
@@ -56,7 +56,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
         ),
         features.claimed(
             is_managed=view.ask(settings.makes_fleet, ()),
-            is_experimental=versions.is_experimental(view),
+            is_experimental=crdversions.is_experimental(view),
         ),
     )
 
@@ -73,17 +73,17 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
         return GatewayStatus(tuple(_conditions(view, told)), addresses=_none(view))
-    verdicts = view.ask(listeners.verdicts, ObjectRef("Gateway", *key))
+    states = view.ask(listeners.states, ObjectRef("Gateway", *key))
     whole = (
-        *_summary(view, key, verdicts),
+        *_summary(view, key, states),
         *_references(view, key),
         *infrastructure.told(view, key),
         *_unknown(found, own),
-        *crowding.told(view, key),
+        *statusoverflow.told(view, key),
     )
     return GatewayStatus(
         conditions=tuple(_conditions(view, whole)),
-        listeners=tuple(listenerstatus.listener(view, it) for it in verdicts),
+        listeners=tuple(listenerstatus.listener(view, it) for it in states),
         attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
         addresses=view.ask(addresses.assigned, key),
     )
@@ -112,18 +112,18 @@ def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:
     yield from conditions.alarm("InsecureFrontendValidationMode", told)
 
 
-def _summary(view: View, key: NamespacedName, verdicts: Sequence[Verdict]) -> Iterator[Problem]:
+def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:
     """What is wrong with the whole, and what the listeners together mean for it."""
     own, whole = problems.gateway(key), view.ask(parameters.refusal, key)
-    idle = [it.door.section.name for it in verdicts if not it.is_served]
-    if len(idle) == len(verdicts):
+    idle = [it.spec.section.name for it in states if not it.is_served]
+    if len(idle) == len(states):
         yield whole or problems.no_listener_valid(own)
         yield problems.not_programmed(own)
     else:
         yield from addresses.told(view, key)
         if idle:
             yield problems.some_listeners_not_valid(own, idle)
-    unresolved = [it.door.section.name for it in verdicts if not it.is_resolved]
+    unresolved = [it.spec.section.name for it in states if not it.is_resolved]
     if unresolved:
         yield problems.listeners_not_resolved(own, unresolved)
 

@@ -20,7 +20,7 @@ from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View
 from dag.faults import reference
-from dag.gateway import backendcertificate, listeners, overrides, routes
+from dag.gateway import backendcertificate, listeners, routecertificates, routes
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation
 from dag.warnings.validity import Held, of_secret
@@ -135,16 +135,16 @@ def _certificates_of_listeners(
 ) -> Iterator[Use]:
     """Those that are served: the others have a condition that tells why they are not."""
     clients: set[ObjectRef] = set()
-    verdicts = view.ask(listeners.verdicts, subject)
-    for index, (listener, verdict) in enumerate(zip(found.spec.listeners, verdicts, strict=False)):
+    states = view.ask(listeners.states, subject)
+    for index, (listener, state) in enumerate(zip(found.spec.listeners, states, strict=False)):
         references = listener.tls.certificate_refs if listener.tls is not None else ()
         for number, it in enumerate(references):
             name = NamespacedName(it.namespace or subject.namespace, it.name)
-            if name in verdict.secrets:
+            if name in state.secrets:
                 at = f"spec.listeners[{index}].tls.certificateRefs[{number}]"
                 yield at, of_secret(name)
-        if verdict.clients is not None and verdict.clients.trust is not None:
-            clients.update(verdict.clients.trust.authorities)
+        if state.clients is not None and state.clients.trust is not None:
+            clients.update(state.clients.trust.authorities)
     if isinstance(found, Gateway):
         yield from (("spec.tls.frontend", Held(it, "ca.crt")) for it in sorted(clients))
         secret = view.ask(backendcertificate.secret, subject.key)
@@ -153,9 +153,11 @@ def _certificates_of_listeners(
 
 
 def _certificate_of_route(view: View, subject: ObjectRef) -> Iterator[Use]:
-    secret = view.ask(overrides.brought, subject.key) if subject.kind == "HTTPRoute" else None
+    secret = (
+        view.ask(routecertificates.brought, subject.key) if subject.kind == "HTTPRoute" else None
+    )
     if secret is not None:
-        yield f"metadata.annotations[{overrides.ANNOTATION}]", of_secret(secret)
+        yield f"metadata.annotations[{routecertificates.ANNOTATION}]", of_secret(secret)
 
 
 def _certificates_of_configuration(view: View, found: ContourConfiguration) -> Iterator[Use]:

@@ -4,7 +4,7 @@ from dag.gateway import features
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
-from tests.dag.gateway.test_versions import definition
+from tests.dag.gateway.test_crdversions import definition
 from tests.dag.world import world
 
 FOLDERS = {

@@ -5,7 +5,7 @@ import pytest
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
-from dag.gateway import crowding
+from dag.gateway import statusoverflow
 from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
@@ -216,12 +216,12 @@ def test_a_gateway_says_for_whom_there_is_no_room() -> None:
     before = told.gateway_messages(it)
     refs = [ObjectRef("BackendTLSPolicy", "default", "p"), ObjectRef("HTTPRoute", "default", "r")]
     for ref in refs:
-        it.write(crowding.UNTOLD, ref, (key("gw"),))
+        it.write(statusoverflow.UNTOLD, ref, (key("gw"),))
     it.settle()
     assert told.gateway(it)[0] == "Accepted"
     for ref in refs:
         assert f"the status of {ref} is full" in told.gateway_messages(it)[0]
     for ref in refs:
-        it.write(crowding.UNTOLD, ref, None)
+        it.write(statusoverflow.UNTOLD, ref, None)
     it.settle()
     assert told.gateway_messages(it) == before

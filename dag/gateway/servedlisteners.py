@@ -12,14 +12,14 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import attachment, listeners, listenersets, selection
-from dag.gateway.attachment import Seat
-from dag.gateway.doors import FAMILIES, Family, Section
-from dag.gateway.listeners import Verdict
+from dag.gateway.attachment import AttachmentPoint
+from dag.gateway.listeners import ListenerState
+from dag.gateway.listenerspecs import FAMILIES, Family, Section
 from dag.values import hostnames
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class ServedListener:
     """A served listener."""
 
     gateway: NamespacedName
@@ -49,39 +49,39 @@ class Owner:
 
 
 @query
-def served(view: View, holder: ObjectRef) -> tuple[Owner, ...]:
+def served(view: View, holder: ObjectRef) -> tuple[ServedListener, ...]:
     """The listeners of a Gateway or ListenerSet that are served."""
     gateway = view.ask(listenersets.gateway_of, holder)
     fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
     if gateway is None or fleet is None:
         return ()
-    found = view.ask(listeners.verdicts, holder)
+    found = view.ask(listeners.states, holder)
     return tuple(_owner(fleet, gateway, it) for it in found if it.is_served or it.is_closed)
 
 
-def _owner(fleet: str, gateway: NamespacedName, verdict: Verdict) -> Owner:
-    door = verdict.door
-    return Owner(
+def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedListener:
+    spec = state.spec
+    return ServedListener(
         gateway=gateway,
-        section=door.section,
-        host=nodes.HostKey(fleet, door.listener, door.host),
-        protocol=door.protocol,
-        port=door.port,
-        allows_certificates=door.allows_certificates,
-        secrets=verdict.secrets,
-        clients=verdict.clients,
-        terminates=verdict.terminates,
-        is_closed=verdict.is_closed,
+        section=spec.section,
+        host=nodes.HostKey(fleet, spec.listener, spec.host),
+        protocol=spec.protocol,
+        port=spec.port,
+        allows_certificates=spec.allows_certificates,
+        secrets=state.secrets,
+        clients=state.clients,
+        terminates=state.terminates,
+        is_closed=state.is_closed,
     )
 
 
 @query
-def owner(view: View, key: nodes.HostKey) -> Owner | None:
+def owner(view: View, key: nodes.HostKey) -> ServedListener | None:
     """The listener that owns a host; None for a host that is neither its own nor of a route."""
     for host in hostnames.covering(key.host):
         for found in view.bucket(OWNERS, key._replace(host=host)):
-            seat = Seat(key, found.section)
-            is_attached = host == key.host or view.count(attachment.ATTACHED, seat) > 0
+            point = AttachmentPoint(key, found.section)
+            is_attached = host == key.host or view.count(attachment.ATTACHED, point) > 0
             return found if is_attached else None
     return None
 
@@ -97,11 +97,15 @@ def is_closed(view: View, key: nodes.HostKey) -> bool:
     return False
 
 
-def _own_host(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, Owner]]:
+def _own_host(
+    _: ObjectRef, found: tuple[ServedListener, ...]
+) -> Iterator[tuple[nodes.HostKey, ServedListener]]:
     return ((it.host, it) for it in found)
 
 
-def _covering(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, str]]:
+def _covering(
+    _: ObjectRef, found: tuple[ServedListener, ...]
+) -> Iterator[tuple[nodes.HostKey, str]]:
     for it in found:
         if it.family == "HTTPS":
             own = it.host.host
@@ -112,12 +116,12 @@ def _covering(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.Ho
 Port = tuple[str, nodes.Protocol, int]
 
 
-def _port(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[str, Port]]:
+def _port(_: ObjectRef, found: tuple[ServedListener, ...]) -> Iterator[tuple[str, Port]]:
     return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in found)
 
 
 def _maker(
-    holder: ObjectRef, found: tuple[Owner, ...]
+    holder: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
     """What listeners of a port share is their Gateway's; a stream has a port for itself."""
     for it in found:
@@ -126,25 +130,27 @@ def _maker(
         yield nodes.ListenerKey(it.host.fleet, it.host.listener), maker
 
 
-def _every_name(_: ObjectRef, found: tuple[Owner, ...]) -> Iterator[tuple[nodes.HostKey, Section]]:
+def _every_name(
+    _: ObjectRef, found: tuple[ServedListener, ...]
+) -> Iterator[tuple[nodes.HostKey, Section]]:
     for it in found:
         if it.family == "HTTPS" and not it.is_http:
             yield it.host._replace(host=hostnames.EVERY), it.section
 
 
-OWNERS: Index[nodes.HostKey, Owner] = Index("listeners by their host", served, _own_host)
+OWNERS: Index[nodes.HostKey, ServedListener] = Index("listeners by their host", served, _own_host)
 NARROWER: Index[nodes.HostKey, str] = Index("hosts of listeners within a host", served, _covering)
 PORTS: Index[str, Port] = Index("ports of a fleet", served, _port)
 STREAMED: Index[nodes.HostKey, Section] = Index("ports with TLS streams", served, _every_name)
 MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _maker)
 
 
-def _http(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
+def _http(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.HostKey, None]]:
     if found.is_http:
         yield key, None
 
 
-def _secure(key: nodes.HostKey, found: Owner) -> Iterator[tuple[nodes.HostKey, None]]:
+def _secure(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.HostKey, None]]:
     if found.family == "HTTPS":
         yield key, None
 
@@ -157,5 +163,5 @@ KEPT = (
     Kept(served, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
     Kept(served, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
     Kept(owner, OWNERS),
-    Kept(owner, attachment.ATTACHED, lambda seat: seat.host),
+    Kept(owner, attachment.ATTACHED, lambda point: point.host),
 )

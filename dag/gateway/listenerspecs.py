@@ -50,7 +50,7 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenerSpec:
     """A listener, as routes see it."""
 
     section: Section
@@ -73,14 +73,14 @@ class Door:
 
 
 @query
-def doors(view: View, holder: ObjectRef) -> tuple[Door, ...]:
+def specs(view: View, holder: ObjectRef) -> tuple[ListenerSpec, ...]:
     """The listeners of a Gateway or ListenerSet, in its order."""
     found, ports = view.read(tables.BY_KIND[holder.kind], holder.key), view.ask(settings.ports, ())
-    return tuple(_door(it, holder, ports) for it in found.spec.listeners) if found else ()
+    return tuple(_spec(it, holder, ports) for it in found.spec.listeners) if found else ()
 
 
-def _door(listener: Listener, holder: ObjectRef, ports: Ports) -> Door:
-    return Door(
+def _spec(listener: Listener, holder: ObjectRef, ports: Ports) -> ListenerSpec:
+    return ListenerSpec(
         section=Section(holder, listener.name),
         listener=_name(listener, ports),
         protocol=listener.protocol,

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import View, query
-from dag.gateway import attachment, owners
-from dag.gateway.attachment import Guest, Parent, Seat
+from dag.gateway import attachment, servedlisteners
+from dag.gateway.attachment import AttachmentPoint, Parent, RankedRoute
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.references import secrets as checked
@@ -23,11 +23,11 @@ ANNOTATION = "projectcontour.io/certificate"
 @query
 def secrets(view: View, key: nodes.HostKey) -> tuple[NamespacedName, ...]:
     """The certificate that a route brings for a host, if one may and does."""
-    found = view.ask(owners.owner, key)
+    found = view.ask(servedlisteners.owner, key)
     if found is None or not found.allows_certificates:
         return ()
-    guest = _bringer(view, Seat(key, found.section))
-    secret = view.ask(brought, guest.senior.key) if guest is not None else None
+    ranked_route = _bringer(view, AttachmentPoint(key, found.section))
+    secret = view.ask(brought, ranked_route.senior.key) if ranked_route is not None else None
     return (secret,) if secret is not None else ()
 
 
@@ -51,12 +51,12 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
     """What a parent says of the certificate that a route brings, or should have brought."""
     at = problems.annotation(ref, ANNOTATION)
     secret = view.ask(named, ref.key) if ref.kind == "HTTPRoute" else None
-    if secret is not None and parent.seats and not parent.overridable:
+    if secret is not None and parent.points and not parent.overridable:
         yield problems.certificate_not_wanted(at)
     elif secret is not None and (why := view.ask(checked.refusal, secret)):
         yield problems.certificate_not_valid(at, f"Secret {secret} {why}")
     for host in parent.overridable:
-        served = view.ask(owners.owner, host)
+        served = view.ask(servedlisteners.owner, host)
         used = view.ask(secrets, host)
         if served is not None and not served.secrets and not used:
             yield problems.certificate_missing(problems.route(ref), host.host)
@@ -64,7 +64,7 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
             yield problems.certificate_of_older_route(at, host.host)
 
 
-def _bringer(view: View, seat: Seat) -> Guest | None:
-    guests = (it for it in view.bucket(attachment.ATTACHED, seat) if it.kind == "HTTPRoute")
-    bringing = (it for it in guests if view.ask(brought, it.senior.key) is not None)
+def _bringer(view: View, point: AttachmentPoint) -> RankedRoute | None:
+    ranked = (it for it in view.bucket(attachment.ATTACHED, point) if it.kind == "HTTPRoute")
+    bringing = (it for it in ranked if view.ask(brought, it.senior.key) is not None)
     return min(bringing, default=None)

@@ -2,7 +2,7 @@
 
 A rule that cannot be served as it is written is dropped alone. Where one of its filters is to
 blame it still takes its requests and answers an error: what it may have been meant to guard must
-not go to a wider rule. Elsewhere: matches (`matches`, `calls`), filters, actions.
+not go to a wider rule. Elsewhere: matches (`matches`, `grpcmatches`), filters, actions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from crds.unserved import UnservedField, unserved
 from dag import nodes
 from dag.engine.view import View
 from dag.foreign import ignored
-from dag.gateway import actions, backends, draws, filters, guards, persistence
+from dag.gateway import actions, backendfilters, backends, filters, guards, persistence
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
@@ -92,7 +92,7 @@ def _parts(
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule, for each group of backends with filters of their own."""
     told: set[Problem] = set()
-    for part, drawn in draws.parts(rule):
+    for part, drawn in backendfilters.parts(rule):
         taken = [replace(it, drawn=drawn) for it in wanted]
         for found in _routes(view, part, taken, at, closed):
             if isinstance(found, nodes.Route) or found not in told:
