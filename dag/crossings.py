@@ -22,7 +22,7 @@ from dag.references import delegation, grants
 from dag.statuses import Status
 
 
-class Wish(NamedTuple):
+class CrossNamespaceReference(NamedTuple):
     """A reference into another namespace, whether permitted or not."""
 
     field: str
@@ -149,11 +149,15 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
 _BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
 
 
-def _index(kind: str, read: Callable[[Any], Wishes]) -> Index[NamespacedName, Wish]:
-    def entries(key: NamespacedName, found: Any) -> Iterator[tuple[NamespacedName, Wish]]:
+def _index(
+    kind: str, read: Callable[[Any], Wishes]
+) -> Index[NamespacedName, CrossNamespaceReference]:
+    def entries(
+        key: NamespacedName, found: Any
+    ) -> Iterator[tuple[NamespacedName, CrossNamespaceReference]]:
         for field, target in read(found):
             if target is not None and target.namespace != key.namespace:
-                yield key, Wish(f"spec.{field}", target)
+                yield key, CrossNamespaceReference(f"spec.{field}", target)
 
     return Index(f"references of {kind} into other namespaces", tables.BY_KIND[kind], entries)
 

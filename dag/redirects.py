@@ -24,6 +24,6 @@ def _seen(view: View, listener: nodes.Listener) -> int:
     process that serves one machine and binds another port by itself has nobody who translates it.
     """
     machine = view.read(tables.HOST_PORTS, ())
-    if machine is None or listener.port in dict(machine.routecertificates):
+    if machine is None or listener.port in dict(machine.overrides):
         return listener.port
     return listener.bind_port

@@ -23,7 +23,7 @@ def tcp(
 ) -> tcp_pb.TcpProxy:
     """The proxy of connections, which may rest for so many seconds if the stream does not say."""
     result = tcp_pb.TcpProxy(stat_prefix=stat_prefix)
-    shares = [it for it in node.shares if it.weight] or [nodes.Share(None)]
+    shares = [it for it in node.shares if it.weight] or [nodes.WeightedCluster(None)]
     if len(shares) == 1:
         result.cluster = _name(shares[0], names)
     else:
@@ -68,5 +68,5 @@ def _combined(listener: str, node: nodes.Stream) -> nodes.ExtensionCluster:
     return nodes.ExtensionCluster(owner, tuple(ports), protocol="http/1.1")
 
 
-def _name(share: nodes.Share, names: ClusterNames) -> str:
+def _name(share: nodes.WeightedCluster, names: ClusterNames) -> str:
     return NOWHERE if share.cluster is None else names[share.cluster]

@@ -78,7 +78,7 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     return nodes.SecureHost(terminated, told, CLOSED if terminated is None else stream)
 
 
-CLOSED = nodes.Stream((nodes.Share(None),))
+CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 """Where nothing is attached, connections are closed: no wider listener may take them."""
 
 

@@ -35,7 +35,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     closing = ignored.closing(view, ref.kind, route.metadata)
     told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
     return Rules(
-        stream=nodes.Stream((not closing and shares) or (nodes.Share(None),)),
+        stream=nodes.Stream((not closing and shares) or (nodes.WeightedCluster(None),)),
         problems=tuple(told),
         is_accepted=not closing,
         services=backends.services(view, ref, route.spec.rules[0].backend_refs),
@@ -44,13 +44,15 @@ def rules(view: View, ref: ObjectRef) -> Rules:
 
 def _shares(
     view: View, rule: StreamRule, at: Place
-) -> tuple[tuple[nodes.Share, ...], list[Problem]]:
+) -> tuple[tuple[nodes.WeightedCluster, ...], list[Problem]]:
     found = list(backends.clusters(view, rule.backend_refs, at))
     told = [it for it in found if isinstance(it, Problem)]
     return tuple(_weighted(rule, (it for it in found if not isinstance(it, Problem)))), told
 
 
-def _weighted(rule: StreamRule, clusters: Iterator[nodes.Cluster | None]) -> Iterator[nodes.Share]:
+def _weighted(
+    rule: StreamRule, clusters: Iterator[nodes.Cluster | None]
+) -> Iterator[nodes.WeightedCluster]:
     for reference, cluster in zip(rule.backend_refs, clusters, strict=True):
         if reference.weight > 0:
-            yield nodes.Share(cluster, reference.weight)
+            yield nodes.WeightedCluster(cluster, reference.weight)

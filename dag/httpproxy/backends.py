@@ -22,7 +22,7 @@ from dag.references import upstreamtls
 from dag.values import durations
 
 
-class Manner(NamedTuple):
+class UpstreamOptions(NamedTuple):
     """How every Service of a list is reached."""
 
     balancing: nodes.Balancing = "RoundRobin"
@@ -33,7 +33,7 @@ class Manner(NamedTuple):
     """The host that requests are forwarded with, if it is another one."""
 
 
-class Reached(NamedTuple):
+class ServiceCluster(NamedTuple):
     """A Service of a list, and the cluster it is reached by."""
 
     place: Place
@@ -43,39 +43,39 @@ class Reached(NamedTuple):
 
 
 def takers(
-    view: View, place: Place, written: Sequence[crd.Service], manner: Manner
-) -> Findings[tuple[Reached, ...]]:
+    view: View, place: Place, written: Sequence[crd.Service], options: UpstreamOptions
+) -> Findings[tuple[ServiceCluster, ...]]:
     """The Services that get requests."""
     listed = [(n, it) for n, it in enumerate(written) if not it.mirror]
     is_even = not any(it.weight for _, it in listed)
     found = []
     for index, service in listed:
         at = place.at("services", index)
-        cluster = yield from _cluster(view, at, service, manner)
+        cluster = yield from _cluster(view, at, service, options)
         if cluster is not None:
-            found.append(Reached(at, service, cluster, 1 if is_even else service.weight))
+            found.append(ServiceCluster(at, service, cluster, 1 if is_even else service.weight))
     return tuple(found)
 
 
 def mirrors(
-    view: View, place: Place, written: Sequence[crd.Service], manner: Manner
+    view: View, place: Place, written: Sequence[crd.Service], options: UpstreamOptions
 ) -> Findings[tuple[nodes.Mirror, ...]]:
     """The Services that get copies; of mirrors, a weight is a percentage."""
     found = []
     for index, service in enumerate(written):
         if service.mirror:
-            cluster = yield from _cluster(view, place.at("services", index), service, manner)
+            cluster = yield from _cluster(view, place.at("services", index), service, options)
             if cluster is not None:
                 found.append(nodes.Mirror(cluster, min(service.weight or 100, 100)))
     return tuple(found)
 
 
 def backends(
-    view: View, place: Place, reached: Iterable[Reached], route: crd.Route
+    view: View, place: Place, clusters: Iterable[ServiceCluster], route: crd.Route
 ) -> Iterator[nodes.Backend]:
     """The shares of a route, each with its own headers and cookies."""
     everywhere = view.ask(settings.headers, ())
-    for it in reached:
+    for it in clusters:
         at = headerpolicies.Target(place, it.place, it.written.name, it.written.port)
         requests, responses = it.written.request_headers_policy, it.written.response_headers_policy
         own = headerpolicies.of_service(at, requests, route.request_headers_policy, "request")
@@ -92,7 +92,7 @@ def backends(
 
 
 def _cluster(
-    view: View, place: Place, service: crd.Service, manner: Manner
+    view: View, place: Place, service: crd.Service, options: UpstreamOptions
 ) -> Findings[nodes.Cluster | None]:
     name = NamespacedName(place.subject.namespace, service.name)
     found = view.ask(services.upstream, (name, service.port))
@@ -106,14 +106,14 @@ def _cluster(
         port=found.port,
         dns=found.dns,
         protocol=protocol,
-        balancing=manner.balancing,
-        tls=_tls(view, place, service, found, protocol, manner.sni),
-        health_check=manner.health_check,
-        health_port=service.health_port if manner.health_check else None,
-        outliers=manner.outliers,
-        slow_start=_slow_start(place, service.slow_start_policy, manner.balancing),
+        balancing=options.balancing,
+        tls=_tls(view, place, service, found, protocol, options.sni),
+        health_check=options.health_check,
+        health_port=service.health_port if options.health_check else None,
+        outliers=options.outliers,
+        slow_start=_slow_start(place, service.slow_start_policy, options.balancing),
         limits=found.limits,
-        idle_timeout=manner.idle_timeout,
+        idle_timeout=options.idle_timeout,
     )
 
 

@@ -4,7 +4,7 @@ Whether the root owns its host is told elsewhere (`owner`): one that lost is exp
 its author and those whom it includes learn of every mistake. Of two routes that take the same
 requests the one written last serves, and an includer's own before what it includes, as in
 upstream Contour. Elsewhere: the walk (`includes`), and what plain HTTP and TLS get of the routes
-(`doors`).
+(`schemes`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +17,8 @@ from dag import nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
-from dag.httpproxy import doors, guards, includes, owner, routes
-from dag.httpproxy.reached import Reached
+from dag.httpproxy import guards, includes, owner, routes, schemes
+from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import gathered
@@ -30,7 +30,7 @@ class Expansion:
 
     claim: nodes.Claim | None
     problems: tuple[Problem, ...]
-    reached: tuple[NamespacedName, ...]
+    included: tuple[NamespacedName, ...]
 
 
 @query
@@ -64,19 +64,19 @@ def _expansion(view: View, root: HTTPProxy) -> Expansion:
     if strange or any(it.guards for it in unserved(root.spec.virtualhost)):
         guarded = guards.CLOSED
     walked = tuple(includes.walk(routes.Scope(view, guarded), root))
-    written = [it for it in walked if isinstance(it, routes.Written)]
+    written = [it for it in walked if isinstance(it, routes.LocatedRoute)]
     winners = {it.route.match: it for it in written}
-    wanted = tuple(doors.claim(view, root, guarded, tuple(winners.values())))
+    wanted = tuple(schemes.claim(view, root, guarded, tuple(winners.values())))
     everything = (*told, *wanted, *walked, *_losers(written, winners))
     return Expansion(
         next((it for it in wanted if isinstance(it, nodes.Claim)), None),
         tuple(dict.fromkeys(it for it in everything if isinstance(it, Problem))),
-        tuple(dict.fromkeys(it.key for it in everything if isinstance(it, Reached))),
+        tuple(dict.fromkeys(it.key for it in everything if isinstance(it, IncludedProxy))),
     )
 
 
 def _losers(
-    written: Iterable[routes.Written], winners: Mapping[nodes.Match, routes.Written]
+    written: Iterable[routes.LocatedRoute], winners: Mapping[nodes.Match, routes.LocatedRoute]
 ) -> Iterator[Problem]:
     for it in written:
         winner = winners[it.route.match]
@@ -93,7 +93,7 @@ REACHED = None
 def _reports(
     _: NamespacedName, found: Expansion
 ) -> Iterator[tuple[NamespacedName, Problem | None]]:
-    yield from ((key, REACHED) for key in found.reached)
+    yield from ((key, REACHED) for key in found.included)
     yield from ((it.subject.key, it) for it in found.problems)
 
 

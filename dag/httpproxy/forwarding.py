@@ -26,7 +26,7 @@ def forward(
     rewrite = _rewrite(place, route, match)
     timeout, idle_timeout, idle_connection = _timeouts(place, route.timeout_policy)
     spread = yield from balancing.of_requests(place, route.load_balancer_policy)
-    manner = backends.Manner(
+    manner = backends.UpstreamOptions(
         spread.balancing,
         healthchecks.of_http(place, route.health_check_policy),
         healthchecks.outliers(place, route.outlier_detection),

@@ -159,7 +159,7 @@ def _cors(policy: virtualhost.CORSPolicy | None) -> nodes.Cors | None:
 
 
 def _ip_filter(
-    place: Place, allow: ipfilters.Written, deny: ipfilters.Written
+    place: Place, allow: ipfilters.Policies, deny: ipfilters.Policies
 ) -> nodes.IpFilter | None:
     return _built(place, "IPFilterError", lambda: ipfilters.ip_filter(allow, deny))
 

@@ -16,7 +16,7 @@ from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place, Refused
 from dag.values import formats, headers
 
-Written = policies.HeadersPolicy | None
+Policy = policies.HeadersPolicy | None
 Side = Literal["request", "response"]
 
 _NAMESPACE, _SERVICE, _PORT = (
@@ -37,7 +37,7 @@ class _Reading(NamedTuple):
     """They stand on a Service, not on a route."""
 
 
-def of_route(place: Place, policy: Written, side: Side) -> nodes.HeaderPolicy | None:
+def of_route(place: Place, policy: Policy, side: Side) -> nodes.HeaderPolicy | None:
     """What holds for every Service of a route, `Host` aside."""
     if policy is None:
         return None
@@ -45,7 +45,7 @@ def of_route(place: Place, policy: Written, side: Side) -> nodes.HeaderPolicy | 
     return _policy(_Reading(place, side, _variables(place)), replace(policy, set=rest))
 
 
-def of_answer(place: Place, policy: Written, side: Side) -> Findings[nodes.HeaderPolicy | None]:
+def of_answer(place: Place, policy: Policy, side: Side) -> Findings[nodes.HeaderPolicy | None]:
     """The same, of a route that leads to no Service."""
     found = of_route(place, policy, side)
     names = [it.name for it in policy.set if _is_of_service(it)] if policy else []
@@ -71,7 +71,7 @@ class Target(NamedTuple):
         return _variables(self.place) | {_SERVICE: self.service, _PORT: str(self.port)}
 
 
-def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.HeaderPolicy | None:
+def of_service(at: Target, own: Policy, route: Policy, side: Side) -> nodes.HeaderPolicy | None:
     """What holds for one Service of a route: its own headers, and the route's that tell of it."""
     if own is None and route is None:
         return None
@@ -86,7 +86,7 @@ def of_service(at: Target, own: Written, route: Written, side: Side) -> nodes.He
     return replace(mine, set=(*mine.set, *told.set))
 
 
-def host(place: Place, policy: Written) -> tuple[str, str]:
+def host(place: Place, policy: Policy) -> tuple[str, str]:
     """The host that requests are forwarded with: literal, or the header that has it; or neither."""
     reading = _Reading(place, "request", _variables(place))
     text = _host(reading, policy)
@@ -97,14 +97,14 @@ def host(place: Place, policy: Written) -> tuple[str, str]:
     return _literal(reading, text), ""
 
 
-def host_of_service(place: Place, policy: Written) -> str:
+def host_of_service(place: Place, policy: Policy) -> str:
     """The same of a Service; there it cannot be read from a header."""
     reading = _Reading(place, "request", _variables(place), is_of_service=True)
     text = _host(reading, policy)
     return _literal(reading, text) if text else ""
 
 
-def _host(reading: _Reading, policy: Written) -> str:
+def _host(reading: _Reading, policy: Policy) -> str:
     written = [it.value for it in policy.set if _is_host(it)] if policy is not None else []
     if len(written) > 1:
         raise _not_valid(reading, "header Host is set twice")

@@ -16,7 +16,7 @@ from dag import nodes, tables
 from dag.foreign import ignored
 from dag.httpproxy import conditions, guards, owner, routes
 from dag.httpproxy.clarity import NotClear
-from dag.httpproxy.reached import Reached
+from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
@@ -31,7 +31,7 @@ BROKEN = nodes.Respond(502)
 """What an include that leads nowhere answers."""
 
 
-Item = Reached | routes.Written | Problem
+Item = IncludedProxy | routes.LocatedRoute | Problem
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
     """All routes at and below the end of the trail, which the walk covers."""
     proxy = trail[-1]
     place = problems.spec(proxy.metadata.key)
-    yield Reached(proxy.metadata.key)
+    yield IncludedProxy(proxy.metadata.key)
     first: dict[nodes.Match, int] = {}
     for index in range(len(proxy.spec.includes)):
         yield from _include(walk, trail, index, inherited, first)
@@ -91,7 +91,7 @@ def _include(
     except Refused as refused:
         yield refused.problem
         if not _is_open(include):
-            yield routes.Written(nodes.Route(match, BROKEN, place.subject), place)
+            yield routes.LocatedRoute(nodes.Route(match, BROKEN, place.subject), place)
         return
     yield from expand(walk, (*trail, child), match)
 

@@ -11,10 +11,10 @@ from crds import virtualhost as crd
 from dag import nodes
 from dag.faults import Fault
 
-Written = Sequence[crd.IPFilterPolicy]
+Policies = Sequence[crd.IPFilterPolicy]
 
 
-def ip_filter(allow: Written, deny: Written) -> nodes.IpFilter | None:
+def ip_filter(allow: Policies, deny: Policies) -> nodes.IpFilter | None:
     """The filter; Fault says why there can be none."""
     if allow and deny:
         text = "ipAllowPolicy and ipDenyPolicy cannot both be set"
@@ -24,7 +24,7 @@ def ip_filter(allow: Written, deny: Written) -> nodes.IpFilter | None:
     return nodes.IpFilter("DENY", _ranges("ipDenyPolicy", deny)) if deny else None
 
 
-def _ranges(field: str, written: Written) -> tuple[nodes.IpRange, ...]:
+def _ranges(field: str, written: Policies) -> tuple[nodes.IpRange, ...]:
     return tuple(
         nodes.IpRange(_canonical(f"{field}[{index}].cidr", it.cidr), it.source)
         for index, it in enumerate(written)

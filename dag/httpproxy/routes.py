@@ -30,7 +30,7 @@ class Scope(NamedTuple):
     host: guards.HostGuards = guards.OPEN
 
 
-class Written(NamedTuple):
+class LocatedRoute(NamedTuple):
     """A route, where it was written, and whether plain HTTP may use it on a TLS host."""
 
     route: nodes.Route
@@ -40,7 +40,7 @@ class Written(NamedTuple):
 
 def written(
     scope: Scope, place: Place, route: crd.Route, inherited: nodes.Match
-) -> Iterator[Written | Problem]:
+) -> Iterator[LocatedRoute | Problem]:
     """The route, unless something in it cannot be served."""
     try:
         match = conditions.narrowed(inherited, route.conditions)
@@ -50,10 +50,10 @@ def written(
         return
     try:
         node = yield from _node(scope, place, route, match)
-        yield Written(node, place, route.permit_insecure)
+        yield LocatedRoute(node, place, route.permit_insecure)
     except Closed as closed:
         yield closed.problem
-        yield Written(nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure)
+        yield LocatedRoute(nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure)
     except Refused as refused:
         yield refused.problem
 
@@ -74,7 +74,7 @@ def _node(
 def _headers(
     place: Place,
     action: nodes.Action,
-    policy: headerpolicies.Written,
+    policy: headerpolicies.Policy,
     side: headerpolicies.Side,
 ) -> Findings[nodes.HeaderPolicy | None]:
     if isinstance(action, nodes.Forward):

@@ -16,13 +16,13 @@ from dag.httpproxy import expansion, owner
 def included(view: View, key: NamespacedName) -> tuple[NamespacedName, ...] | None:
     """What a root serves beside itself; None if that is nothing."""
     found = view.ask(expansion.expansion, key)
-    if found is None or len(found.reached) < 2:
+    if found is None or len(found.included) < 2:
         return None
     root = view.read(tables.HTTPPROXIES, key)
     names = owner.fqdns(root) if root is not None else ()
     if not any(view.ask(owner.owner, it) == key for it in names):
         return None
-    return tuple(it for it in found.reached if it != key)
+    return tuple(it for it in found.included if it != key)
 
 
 def _served(

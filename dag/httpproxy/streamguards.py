@@ -17,7 +17,7 @@ from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 
-CLOSED = nodes.Stream((nodes.Share(None),))
+CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 
 _OFF = (
     "a connection of a tcpproxy is no request to be authorized; "

@@ -12,13 +12,13 @@ from dag import nodes, tables
 from dag.engine.view import View
 from dag.foreign import ignored
 from dag.httpproxy import backends, balancing, healthchecks, owner
-from dag.httpproxy.reached import Reached
+from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place, Refused
 from dag.values import weights
 
-Following = Generator[Reached | Problem, None, nodes.Stream | None]
+Following = Generator[IncludedProxy | Problem, None, nodes.Stream | None]
 
 MAX_DEPTH = 100
 
@@ -46,11 +46,11 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
     if written.services:
         raise Refused(problems.tcp_proxy_not_valid(place, "NoServicesAndInclude", _NEEDS))
     child = _child(view, place.at("include"), trail, include)
-    yield Reached(child.metadata.key)
+    yield IncludedProxy(child.metadata.key)
     return (yield from _follow(view, (*trail, child)))
 
 
-_CLOSED = nodes.Stream((nodes.Share(None),))
+_CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 """Of an HTTPProxy that is closed: its connections are."""
 
 _NEEDS = "needs either services or an include"
@@ -58,14 +58,15 @@ _NEEDS = "needs either services or an include"
 
 def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
     spread = yield from balancing.of_connections(place, written.load_balancer_policy)
-    manner = backends.Manner(
+    manner = backends.UpstreamOptions(
         spread.balancing, healthchecks.of_tcp(place, written.health_check_policy)
     )
     found = yield from backends.takers(view, place, written.services, manner)
-    takers = {it.place: nodes.Share(it.cluster, it.weight) for it in found}
+    takers = {it.place: nodes.WeightedCluster(it.cluster, it.weight) for it in found}
     is_even = not any(it.weight for it in written.services)
     shares = tuple(
-        takers.get(place.at("services", index)) or nodes.Share(None, 1 if is_even else it.weight)
+        takers.get(place.at("services", index))
+        or nodes.WeightedCluster(None, 1 if is_even else it.weight)
         for index, it in enumerate(written.services)
         if not it.mirror and (is_even or it.weight)
     )

@@ -1,7 +1,7 @@
 """How a root's host is served over TLS: the Secret, the versions, the certificates of clients.
 
 Source: HTTPProxy reference, "TLS". A host whose TLS cannot be served is not served over TLS at
-all; what plain HTTP then does is told in `doors`.
+all; what plain HTTP then does is told in `schemes`.
 """
 
 from typing import cast

@@ -13,7 +13,7 @@ from crds.meta import NamespacedName
 from dag import nodes, redirects
 from dag.engine.view import Index, View, query
 from dag.ingress import annotations, rules, tls
-from dag.ingress.shares import HOSTS, Share
+from dag.ingress.ingresshosts import HOSTS, IngressHost
 from dag.problems import Problem
 from dag.problems import ingress as problems
 
@@ -21,7 +21,7 @@ __all__ = ["HOSTS", "claim"]
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
+class MergedHost:
     """A host put together, and what those are told who lost a part of it."""
 
     claim: nodes.Claim
@@ -33,35 +33,35 @@ def claim(view: View, host: str) -> nodes.Claim | None:
     """The routes and the TLS of a host; None where no Ingress names it."""
     if not view.count(HOSTS, host):
         return None
-    found = view.ask(contest, host)
+    found = view.ask(merged, host)
     return found.claim if found is not None else None
 
 
 @query
-def contest(view: View, host: str) -> Contest | None:
+def merged(view: View, host: str) -> MergedHost | None:
     """The claim of a host, and who lost what."""
     shares = sorted(view.bucket(HOSTS, host), key=lambda it: it.seniority)
-    entries = [Entry(it, share.plain) for share in shares for it in share.routes]
+    entries = [MergedRoute(it, share.plain) for share in shares for it in share.routes]
     entries.sort(key=lambda it: it.written.is_default)
-    winners: dict[nodes.Match, Entry] = {}
+    winners: dict[nodes.Match, MergedRoute] = {}
     for entry in entries:
         winners.setdefault(entry.written.route.match, entry)
     if not winners:
         return None
     termination = next((it.termination for it in shares if it.termination is not None), None)
     lost = (*_lost_paths(entries, winners), *_lost_secrets(shares, termination))
-    return Contest(_claim(view, winners, termination), lost)
+    return MergedHost(_claim(view, winners, termination), lost)
 
 
-class Entry(NamedTuple):
+class MergedRoute(NamedTuple):
     """A route for the host, and what plain HTTP does with it."""
 
-    written: rules.Written
+    written: rules.HostRoute
     plain: annotations.Plain
 
 
 def _claim(
-    view: View, winners: Mapping[nodes.Match, Entry], termination: tls.Termination | None
+    view: View, winners: Mapping[nodes.Match, MergedRoute], termination: tls.Termination | None
 ) -> nodes.Claim:
     routes = tuple(it.written.route for it in winners.values())
     return nodes.Claim(
@@ -72,7 +72,7 @@ def _claim(
     )
 
 
-def _on_plain_http(view: View, entries: Iterable[Entry]) -> Iterator[nodes.Route]:
+def _on_plain_http(view: View, entries: Iterable[MergedRoute]) -> Iterator[nodes.Route]:
     for written, plain in entries:
         if plain == "serve":
             yield written.route
@@ -81,7 +81,7 @@ def _on_plain_http(view: View, entries: Iterable[Entry]) -> Iterator[nodes.Route
 
 
 def _lost_paths(
-    entries: Iterable[Entry], winners: Mapping[nodes.Match, Entry]
+    entries: Iterable[MergedRoute], winners: Mapping[nodes.Match, MergedRoute]
 ) -> Iterator[Problem]:
     for entry in entries:
         written, winner = entry.written, winners[entry.written.route.match].written
@@ -91,7 +91,7 @@ def _lost_paths(
 
 
 def _lost_secrets(
-    shares: Iterable[Share], termination: tls.Termination | None
+    shares: Iterable[IngressHost], termination: tls.Termination | None
 ) -> Iterator[Problem]:
     for it in (share.termination for share in shares):
         if it is not None and termination is not None and it.tls.secret != termination.tls.secret:
@@ -99,10 +99,10 @@ def _lost_secrets(
             yield problems.other_secret(it.place, it.host, termination.tls.secret, owner)
 
 
-def _told(_: str, found: Contest) -> Iterator[tuple[NamespacedName, Problem]]:
+def _told(_: str, found: MergedHost) -> Iterator[tuple[NamespacedName, Problem]]:
     return ((it.subject.key, it) for it in found.problems)
 
 
-LOSSES: Index[NamespacedName, Problem] = Index("lost parts of hosts", contest, _told)
+LOSSES: Index[NamespacedName, Problem] = Index("lost parts of hosts", merged, _told)
 
 INDEXES = (LOSSES,)

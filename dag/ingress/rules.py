@@ -19,7 +19,7 @@ from dag.problems.places import Place, Refused
 EVERY_HOST = "*"
 
 
-class Written(NamedTuple):
+class HostRoute(NamedTuple):
     """A route for a host, and where it was written."""
 
     host: str
@@ -29,7 +29,7 @@ class Written(NamedTuple):
     """The default backend of every host gives way to any rule."""
 
 
-class Wish(NamedTuple):
+class RequestedRoute(NamedTuple):
     """A backend, and the requests that are to go there."""
 
     place: Place
@@ -39,29 +39,31 @@ class Wish(NamedTuple):
     is_default: bool = False
 
 
-def routes(view: View, ingress: crd.Ingress) -> Iterator[Written | Problem]:
+def routes(view: View, ingress: crd.Ingress) -> Iterator[HostRoute | Problem]:
     """Every route of an Ingress."""
     forwarding = yield from annotations.forwarding(ingress)
     for wish in _wishes(ingress):
         yield from _route(view, wish, forwarding)
 
 
-def _wishes(ingress: crd.Ingress) -> Iterator[Wish]:
+def _wishes(ingress: crd.Ingress) -> Iterator[RequestedRoute]:
     place, spec = problems.spec(ingress.metadata.key), ingress.spec
     for index, rule in enumerate(spec.rules):
         at, host = place.at("rules", index), rule.host.lower() or EVERY_HOST
         if rule.http is not None:
             for number, path in enumerate(rule.http.paths):
-                yield Wish(at.at("http").at("paths", number), host, path.backend, path)
+                yield RequestedRoute(at.at("http").at("paths", number), host, path.backend, path)
         elif spec.default_backend is not None:
-            yield Wish(at, host, spec.default_backend)
+            yield RequestedRoute(at, host, spec.default_backend)
     if spec.default_backend is not None:
-        yield Wish(place.at("defaultBackend"), EVERY_HOST, spec.default_backend, is_default=True)
+        yield RequestedRoute(
+            place.at("defaultBackend"), EVERY_HOST, spec.default_backend, is_default=True
+        )
 
 
 def _route(
-    view: View, wish: Wish, forwarding: annotations.Forwarding
-) -> Iterator[Written | Problem]:
+    view: View, wish: RequestedRoute, forwarding: annotations.Forwarding
+) -> Iterator[HostRoute | Problem]:
     place, path = wish.place, wish.path
     try:
         match = nodes.Match(paths.path(place.at("path"), path)) if path else nodes.Match()
@@ -72,7 +74,7 @@ def _route(
     at = place.at("backend") if path else place
     backend = yield from backends.backend(view, at, wish.backend)
     action = _action(backend, forwarding, written)
-    yield Written(wish.host, nodes.Route(match, action, place.subject), place, wish.is_default)
+    yield HostRoute(wish.host, nodes.Route(match, action, place.subject), place, wish.is_default)
 
 
 def _action(

@@ -2,8 +2,8 @@
 
 from crds.meta import NamespacedName
 from dag.engine.view import View, query
+from dag.ingress import ingresshosts
 from dag.ingress.claims import LOSSES
-from dag.ingress.shares import shares
 from dag.problems.places import sub_conditions
 from dag.statuses import IngressStatus
 
@@ -11,7 +11,7 @@ from dag.statuses import IngressStatus
 @query
 def status(view: View, key: NamespacedName) -> IngressStatus | None:
     """The status of an Ingress; None if it is not for this controller."""
-    found = view.ask(shares, key)
+    found = view.ask(ingresshosts.hosts, key)
     if found is None:
         return None
     told = {*found.problems, *view.bucket(LOSSES, key)}

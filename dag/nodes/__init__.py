@@ -7,25 +7,6 @@ traffic arrives, what it must look like, what stands before the action, the acti
 requests go. Elsewhere: how Envoy is told (`contour.envoy`).
 """
 
-from dag.nodes.arrivals import (
-    AccessLog,
-    ClientValidation,
-    CustomTag,
-    Edge,
-    ForwardedCertificate,
-    HostKey,
-    Listener,
-    ListenerKey,
-    Monitor,
-    MonitorTls,
-    Page,
-    Protocol,
-    SecureHost,
-    Share,
-    Stream,
-    Tls,
-    Tracing,
-)
 from dag.nodes.guards import (
     LIMIT_STATUSES,
     OFF,
@@ -70,6 +51,25 @@ from dag.nodes.hosts import (
     Route,
     ServerNames,
     VirtualHost,
+)
+from dag.nodes.listeners import (
+    AccessLog,
+    ClientValidation,
+    CustomTag,
+    Edge,
+    ForwardedCertificate,
+    HostKey,
+    Listener,
+    ListenerKey,
+    Monitor,
+    MonitorTls,
+    Page,
+    Protocol,
+    SecureHost,
+    Stream,
+    Tls,
+    Tracing,
+    WeightedCluster,
 )
 from dag.nodes.matches import Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
 from dag.nodes.texts import Format, HeaderMatch, HeaderPolicy, Operator, Value, ValueMatch
@@ -176,7 +176,6 @@ __all__ = [
     "ServerNames",
     "ServicePort",
     "SessionPersistence",
-    "Share",
     "SlowStart",
     "Stream",
     "StreamGuards",
@@ -191,5 +190,6 @@ __all__ = [
     "Value",
     "ValueMatch",
     "VirtualHost",
+    "WeightedCluster",
     "WeightedPort",
 ]

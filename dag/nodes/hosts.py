@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.meta import ObjectRef
-from dag.nodes.arrivals import SecureHost, Tls
 from dag.nodes.guards import JwtProvider, Policies
+from dag.nodes.listeners import SecureHost, Tls
 from dag.nodes.matches import Match
 from dag.nodes.texts import HeaderPolicy
 from dag.nodes.upstreams import Cluster

@@ -147,9 +147,9 @@ def test_a_stream_with_a_guard_is_closed(protocol: str) -> None:
         found = engine.answer(listeners.listener, key)
         return found.stream if found is not None else None
 
-    assert stream() == nodes.Stream((nodes.Share(None),))
+    assert stream() == nodes.Stream((nodes.WeightedCluster(None),))
     world.apply(engine, raw)
-    assert stream() != nodes.Stream((nodes.Share(None),))
+    assert stream() != nodes.Stream((nodes.WeightedCluster(None),))
 
 
 STREAM = "tcpproxy: {services: [{name: s1, port: 80}]}"
@@ -163,7 +163,7 @@ INCLUDING = proxies.tls_root("parent", "tcpproxy: {include: {name: it}}")
 def test_the_tls_of_a_closed_host_stays_and_its_stream_is_closed(manifest: str, rest: str) -> None:
     given = pairs.secret("cert") + SERVICE + rest
     engine = world.world(given + manifest)
-    closed = nodes.Stream((nodes.Share(None),))
+    closed = nodes.Stream((nodes.WeightedCluster(None),))
     assert world.secure_host(engine, "a.com").stream not in (None, closed)
     world.apply(engine, annotated(manifest, "it", **{AUTH: "basic"}))
     assert world.secure_host(engine, "a.com").stream == closed

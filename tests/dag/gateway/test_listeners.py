@@ -106,7 +106,7 @@ def test_a_listener_with_filters_closes_its_routes_and_the_hosts_of_other_apis()
     assert secure_host(it, "t.com").stream == CLOSED_STREAM
 
 
-CLOSED_STREAM = nodes.Stream((nodes.Share(None),))
+CLOSED_STREAM = nodes.Stream((nodes.WeightedCluster(None),))
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])

@@ -11,7 +11,7 @@ from tests.dag.world import FLEET, apply, messages, problems, routes, world
 SERVICES = services("s1", "s2", "s3") + pairs.secret("cert") + extension("auth")
 TCP = "tcpproxy: {services: [{name: s1, port: 80}]}"
 TERMS = ["passthrough: true", "secretName: cert"]
-CLOSED = nodes.Stream((nodes.Share(None),))
+CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 SERVICE = "extensionService: {namespace: default, name: auth}"
 COUNTED = configuration(f"rateLimitService: {{{SERVICE}}}")
 

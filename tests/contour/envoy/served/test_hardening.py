@@ -100,7 +100,7 @@ async def test_a_client_that_rests_is_not_waited_for(
     envoy: Served, which: str, answer: bytes
 ) -> None:
     made, tcp = envoy.proxy.world, free_ports.free_port()
-    stream = nodes.Stream((nodes.Share(ONE),))
+    stream = nodes.Stream((nodes.WeightedCluster(ONE),))
     made.listeners(
         world.plain_listener(envoy.plain),
         world.secure_listener(envoy.secure),

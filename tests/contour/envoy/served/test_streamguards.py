@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 TLS = {"passed": None, "ended": world.tls()}
-STREAM = nodes.Stream((nodes.Share(world.cluster("greeter")),))
+STREAM = nodes.Stream((nodes.WeightedCluster(world.cluster("greeter")),))
 NEAR, FAR = "127.0.0.0/8", "10.0.0.0/8"
 SOURCES = ("Peer", "Remote")
 FILTERS = [

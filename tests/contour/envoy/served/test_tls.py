@@ -108,7 +108,7 @@ def hosts(served: Served) -> None:
 
 
 def _stream(*clusters: nodes.Cluster | None) -> nodes.Stream:
-    return nodes.Stream(tuple(nodes.Share(it) for it in clusters))
+    return nodes.Stream(tuple(nodes.WeightedCluster(it) for it in clusters))
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -16,15 +16,15 @@ from dag import listeners, nodes, redirects
 from dag.configuration import settings
 from dag.engine.view import View
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
-from dag.httpproxy.reached import Reached
+from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem, unplaced
 from dag.problems import httpproxy as problems
 from dag.problems.places import Closed, Place
 
 
 def claim(
-    view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.Written, ...]
-) -> Iterator[nodes.Claim | Reached | Problem]:
+    view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.LocatedRoute, ...]
+) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     """What the root wants for its host."""
     wanted = root.spec.virtualhost
     if wanted is None or wanted.tls is None:
@@ -39,8 +39,8 @@ def _behind_tls(
     root: HTTPProxy,
     wanted: VirtualHost,
     host: guards.HostGuards,
-    written: tuple[routes.Written, ...],
-) -> Iterator[nodes.Claim | Reached | Problem]:
+    written: tuple[routes.LocatedRoute, ...],
+) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     place = problems.spec(root.metadata.key).at("virtualhost")
     yield from _lack(view, place, "HTTPS")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
@@ -67,7 +67,7 @@ def _on_plain_http_alone(
     view: View,
     root: HTTPProxy,
     host: guards.HostGuards,
-    written: tuple[routes.Written, ...],
+    written: tuple[routes.LocatedRoute, ...],
 ) -> Iterator[nodes.Claim | Problem]:
     place = problems.spec(root.metadata.key).at("virtualhost")
     yield from _lack(view, place, "HTTP")
@@ -107,7 +107,7 @@ def _claim(
     )
 
 
-def _routes(written: Iterable[routes.Written]) -> tuple[nodes.Route, ...]:
+def _routes(written: Iterable[routes.LocatedRoute]) -> tuple[nodes.Route, ...]:
     return tuple(it.route for it in written)
 
 
@@ -120,7 +120,7 @@ UNSERVED = nodes.Respond(503)
 
 
 def _on_plain_http(
-    view: View, written: Iterable[routes.Written], instead: nodes.Action
+    view: View, written: Iterable[routes.LocatedRoute], instead: nodes.Action
 ) -> tuple[nodes.Route, ...]:
     is_permitted = not view.ask(settings.disable_permit_insecure, ())
     return tuple(

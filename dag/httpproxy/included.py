@@ -5,7 +5,7 @@ from typing import NamedTuple
 from crds.meta import NamespacedName
 
 
-class Reached(NamedTuple):
+class IncludedProxy(NamedTuple):
     """An HTTPProxy that is part of an expansion."""
 
     key: NamespacedName

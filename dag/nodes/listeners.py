@@ -29,7 +29,7 @@ class HostKey(NamedTuple):
     """Lower case: a DNS name, `*.` and a DNS name, or `*` for every host."""
 
 
-class Share(NamedTuple):
+class WeightedCluster(NamedTuple):
     """A share of the connections. Without a cluster they are closed at once."""
 
     cluster: Cluster | None
@@ -40,7 +40,7 @@ class Share(NamedTuple):
 class Stream:
     """Bytes (or datagrams) go to one of the backends, chosen by weight; nobody reads them."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[WeightedCluster, ...]
     idle_timeout: float | None = None
     """Seconds; 0 is without limit, None what the settings say (of UDP: Envoy's minute)."""
     guards: StreamGuards | None = None

@@ -1,6 +1,6 @@
-"""What each Ingress wants for each of its hosts: its shares.
+"""What each Ingress wants for each of its hosts.
 
-An Ingress is read once, into one share per host; a host is put together from the shares of all
+An Ingress is read once, into one value per host; a host is put together from the values of all
 that name it (`claims`), so that an edit of one host leaves the others alone.
 """
 
@@ -18,25 +18,25 @@ from dag.problems import ingress as problems
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class IngressHost:
     """What an Ingress wants for one host."""
 
     seniority: seniority.Senior
-    routes: tuple[rules.Written, ...]
+    routes: tuple[rules.HostRoute, ...]
     plain: annotations.Plain
     termination: tls.Termination | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class IngressHosts:
     """What an Ingress wants, by host, and what is wrong with it."""
 
-    by_host: tuple[tuple[str, Share], ...]
+    by_host: tuple[tuple[str, IngressHost], ...]
     problems: tuple[Problem, ...]
 
 
 @query
-def shares(view: View, key: NamespacedName) -> Shares | None:
+def hosts(view: View, key: NamespacedName) -> IngressHosts | None:
     """The shares of an Ingress; None if it is not for this controller."""
     ingress = view.read(tables.INGRESSES, key)
     if ingress is None or not classes.is_ours(view, ingress):
@@ -47,29 +47,29 @@ def shares(view: View, key: NamespacedName) -> Shares | None:
         *_missing_listeners(view, ingress),
     )
     if ignored.closing(view, problems.KIND, ingress.metadata):
-        found = tuple(_closed(it) if isinstance(it, rules.Written) else it for it in found)
-    return Shares(
+        found = tuple(_closed(it) if isinstance(it, rules.HostRoute) else it for it in found)
+    return IngressHosts(
         tuple(_by_host(ingress, found)), tuple(it for it in found if isinstance(it, Problem))
     )
 
 
-def _closed(written: rules.Written) -> rules.Written:
+def _closed(written: rules.HostRoute) -> rules.HostRoute:
     return written._replace(route=replace(written.route, action=backends.NOWHERE))
 
 
 def _by_host(
-    ingress: crd.Ingress, found: Iterable[rules.Written | tls.Termination | Problem]
-) -> Iterator[tuple[str, Share]]:
+    ingress: crd.Ingress, found: Iterable[rules.HostRoute | tls.Termination | Problem]
+) -> Iterator[tuple[str, IngressHost]]:
     senior, plain = seniority.senior(ingress.metadata), annotations.plain(ingress)
-    routes: dict[str, list[rules.Written]] = {}
+    routes: dict[str, list[rules.HostRoute]] = {}
     terminations: dict[str, tls.Termination] = {}
     for it in found:
-        if isinstance(it, rules.Written):
+        if isinstance(it, rules.HostRoute):
             routes.setdefault(it.host, []).append(it)
         elif isinstance(it, tls.Termination):
             terminations.setdefault(it.host, it)
     for host, written in routes.items():
-        yield host, Share(senior, tuple(written), plain, terminations.get(host))
+        yield host, IngressHost(senior, tuple(written), plain, terminations.get(host))
 
 
 def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
@@ -87,10 +87,10 @@ def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
                 yield unplaced.no_listener(place, protocol, lack.gateway)
 
 
-def _hosts(_: NamespacedName, found: Shares) -> Iterator[tuple[str, Share]]:
+def _hosts(_: NamespacedName, found: IngressHosts) -> Iterator[tuple[str, IngressHost]]:
     yield from found.by_host
 
 
-HOSTS: Index[str, Share] = Index("shares of a host", shares, _hosts)
+HOSTS: Index[str, IngressHost] = Index("Ingresses of a host", hosts, _hosts)
 
 INDEXES = (HOSTS,)
