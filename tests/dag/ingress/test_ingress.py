@@ -173,7 +173,7 @@ def test_an_edit_of_one_host_leaves_the_other_hosts_of_an_ingress_alone() -> Non
     before = engine.work.runs
     apply(engine, hosts("s2"))
     assert routes(engine, "3.com") == ["/ -> default/s2:80"]
-    # The Ingress, its status, and what is told beside; of host 3: the merged host, the claim, where it
+    # The Ingress, its status, and what is told beside; of host 3: the merge, the claim, where it
     # lives, what it is.
     assert engine.work.runs - before <= 8
 
