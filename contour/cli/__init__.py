@@ -11,16 +11,16 @@ from click.shell_completion import CompletionItem
 
 _COMMANDS = {
     "demo": "Serves example manifests with example backends on this machine.",
-    "run": "Serves the manifests in PATH… on this machine, and follows their changes.",
-    "serve": "Serves the objects of a cluster to its Envoys, and writes their statuses.",
-    "translate": "Shows what manifests become, without serving anything.",
-    "status": "Shows the status of every object, of the running `contour run` or of manifests.",
-    "config": "Shows what each Envoy of the running `contour run` has accepted.",
-    "bootstrap": "Writes Envoy's bootstrap to PATH, or to standard output.",
-    "certgen": "Makes the certificates for xDS, or renews those that are due.",
+    "run": "Serves manifests on this machine with a local Envoy, and follows their changes.",
+    "serve": "Runs the control plane in a Kubernetes cluster.",
+    "translate": "Prints the Envoy configuration or the statuses that manifests lead to.",
+    "status": "Shows the status of every object of a running `contour run`, or of manifests.",
+    "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
+    "bootstrap": "Writes the bootstrap configuration of an Envoy that you run yourself.",
+    "certgen": "Creates the TLS certificates for xDS, and renews them when they are due.",
     "manifests": "Prints the manifests of an installation, for `kubectl apply -f -`.",
-    "envoy": "Sees to an Envoy that somebody else started.",
-    "version": "Prints the version of this program and of what it is built on.",
+    "envoy": "Drains an Envoy that this program did not start, such as one in a pod.",
+    "version": "Prints the versions of this program and of its main dependencies.",
 }
 """The commands, each with the first sentence of its help: that of all needs no import."""
 
@@ -48,4 +48,4 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="contour-ingress", prog_name="contour")
 def main() -> None:
-    """Turns Ingress, HTTPProxy and the Gateway API into Envoy configuration."""
+    """Configures Envoy from Ingress, HTTPProxy and Gateway API objects."""

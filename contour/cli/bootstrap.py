@@ -10,30 +10,73 @@ from dag.listeners import DEFAULT_FLEET
 
 @click.command()
 @click.argument("path", default="-")
-@click.option("--xds-address", default="127.0.0.1", show_default=True)
-@click.option("--xds-port", type=click.IntRange(1, 65535), default=8001, show_default=True)
-@click.option("--xds-socket", help="A Unix socket instead of an address and a port.")
-@click.option("--node", default="envoy", show_default=True, help="Unique within the fleet.")
-@click.option("--fleet", default=DEFAULT_FLEET, show_default=True)
-@click.option("--admin-address", default="/admin/admin.sock", show_default=True)
-@click.option("--envoy-cafile", help="The authority of the control plane's certificate.")
-@click.option("--envoy-cert-file", help="Envoy's certificate.")
-@click.option("--envoy-key-file", help="Envoy's private key.")
-@click.option("--resources-dir", help="Where the files of the certificates' SDS are kept.")
-@click.option("--stats-address", default="0.0.0.0", show_default=True)
 @click.option(
-    "--stats-port", type=click.IntRange(0, 65535), default=0,
-    help="Where /ready and /stats/prometheus are served; 0: nowhere.",
+    "--xds-address", default="127.0.0.1", show_default=True,
+    help="IP address or DNS name of the xDS server; in a cluster, that of its Service.",
 )  # fmt: skip
-@click.option("--no-stats", is_flag=True, help="Only /ready is.")
-@click.option("--overload-max-heap", type=click.IntRange(0), default=0, help="Bytes; 0: no limit.")
 @click.option(
-    "--overload-downstream-max-conn", type=click.IntRange(0), default=0,
-    help="Connections of clients above which new ones are refused; 0: 50,000.",
+    "--xds-port", type=click.IntRange(1, 65535), default=8001, show_default=True,
+    help="TCP port of the xDS server.",
+)  # fmt: skip
+@click.option(
+    "--xds-socket", show_default="address and port",
+    help="Unix socket of the xDS server. Replaces --xds-address and --xds-port.",
+)  # fmt: skip
+@click.option(
+    "--node", default="envoy", show_default=True,
+    help="Name of this Envoy (`node.id`). It must be unique within the fleet.",
+)  # fmt: skip
+@click.option(
+    "--fleet", default=DEFAULT_FLEET, show_default=True,
+    help="Fleet whose configuration this Envoy requests (`node.cluster`). For the fleet of a "
+    "Gateway: NAMESPACE/NAME of the Gateway.",
+)  # fmt: skip
+@click.option(
+    "--admin-address", default="/admin/admin.sock", show_default=True,
+    help="Unix socket of Envoy's administration interface.",
+)  # fmt: skip
+@click.option(
+    "--envoy-cafile", show_default="no TLS",
+    help="PEM file of the CA that signed the certificate of the xDS server.",
+)  # fmt: skip
+@click.option(
+    "--envoy-cert-file", show_default="no TLS",
+    help="PEM file of the client certificate that Envoy shows the xDS server.",
+)  # fmt: skip
+@click.option(
+    "--envoy-key-file", show_default="no TLS",
+    help="PEM file of the private key of --envoy-cert-file.",
+)  # fmt: skip
+@click.option(
+    "--resources-dir", show_default="no TLS",
+    help="Directory for the SDS files that name these certificates. It must exist at the same path "
+    "where Envoy runs. Envoy then reloads renewed certificates without a restart.",
+)  # fmt: skip
+@click.option(
+    "--stats-address", default="0.0.0.0", show_default=True,
+    help="IP address on which Envoy serves /ready and /stats/prometheus.",
+)  # fmt: skip
+@click.option(
+    "--stats-port", type=click.IntRange(0, 65535), default=0, show_default=True,
+    help="TCP port on which Envoy serves /ready and /stats/prometheus; 0 serves neither.",
+)  # fmt: skip
+@click.option(
+    "--no-stats", is_flag=True,
+    help="Serve /ready only on --stats-port. Use it if metrics are served on another port.",
+)  # fmt: skip
+@click.option(
+    "--overload-max-heap", type=click.IntRange(0), default=0, show_default=True,
+    help="Heap size in bytes near which Envoy sheds requests; 0 sets no limit. Set it below the "
+    "memory limit of the container.",
+)  # fmt: skip
+@click.option(
+    "--overload-downstream-max-conn", type=click.IntRange(0), default=0, show_default=True,
+    help="Number of client connections above which Envoy refuses new ones; 0 means 50,000.",
 )  # fmt: skip
 @click.option(
     "--dns-lookup-family", type=click.Choice(["auto", "v4", "v6", "all"]), default="auto",
-    show_default=True, help="Addresses of the control plane that are asked for.",
+    show_default=True,
+    help="IP families to use if --xds-address is a DNS name. `auto` prefers IPv6.",
 )  # fmt: skip
 @click.option("--namespace", hidden=True, expose_value=False)
 @click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
@@ -56,11 +99,16 @@ def bootstrap(
     overload_downstream_max_conn: int,
     dns_lookup_family: str,
 ) -> None:
-    """Writes Envoy's bootstrap to PATH, or to standard output."""
+    """Writes the bootstrap configuration of an Envoy that you run yourself.
+
+    PATH is the file to write; - is standard output, the default. TLS to the xDS server needs all
+    of --envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir.
+    """
     files = (envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir)
     if any(files) and not all(files):
         raise click.UsageError(
-            "--envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir go together"
+            "--envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir "
+            "must be given together"
         )
     settings = bootstraps.Settings(
         node=node,

@@ -22,23 +22,47 @@ _LONGEST = certificates.LONGEST_LEAF_LIFETIME.days
 
 @click.command()
 @click.argument("directory", default="certs", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--kube", "to", flag_value="kube", help="Bring the Secrets of a cluster up to date.")
-@click.option("--yaml", "to", flag_value="yaml", help="Write new Secrets to standard output.")
-@click.option("--pem", "to", flag_value="pem", help="Bring PEM files in DIRECTORY up to date.")
-@click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
-@click.option("--kubeconfig", default="", help="Use this kubeconfig.")
+@click.option(
+    "--kube", "to", flag_value="kube",
+    help="Create or renew the certificates in Secrets of a cluster.",
+)  # fmt: skip
+@click.option(
+    "--yaml", "to", flag_value="yaml",
+    help="Print Secrets with new certificates to standard output as YAML.",
+)  # fmt: skip
+@click.option(
+    "--pem", "to", flag_value="pem",
+    help="Create or renew the certificates in PEM files in DIRECTORY.",
+)  # fmt: skip
+@click.option(
+    "--incluster", is_flag=True,
+    help="With --kube: authenticate with the service account of this pod.",
+)  # fmt: skip
+@click.option(
+    "--kubeconfig", default="",
+    show_default="$KUBECONFIG, the pod's service account, ~/.kube/config",
+    help="With --kube: path of the kubeconfig file to use.",
+)  # fmt: skip
 @click.option(
     *("--namespace", "namespace"),
     envvar="CONTOUR_NAMESPACE", default="projectcontour", show_default=True,
-    help="Where the Secrets are.",
+    help="Namespace of the Secrets. It is also part of the names in the certificates.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Make everything anew; all Envoys reconnect.")
+@click.option(
+    "--overwrite", is_flag=True,
+    help="Replace all certificates and the CA, whether due or not. Use it after a private key has "
+    "leaked. All Envoys reconnect.",
+)  # fmt: skip
 @click.option(
     "--certificate-lifetime", type=click.IntRange(1), default=_LONGEST, show_default=True,
-    metavar="DAYS", help=f"No certificate lives longer than {_LONGEST} days.",
+    metavar="DAYS", help=f"Lifetime of new certificates in days, at most {_LONGEST}.",
 )  # fmt: skip
 @click.option("--secrets-format", type=click.Choice(["compact"]), default="compact", hidden=True)
-@click.option("--secrets-name-suffix", default="", help="Ends the names of the Secrets.")
+@click.option(
+    "--secrets-name-suffix", default="", show_default="none",
+    help="Suffix of the names of the Secrets. Use that of the instance (`--suffix` of `contour "
+    "manifests`).",
+)  # fmt: skip
 def certgen(
     directory: Path,
     to: str | None,
@@ -50,9 +74,10 @@ def certgen(
     secrets_format: str,
     secrets_name_suffix: str,
 ) -> None:
-    """Makes the certificates for xDS, or renews those that are due.
+    """Creates the TLS certificates for xDS, and renews them when they are due.
 
-    A certificate is due when two thirds of its life are over.
+    One of --kube, --yaml and --pem is required. A certificate is due after two thirds of its
+    lifetime; others stay as they are. DIRECTORY is for --pem; its default is `certs`.
     """
     del secrets_format  # there is one; Contour's manifests name it
     want = rotation.wanted(
@@ -70,7 +95,7 @@ def certgen(
     elif to == "pem":
         _renew_files(directory, want, overwrite)
     else:
-        raise click.UsageError("say where to: --kube, --yaml or --pem")
+        raise click.UsageError("name an output: --kube, --yaml or --pem")
 
 
 def _renew_secrets(
@@ -82,7 +107,7 @@ def _renew_secrets(
     except AccessError as error:
         raise click.UsageError(str(error)) from error
     except errors.RequestError as error:
-        click.echo(f"contour: the Secrets are not up to date: {error}", err=True)
+        click.echo(f"contour: cannot renew all Secrets: {error}", err=True)
         sys.exit(1)
     for name in written:
         click.echo(f"wrote Secret {names.namespace}/{name}")

@@ -11,14 +11,20 @@ from contour.cli import output, running
 
 
 @click.command()
-@click.option("--state-dir", type=click.Path(path_type=Path), help="That of the running instance.")
 @click.option(
-    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table"
-)
+    "--state-dir", type=click.Path(path_type=Path),
+    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+    help="State directory of the running `contour run`.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
+    show_default=True, help="Output format: a table for people, JSON or YAML for programs.",
+)  # fmt: skip
 def config(state_dir: Path | None, format_: Any) -> None:
-    """Shows what each Envoy of the running `contour run` has accepted.
+    """Shows what the Envoy of a running `contour run` has accepted and refused.
 
-    Also what it refuses, with its words, and what it is still waiting for.
+    For each xDS type: the number of accepted and of pending resources, the error message of each
+    refused resource, and what held-back resources wait for.
     """
     fleets = running.page("config", state_dir)
     if format_ == "table":

@@ -16,27 +16,24 @@ from contour.host import ports, state
 @click.command()
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--map-port",
-    "port_map",
-    multiple=True,
-    metavar="EXTERNAL=LOCAL",
-    help="The local port for a port that users see. Default: 80=8080 and 443=8443, or ports that "
-    "are free.",
-)
+    "--map-port", "port_map", multiple=True, metavar="EXTERNAL=LOCAL",
+    show_default="80=8080 and 443=8443, or free ports",
+    help="Listen on port LOCAL of this machine for port EXTERNAL of the manifests. Can be given "
+    "several times.",
+)  # fmt: skip
 @click.option(
-    "--state-dir",
-    type=click.Path(path_type=Path),
-    help="The directory for sockets and logs. Default: the one of `contour run`.",
-)
-@click.option("--verbose", is_flag=True, help="Log debugging messages, too.")
+    "--state-dir", type=click.Path(path_type=Path), show_default="that of `contour run`",
+    help="Private directory for sockets and files of this run.",
+)  # fmt: skip
+@click.option("--verbose", is_flag=True, help="Also log messages of level debug.")
 def demo(
     folder: Path | None, port_map: tuple[str, ...], state_dir: Path | None, verbose: bool
 ) -> None:
     """Serves example manifests with example backends on this machine.
 
-    Writes the manifests to FOLDER, a new or empty folder, so that you can edit them (default: a
-    temporary folder, removed at the end), starts backends that answer, and serves both as
-    `contour run` does. Prints requests to try. Ctrl-C ends it.
+    Writes the manifests to FOLDER, a new or empty folder where you can edit them (default: a
+    temporary folder, removed at the end). Then starts the backends, serves the manifests as
+    `contour run` does, and prints requests to try. Ctrl-C ends the demonstration.
     """
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):

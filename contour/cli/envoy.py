@@ -14,7 +14,7 @@ from contour.host.administration import Administration
 
 @click.group()
 def envoy() -> None:
-    """Sees to an Envoy that somebody else started."""
+    """Drains an Envoy that this program did not start, such as one in a pod."""
 
 
 def _options(command: Any) -> Any:
@@ -22,23 +22,31 @@ def _options(command: Any) -> Any:
         (
             click.option(
                 "--admin-address", default="/admin/admin.sock", show_default=True,
-                type=click.Path(path_type=Path), help="The Unix socket of the administration.",
+                type=click.Path(path_type=Path),
+                help="Unix socket of Envoy's administration interface.",
             ),
             click.option(
                 "--drain-delay", type=click.FloatRange(0), default=5, show_default=True,
-                help="Seconds in which new connections may still come.",
+                metavar="SECONDS",
+                help="Time in seconds for which Envoy still accepts connections after its health "
+                "checks begin to fail. Raise it if load balancers notice later.",
             ),
             click.option(
                 "--idle-grace", type=click.FloatRange(0), default=5, show_default=True,
-                help="Seconds without a request after which open connections count as idle.",
+                metavar="SECONDS",
+                help="Open connections count as idle after this time in seconds without an active "
+                "request.",
             ),
             click.option(
                 "--min-open-connections", type=click.IntRange(0), default=0, show_default=True,
-                help="So many connections are not waited for.",
+                help="Stop waiting when no request is active and at most this many connections "
+                "are open.",
             ),
             click.option(
                 "--drain-timeout", type=click.FloatRange(0), default=280, show_default=True,
-                help="Seconds after which the rest is cut.",
+                metavar="SECONDS",
+                help="Maximum time in seconds for everything; open requests are cut then. Keep it "
+                "below the pod's terminationGracePeriodSeconds.",
             ),
         )
     ):  # fmt: skip
@@ -49,16 +57,27 @@ def _options(command: Any) -> Any:
 @envoy.command("shutdown")
 @_options
 def shut_down(admin_address: Path, **patience: Any) -> None:
-    """Lets Envoy finish what it has; returns when no client would notice that it ends."""
+    """Drains Envoy, and returns when it can end without cutting a request.
+
+    Envoy's health checks fail first, so that load balancers stop sending connections. The command
+    then waits until no request is active, or until --drain-timeout.
+    """
     _log()
     asyncio.run(shutdown.drain(Administration(admin_address), _patience(**patience)))
 
 
 @envoy.command("shutdown-manager")
-@click.option("--serve-port", type=click.IntRange(1, 65535), default=8090, show_default=True)
+@click.option(
+    "--serve-port", type=click.IntRange(1, 65535), default=8090, show_default=True,
+    help="TCP port for GET /shutdown and GET /healthz.",
+)  # fmt: skip
 @_options
 def shutdown_manager(serve_port: int, admin_address: Path, **patience: Any) -> None:
-    """Waits for SIGTERM, then does as `shutdown` does. GET /shutdown answers when that is done."""
+    """Waits for SIGTERM, then drains Envoy as `contour envoy shutdown` does.
+
+    Runs as a container beside Envoy. GET /shutdown, for the preStop hook of Envoy's container,
+    answers when Envoy is drained; a request cannot start the draining.
+    """
     _log()
     waiting = shutdown.Waiting(Administration(admin_address), _patience(**patience), serve_port)
     try:

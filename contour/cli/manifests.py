@@ -13,28 +13,64 @@ _PLACE, _OPERATORS = installation.Place(), installation.Operator().place.namespa
 
 
 @click.command()
-@click.option("--namespace", help=f"[default: {_PLACE.namespace}; of the operator: {_OPERATORS}]")
-@click.option("--suffix", default="", help="Ends all names, for several instances in a namespace.")
-@click.option("--image", default=installation.IMAGE, show_default=True, help="Of the controller.")
-@click.option("--envoy-image", default=installation.ENVOY_IMAGE, show_default=True)
-@click.option("--watch-namespaces", default="", help="Look at these only (a,b), by Roles alone.")
-@click.option("--host-ports", is_flag=True, help="Take ports 80 and 443 of every node.")
-@click.option("--managed", is_flag=True, help="The control plane makes the Envoys, and keeps them.")
-@click.option("--gateway-fleets", is_flag=True, help="For mode PerGateway: rights to make them.")
 @click.option(
-    "--outer-class", is_flag=True, help="With --managed: the right to make GatewayClasses."
-)
-@click.option("--operator", "operator_only", is_flag=True, help="The operator instead.")
+    "--namespace", show_default=f"{_PLACE.namespace}; with --operator: {_OPERATORS}",
+    help="Namespace of all objects that are not cluster-scoped.",
+)  # fmt: skip
 @click.option(
-    "--trusted-namespaces",
-    help="With --operator, for Kubernetes older than 1.30: where instances may reach further.",
-)
-@click.option("--crds", "crds_only", is_flag=True, help="The definitions of our kinds instead.")
+    "--suffix", default="", show_default="none",
+    help="Suffix of the names of all objects. Use it to run several instances in one namespace.",
+)  # fmt: skip
+@click.option(
+    "--image", default=installation.IMAGE, show_default=True,
+    help="Container image of this program, from a registry that the cluster can pull from.",
+)  # fmt: skip
+@click.option(
+    "--envoy-image", default=installation.ENVOY_IMAGE, show_default=True,
+    help="Container image of Envoy.",
+)  # fmt: skip
+@click.option(
+    "--watch-namespaces", default="", metavar="A,B", show_default="all",
+    help="Comma-separated namespaces to watch. The instance then gets Roles there and no "
+    "ClusterRole, and cannot serve Gateways.",
+)  # fmt: skip
+@click.option(
+    "--host-ports", is_flag=True,
+    help="Bind Envoy to ports 80 and 443 of its nodes. Use it where there is no load balancer.",
+)  # fmt: skip
+@click.option(
+    "--managed", is_flag=True,
+    help="Let the control plane create and manage its Envoys: print its rights to do so instead "
+    "of a DaemonSet and a Service.",
+)  # fmt: skip
+@click.option(
+    "--gateway-fleets", is_flag=True,
+    help="Also grant the rights to create Envoys for each Gateway (`gateway.mode: PerGateway`).",
+)  # fmt: skip
+@click.option(
+    "--outer-class", is_flag=True,
+    help="With --managed: also grant the right to create GatewayClasses, for a Gateway in front "
+    "of Envoy (`envoy.networkPublishing.gateway.controllerName`).",
+)  # fmt: skip
+@click.option(
+    "--operator", "operator_only", is_flag=True,
+    help="Print the manifests of the operator instead of those of an instance.",
+)  # fmt: skip
+@click.option(
+    "--trusted-namespaces", metavar="A,B-*",
+    show_default="the API server checks the authors' rights",
+    help="With --operator, for Kubernetes before 1.30: comma-separated patterns of the namespaces "
+    "whose instances may reach beyond their own namespace.",
+)  # fmt: skip
+@click.option(
+    "--crds", "crds_only", is_flag=True,
+    help="Print the CustomResourceDefinitions instead of an installation.",
+)  # fmt: skip
 def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     """Prints the manifests of an installation, for `kubectl apply -f -`.
 
-    With --crds: the definitions of our kinds, which have to be there before. With --operator: what
-    makes instances of ContourConfigurations, of which --image and --envoy-image are the images.
+    Apply the output of --crds first. With --operator, --image and --envoy-image are the images of
+    the operator and of the Envoys of its instances.
     """
     if crds_only:
         found = documents.crds()
@@ -49,7 +85,7 @@ def _operator(flags: Mapping[str, Any]) -> installation.Operator:
     for name in _OF_AN_INSTANCE:
         if flags[name]:
             option = name.replace("_", "-")
-            raise click.UsageError(f"--{option} is of an instance, and not of the operator")
+            raise click.UsageError(f"--{option} cannot be used with --operator")
     trusted = flags["trusted_namespaces"]
     place = installation.Place(namespace=flags["namespace"] or _OPERATORS, image=flags["image"])
     return installation.Operator(
@@ -66,7 +102,7 @@ _OF_AN_INSTANCE = (
 
 def _installation(flags: Mapping[str, Any]) -> installation.Installation:
     if flags["trusted_namespaces"] is not None:
-        raise click.UsageError("--trusted-namespaces goes with --operator")
+        raise click.UsageError("--trusted-namespaces needs --operator")
     namespace, image = flags["namespace"] or _PLACE.namespace, flags["image"]
     place = installation.Place(namespace=namespace, suffix=flags["suffix"], image=image)
     watched, managed = _names(flags["watch_namespaces"]), flags["managed"]

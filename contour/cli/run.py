@@ -15,27 +15,41 @@ from crds.draining import DRAIN_SECONDS
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option("--bind", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--map-port",
-    "port_map",
-    multiple=True,
-    metavar="EXTERNAL=LOCAL",
-    help="The local port for a port that users see. Default: the same; below 1024, plus 8000.",
-)
+    "--bind", default="127.0.0.1", show_default=True,
+    help="IP address that Envoy listens on. Use 0.0.0.0 to serve other machines.",
+)  # fmt: skip
 @click.option(
-    "--state-dir", type=click.Path(path_type=Path), help="Where sockets and logs are kept."
-)
-@click.option("--controller-name", help="Serve the GatewayClasses of this controller.")
-@click.option("--concurrency", type=click.IntRange(1), help="Envoy's threads. Default: one a core.")
+    "--map-port", "port_map", multiple=True, metavar="EXTERNAL=LOCAL",
+    show_default="the same port; below 1024, plus 8000",
+    help="Listen on port LOCAL of this machine for port EXTERNAL of the manifests (80 and 443 for "
+    "Ingress and HTTPProxy). Can be given several times.",
+)  # fmt: skip
 @click.option(
-    "--drain-time", type=click.FloatRange(0), default=30, show_default=True, help="Seconds."
-)
+    "--state-dir", type=click.Path(path_type=Path),
+    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+    help="Private directory for sockets, files and the lock of this run. Each simultaneous run "
+    "needs its own.",
+)  # fmt: skip
+@click.option(
+    "--controller-name", show_default="that of the ContourConfiguration, or Contour's",
+    help="Serve GatewayClasses with this `spec.controllerName`.",
+)  # fmt: skip
+@click.option(
+    "--concurrency", type=click.IntRange(1), show_default="one per CPU core",
+    help="Number of Envoy's worker threads. Lower it on a shared machine.",
+)  # fmt: skip
+@click.option(
+    "--drain-time", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    help="Time in seconds that open requests have to finish when this command ends.",
+)  # fmt: skip
 @click.option(
     "--listener-drain-time", type=click.IntRange(1), default=DRAIN_SECONDS, show_default=True,
-    help="Seconds that connections may go on at least after a change of their TLS settings.",
+    metavar="SECONDS",
+    help="Minimum time in seconds that open connections last after a change of their listener or "
+    "TLS settings. Envoy keeps the old settings in memory for about that time.",
 )  # fmt: skip
-@click.option("--verbose", is_flag=True, help="Log what happens, not only what is wrong.")
+@click.option("--verbose", is_flag=True, help="Also log messages of level debug.")
 def run(
     paths: tuple[Path, ...],
     bind: str,
@@ -47,10 +61,11 @@ def run(
     listener_drain_time: int,
     verbose: bool,
 ) -> None:
-    """Serves the manifests in PATH… on this machine, and follows their changes.
+    """Serves manifests on this machine with a local Envoy, and follows their changes.
 
-    Runs until it is told to stop (Ctrl-C or SIGTERM), then lets requests finish. The file `ready`
-    in the state directory exists while Envoy serves a complete configuration.
+    Each PATH is a file or a folder (recursive) of manifests. Ctrl-C or SIGTERM ends the command,
+    after open requests have finished. The file `ready` in the state directory exists while Envoy
+    serves a complete configuration.
     """
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):

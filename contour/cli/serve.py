@@ -48,43 +48,156 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
-@click.option("--kubeconfig", default="", help="Use this kubeconfig.")
-@click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
-@click.option("--contour-config-name", default="contour", help="Follow this ContourConfiguration.")
-@click.option("--watch-namespaces", default="", metavar="A,B", help="Look nowhere else.")
-@click.option("--xds-address", default="127.0.0.1")
-@click.option("--xds-port", type=_PORT, default=8001)
-@click.option("--xds-handshake-timeout", type=Seconds(), default="10s", help="0s: two minutes.")
-@click.option("--xds-streams-per-connection", type=_COUNT, default=1024, help="0: no limit.")
-@click.option("--xds-streams-per-address", type=_COUNT, default=2048, help="0: no limit.")
-@click.option("--xds-connection-age", type=Seconds(), default="2h", help="0s: no limit.")
-@click.option("--advertise-address", envvar="POD_IP", help="Where the other replicas find us.")
-@click.option("--contour-cafile", type=_FILE, help="The authority of Envoys' certificates.")
-@click.option("--contour-cert-file", type=_FILE, help="Our certificate.")
-@click.option("--contour-key-file", type=_FILE, help="Our private key.")
-@click.option("--insecure", is_flag=True, help="Serve xDS without TLS, on a loopback address.")
-@click.option("--envoy-service-name", default="envoy")
-@click.option("--contour-image", default=installation.IMAGE, help="Ours, for what is beside Envoy.")
-@click.option("--envoy-image", default=installation.ENVOY_IMAGE, help="Of Envoys that we make.")
-@click.option("--name-suffix", default="", help="What the names of this instance's objects end in.")
-@click.option("--envoy-service-namespace", help="Default: our own.")
-@click.option("--health-address", default="0.0.0.0")
-@click.option("--health-port", type=_PORT, default=8000)
-@click.option("--http-address", default="0.0.0.0", help="Of the metrics.")
-@click.option("--http-port", type=_PORT, default=8000, help="Of the metrics.")
-@click.option("--debug-http-address", default="127.0.0.1")
-@click.option("--debug-http-port", type=_PORT, default=6060)
-@click.option("--disable-leader-election", is_flag=True, help="There is one replica.")
-@click.option("--leader-election-resource-name", default="leader-elect")
-@click.option("--leader-election-resource-namespace", help="Default: our own.")
-@click.option("--leader-election-lease-duration", type=Seconds(), default="15s")
-@click.option("--leader-election-renew-deadline", type=Seconds(), default="10s")
-@click.option("--leader-election-retry-period", type=Seconds(), default="2s")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
-@click.option("--log-level", type=click.Choice(logs.LEVELS), default="info")
+@click.option(
+    "--incluster", is_flag=True,
+    help="Authenticate to the API server with the service account of this pod.",
+)  # fmt: skip
+@click.option(
+    "--kubeconfig", default="",
+    show_default="$KUBECONFIG, the pod's service account, ~/.kube/config",
+    help="Path of the kubeconfig file to use. Not used with --incluster.",
+)  # fmt: skip
+@click.option(
+    "--namespace", envvar="CONTOUR_NAMESPACE",
+    show_default="that of the service account or the kubeconfig",
+    help="Namespace of this instance: of its ContourConfiguration, its Lease and its Envoys.",
+)  # fmt: skip
+@click.option(
+    "--contour-config-name", default="contour",
+    help="Name of the ContourConfiguration to follow. Each instance in a namespace has its own.",
+)  # fmt: skip
+@click.option(
+    "--watch-namespaces", default="", metavar="A,B", show_default="all",
+    help="Comma-separated namespaces to watch. Roles in these namespaces are then enough; "
+    "GatewayClasses cannot be read, so no Gateway is served.",
+)  # fmt: skip
+@click.option(
+    "--xds-address", default="127.0.0.1",
+    help="IP address that the xDS server listens on. Use 0.0.0.0 in a pod.",
+)  # fmt: skip
+@click.option("--xds-port", type=_PORT, default=8001, help="TCP port of the xDS server.")
+@click.option(
+    "--xds-handshake-timeout", type=Seconds(), default="10s",
+    help="Maximum time for the TLS and HTTP/2 handshakes of a connection, such as 10s; 0s means "
+    "gRPC's default of two minutes.",
+)  # fmt: skip
+@click.option(
+    "--xds-streams-per-connection", type=_COUNT, default=1024,
+    help="Maximum number of xDS streams per connection; more wait at the client. An Envoy needs "
+    "one. 0 means no limit.",
+)  # fmt: skip
+@click.option(
+    "--xds-streams-per-address", type=_COUNT, default=2048,
+    help="Maximum number of xDS streams per client IP address; more are refused. Raise it if more "
+    "Envoys than that connect from one address. 0 means no limit.",
+)  # fmt: skip
+@click.option(
+    "--xds-connection-age", type=Seconds(), default="2h",
+    help="Age at which an xDS connection is closed, so that Envoys spread over all replicas, such "
+    "as 2h; 0s means never.",
+)  # fmt: skip
+@click.option(
+    "--advertise-address", envvar="POD_IP", show_default="--xds-address",
+    help="IP address at which the other replicas reach this xDS server: the pod's IP address.",
+)  # fmt: skip
+@click.option(
+    "--contour-cafile", type=_FILE, show_default="none; required without --insecure",
+    help="PEM file of the CA that signed the client certificates of Envoys.",
+)  # fmt: skip
+@click.option(
+    "--contour-cert-file", type=_FILE, show_default="none; required without --insecure",
+    help="PEM file of the xDS server's certificate.",
+)  # fmt: skip
+@click.option(
+    "--contour-key-file", type=_FILE, show_default="none; required without --insecure",
+    help="PEM file of the private key of --contour-cert-file.",
+)  # fmt: skip
+@click.option(
+    "--insecure", is_flag=True,
+    help="Serve xDS without TLS. Only for a loopback --xds-address.",
+)  # fmt: skip
+@click.option(
+    "--envoy-service-name", default="envoy",
+    help="Name of the Service of the Envoys. Its load balancer's address is written to statuses, "
+    "and the Envoys' client certificates must carry its name.",
+)  # fmt: skip
+@click.option(
+    "--envoy-service-namespace", show_default="--namespace",
+    help="Namespace of the Service of the Envoys.",
+)  # fmt: skip
+@click.option(
+    "--contour-image", default=installation.IMAGE,
+    help="Container image of this program, for the containers beside Envoy in managed fleets.",
+)  # fmt: skip
+@click.option(
+    "--envoy-image", default=installation.ENVOY_IMAGE,
+    help="Container image of Envoy in managed fleets.",
+)  # fmt: skip
+@click.option(
+    "--name-suffix", default="", show_default="none",
+    help="Suffix of the names of this instance's objects: that of `contour manifests --suffix`.",
+)  # fmt: skip
+@click.option(
+    "--health-address", default="0.0.0.0", help="IP address that serves /healthz and /readyz."
+)  # fmt: skip
+@click.option(
+    "--health-port", type=_PORT, default=8000, help="TCP port that serves /healthz and /readyz."
+)  # fmt: skip
+@click.option("--http-address", default="0.0.0.0", help="IP address that serves /metrics.")
+@click.option(
+    "--http-port", type=_PORT, default=8000,
+    help="TCP port that serves /metrics. It can be the same as --health-port.",
+)  # fmt: skip
+@click.option(
+    "--debug-http-address", default="127.0.0.1",
+    help="IP address that serves the debugging pages. They show the configuration to everybody "
+    "who can connect.",
+)  # fmt: skip
+@click.option(
+    "--debug-http-port", type=_PORT, default=6060, help="TCP port that serves the debugging pages."
+)  # fmt: skip
+@click.option(
+    "--disable-leader-election", is_flag=True,
+    help="Do not use leader election. Only for an instance with a single replica.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-resource-name", default="leader-elect",
+    help="Name of the Lease by which the replicas elect their leader. Each instance in a namespace "
+    "has its own.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-resource-namespace", show_default="--namespace",
+    help="Namespace of the Lease of the leader election.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-lease-duration", type=Seconds(), default="15s",
+    help="Time after which another replica takes over a Lease that was not renewed, such as 15s. "
+    "Raise it if the API server is often slow.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-renew-deadline", type=Seconds(), default="10s",
+    help="Time after which a leader that cannot renew its Lease stops writing. Less than the lease "
+    "duration.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-retry-period", type=Seconds(), default="2s",
+    help="Time between two attempts to renew or acquire the Lease. Less than the renew deadline.",
+)  # fmt: skip
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text",
+    help="Format of log lines: text for people, JSON for log collectors.",
+)  # fmt: skip
+@click.option(
+    "--log-level", type=click.Choice(logs.LEVELS), default="info",
+    help="Least severe level of messages that are logged.",
+)  # fmt: skip
 def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
-    """Serves the objects of a cluster to its Envoys, and writes their statuses."""
+    """Runs the control plane in a Kubernetes cluster.
+
+    Watches Ingress, HTTPProxy and Gateway API objects, serves the resulting configuration to
+    Envoys over xDS, and writes the statuses of the objects. A ContourConfiguration takes precedence
+    over these options where it sets the same. Durations are written like 15s, 1m30s or 2h.
+    """
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError):
         process.run(_serve(flags))
@@ -138,11 +251,11 @@ def _files(flags: Mapping[str, Any]) -> credentials.Files | None:
     files = [flags[it] for it in names]
     if flags["insecure"]:
         if any(files) or not _is_loopback(flags["xds_address"]):
-            raise click.UsageError("--insecure is for a loopback address, without certificates")
+            raise click.UsageError("--insecure needs a loopback --xds-address and no certificates")
         return None
     if not all(files):
         raise click.UsageError(
-            "--contour-cafile, --contour-cert-file and --contour-key-file are needed"
+            "--contour-cafile, --contour-cert-file and --contour-key-file are required"
         )
     return credentials.Files(*files)
 
@@ -154,7 +267,8 @@ def _election(flags: Mapping[str, Any], namespace: str) -> serving.Election:
     )
     if not duration > deadline > period > 0:
         raise click.UsageError(
-            "--leader-election-*: lease duration > renew deadline > retry period"
+            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
+            "the retry period, which must be positive"
         )
     place = flags["leader_election_resource_namespace"] or namespace
     lease = Place(place, flags["leader_election_resource_name"])

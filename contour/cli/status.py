@@ -16,15 +16,29 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 
 @click.command()
 @click.option(
-    "-f", "--filename", "paths", multiple=True, metavar="PATH", help="Manifests, offline."
-)
-@click.option("--state-dir", type=click.Path(path_type=Path), help="That of the running instance.")
+    "-f", "--filename", "paths", multiple=True, metavar="PATH",
+    show_default="ask the running `contour run`",
+    help="Manifests to check offline: a file, a folder (recursive), or - for standard input. Can "
+    "be given several times.",
+)  # fmt: skip
 @click.option(
-    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table"
-)
-@click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
+    "--state-dir", type=click.Path(path_type=Path),
+    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+    help="State directory of the running `contour run`.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
+    show_default=True, help="Output format: a table for people, JSON or YAML for programs.",
+)  # fmt: skip
+@click.option(
+    "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
+)  # fmt: skip
 def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict: bool) -> None:
-    """Shows the status of every object, of the running `contour run` or of manifests."""
+    """Shows the status of every object of a running `contour run`, or of manifests.
+
+    With -f no instance has to run: the manifests are checked offline, and Envoy is assumed to
+    accept them.
+    """
     rows = _offline(paths) if paths else running.page("status", state_dir)
     if format_ == "table":
         _print(rows)

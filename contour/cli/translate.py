@@ -21,14 +21,31 @@ To = Literal["xds", "status", "dag", "fleets"]
 
 
 @click.command()
-@click.option("-f", "--filename", "paths", multiple=True, required=True, metavar="PATH")
 @click.option(
-    "--to", type=click.Choice(["xds", "status", "dag", "fleets"]), default="xds", show_default=True
-)
-@click.option("-o", "--output", "format_", type=click.Choice(["json", "yaml"]), default="yaml")
-@click.option("--fleet", default=listeners.DEFAULT_FLEET, show_default=True)
-@click.option("--controller-name", help="Serve the GatewayClasses of this controller.")
-@click.option("--strict", is_flag=True, help="Exit with 1 if any object has an error.")
+    "-f", "--filename", "paths", multiple=True, required=True, metavar="PATH",
+    help="Manifests to read: a file, a folder (recursive), or - for standard input. Can be given "
+    "several times.",
+)  # fmt: skip
+@click.option(
+    "--to", type=click.Choice(["xds", "status", "dag", "fleets"]), default="xds", show_default=True,
+    help="What to print: Envoy's resources, the statuses of the objects, the internal graph, or "
+    "the names of the fleets.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["json", "yaml"]), default="yaml",
+    show_default=True, help="Output format of the printed documents.",
+)  # fmt: skip
+@click.option(
+    "--fleet", default=listeners.DEFAULT_FLEET, show_default=True,
+    help="Fleet whose resources `--to xds` prints. `--to fleets` lists the names.",
+)  # fmt: skip
+@click.option(
+    "--controller-name", show_default="that of the ContourConfiguration, or Contour's",
+    help="Serve GatewayClasses with this `spec.controllerName`.",
+)  # fmt: skip
+@click.option(
+    "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
+)  # fmt: skip
 def translate(
     paths: tuple[str, ...],
     to: To,
@@ -37,10 +54,10 @@ def translate(
     controller_name: str | None,
     strict: bool,
 ) -> None:
-    """Shows what manifests become, without serving anything.
+    """Prints the Envoy configuration or the statuses that manifests lead to.
 
-    PATH is a file, a folder (recursive), or - for standard input. Complaints about documents go to
-    standard error, each with its file, line and field.
+    Works offline: nothing is served. Errors and warnings about documents go to standard error,
+    each with its file, line and field. Exit code 2 means that some input could not be read.
     """
     fleets = offline.Fleets()
     controller = Controller(fleets.publish)

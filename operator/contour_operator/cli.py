@@ -27,32 +27,79 @@ def main() -> None:
 
 
 @main.command(context_settings={"show_default": True})
-@click.option("--incluster", is_flag=True, help="Use the service account of this pod.")
-@click.option("--kubeconfig", default="", help="Use this kubeconfig.")
-@click.option("--namespace", envvar="CONTOUR_NAMESPACE", help="Our own; default: the access's.")
-@click.option("--watch-namespaces", default="*", help="Where to make instances: a,team-*")
 @click.option(
-    "--trusted-namespaces",
-    help="Where authors of instances may let these reach beyond their namespace: a,team-*; "
-    "default: all if the API server asks what the authors may (Kubernetes 1.30), else none.",
-)
+    "--incluster", is_flag=True,
+    help="Authenticate to the API server with the service account of this pod.",
+)  # fmt: skip
 @click.option(
-    "--contour-image",
-    default="",
-    show_default=f"that of our own pod, else {installation.IMAGE}",
-    envvar="CONTOUR_IMAGE",
-)
-@click.option("--envoy-image", default=installation.ENVOY_IMAGE, envvar="ENVOY_IMAGE")
-@click.option("--health-address", default="0.0.0.0")
-@click.option("--health-port", type=click.IntRange(0, 65535), default=8000, help="0: none.")
-@click.option("--leader-election-resource-name", default=LEASE)
-@click.option("--leader-election-lease-duration", default=15.0, help="Seconds.")
-@click.option("--leader-election-renew-deadline", default=10.0, help="Seconds.")
-@click.option("--leader-election-retry-period", default=2.0, help="Seconds.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text")
-@click.option("--log-level", type=click.Choice(logs.LEVELS), default="info")
+    "--kubeconfig", default="",
+    show_default="$KUBECONFIG, the pod's service account, ~/.kube/config",
+    help="Path of the kubeconfig file to use. Not used with --incluster.",
+)  # fmt: skip
+@click.option(
+    "--namespace", envvar="CONTOUR_NAMESPACE",
+    show_default="that of the service account or the kubeconfig",
+    help="Namespace of the operator and of its Lease.",
+)  # fmt: skip
+@click.option(
+    "--watch-namespaces", default="*", metavar="A,B-*", show_default="* (all)",
+    help="Comma-separated patterns of the namespaces in which the operator provisions instances.",
+)  # fmt: skip
+@click.option(
+    "--trusted-namespaces", metavar="A,B-*",
+    show_default="all if the API server checks the authors' rights (Kubernetes 1.30), else none",
+    help="Comma-separated patterns of the namespaces whose instances may reach beyond their own "
+    "namespace. Set it for Kubernetes before 1.30.",
+)  # fmt: skip
+@click.option(
+    "--contour-image", default="", envvar="CONTOUR_IMAGE",
+    show_default=f"that of the operator's pod, else {installation.IMAGE}",
+    help="Container image of the control planes of instances.",
+)  # fmt: skip
+@click.option(
+    "--envoy-image", default=installation.ENVOY_IMAGE, envvar="ENVOY_IMAGE",
+    help="Container image of the Envoys of instances.",
+)  # fmt: skip
+@click.option(
+    "--health-address", default="0.0.0.0",
+    help="IP address that serves /healthz, /readyz and /metrics.",
+)  # fmt: skip
+@click.option(
+    "--health-port", type=click.IntRange(0, 65535), default=8000,
+    help="TCP port that serves /healthz, /readyz and /metrics; 0 serves none of them.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-resource-name", default=LEASE,
+    help="Name of the Lease by which the operator's replicas elect their leader.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-lease-duration", default=15.0, metavar="SECONDS",
+    help="Time in seconds after which another replica takes over a Lease that was not renewed. "
+    "Raise it if the API server is often slow.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-renew-deadline", default=10.0, metavar="SECONDS",
+    help="Time in seconds after which a leader that cannot renew its Lease stops writing. Less "
+    "than the lease duration.",
+)  # fmt: skip
+@click.option(
+    "--leader-election-retry-period", default=2.0, metavar="SECONDS",
+    help="Time in seconds between two attempts to renew or acquire the Lease. Less than the "
+    "renew deadline.",
+)  # fmt: skip
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text",
+    help="Format of log lines: text for people, JSON for log collectors.",
+)  # fmt: skip
+@click.option(
+    "--log-level", type=click.Choice(logs.LEVELS), default="info",
+    help="Least severe level of messages that are logged.",
+)  # fmt: skip
 def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
-    """Makes instances, keeps them as they should be, and removes them."""
+    """Runs the operator: creates, repairs and removes instances of Contour.
+
+    It creates one instance for each ContourConfiguration with `spec.contour`.
+    """
     if find_spec("kopf") is None:
         missing = "kopf is not installed: pip install 'contour-ingress[operator]'"
         click.echo(f"contour-operator: {missing}", err=True)
@@ -108,6 +155,7 @@ def _timing(flags: dict[str, Any]) -> Timing:
     )
     if not timing.duration > timing.renew_deadline > timing.retry_period > 0:
         raise click.UsageError(
-            "--leader-election-*: lease duration > renew deadline > retry period"
+            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
+            "the retry period, which must be positive"
         )
     return timing

@@ -18,9 +18,18 @@ _SHARE = 200
 def main() -> None:
     """The exit code is 1 if Envoy refused anything."""
     parser = argparse.ArgumentParser(prog="hack/fuzz --envoy", description=__doc__)
-    parser.add_argument("--count", type=int, default=2000, help="how many HTTPProxies")
-    parser.add_argument("--configurations", type=int, default=650, help="how many of these")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument(
+        "--count", type=int, default=2000, help="number of HTTPProxies; default: %(default)s"
+    )
+    parser.add_argument(
+        "--configurations",
+        type=int,
+        default=650,
+        help="number of ContourConfigurations; default: %(default)s",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first object; default: %(default)s"
+    )
     arguments = parser.parse_args()
     started = time.monotonic()
     words, found = asyncio.run(_pushed(arguments))

@@ -14,9 +14,9 @@ from tests.cluster import assets, cluster, controlplane, shared
 def main() -> None:
     """Builds, owns or shows a control plane."""
     parser = argparse.ArgumentParser(prog="hack/cluster", description=__doc__)
-    parser.add_argument("--build", action="store_true", help="build what is missing, and no more")
-    parser.add_argument("--bare", action="store_true", help="install no CRDs")
-    parser.add_argument("--kubeconfig", type=Path, help="where to write it to")
+    parser.add_argument("--build", action="store_true", help="build what is missing, start nothing")
+    parser.add_argument("--bare", action="store_true", help="do not install the CRDs")
+    parser.add_argument("--kubeconfig", type=Path, help="file to write the kubeconfig to")
     parser.add_argument("--own", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     for it in (signal.SIGTERM, signal.SIGHUP):

@@ -23,14 +23,27 @@ CHANNELS = ("experimental", "standard")
 def parser() -> argparse.ArgumentParser:
     """What can be said."""
     found = argparse.ArgumentParser(prog="hack/conformance", description=__doc__)
-    found.add_argument("tests", nargs="*", metavar="TEST", help="short names; none: all")
-    found.add_argument("--build", action="store_true", help="build what is missing, and no more")
-    found.add_argument("--channel", choices=CHANNELS, default=CHANNELS[0], help="of the CRDs")
-    found.add_argument("--profile", action="append", choices=command.PROFILES)
-    found.add_argument("--minutes", type=int, default=60, help="the longest that it may take")
-    found.add_argument("--keep", type=Path, metavar="FOLDER", help="for logs and the report")
     found.add_argument(
-        "--publish", action="store_true", help="put the report of a whole run into the documents"
+        "tests", nargs="*", metavar="TEST", help="short names of the tests to run; default: all"
+    )
+    found.add_argument("--build", action="store_true", help="build what is missing, test nothing")
+    found.add_argument(
+        "--channel",
+        choices=CHANNELS,
+        default=CHANNELS[0],
+        help="release channel of the CRDs; default: %(default)s",
+    )
+    found.add_argument("--profile", action="append", choices=command.PROFILES)
+    found.add_argument(
+        "--minutes", type=int, default=60, help="time limit in minutes; default: %(default)s"
+    )
+    found.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="folder to keep the logs and the report in"
+    )
+    found.add_argument(
+        "--publish",
+        action="store_true",
+        help="store the report of a complete run in docs/conformance",
     )
     return found
 

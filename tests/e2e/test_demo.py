@@ -19,7 +19,7 @@ pytestmark = pytest.mark.envoy
 def test_the_demonstration_gets_every_answer_and_leaves_nothing_behind(tmp_path: Path) -> None:
     done = _demonstration(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Everything as expected." in done.stdout
+    assert "All answers are as expected." in done.stdout
     assert "✗" not in done.stdout
     assert re.search(r"\d{3,} requests sent, 0 lost", done.stdout)
     assert _processes(tmp_path) == []

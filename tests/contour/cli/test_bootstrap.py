@@ -78,7 +78,7 @@ def test_envoy_accepts_it_with_certificates(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--envoy-cafile", "ca.crt"], "go together"),
+        (["--envoy-cafile", "ca.crt"], "must be given together"),
         (["--xds-port", "0"], "--xds-port"),
         (["/nowhere/at/all.json"], "/nowhere/at/all.json"),
     ],

@@ -89,7 +89,7 @@ def test_an_api_server_that_is_away_is_told(tmp_path: Path) -> None:
     path.write_text(json.dumps(_kubeconfig("http://127.0.0.1:9")))
     result = certgen("--kube", "--kubeconfig", str(path))
     assert result.exit_code == 1
-    assert "not up to date" in result.output
+    assert "cannot renew all Secrets" in result.output
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

@@ -22,8 +22,12 @@ LONGEST = 2.0
 def main() -> None:
     """Tells what was found; the exit code is 1 if anything was."""
     parser = argparse.ArgumentParser(prog="hack/fuzz", description=__doc__)
-    parser.add_argument("--count", type=int, default=10_000, help="how many objects")
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument(
+        "--count", type=int, default=10_000, help="number of objects; default: %(default)s"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first object; default: %(default)s"
+    )
     arguments = parser.parse_args()
     engine = surroundings.engine(outputs.PLAN)
     found: Counter[str] = Counter()
