@@ -14,9 +14,9 @@ from contour import aging, intake
 from contour.audit import Turned
 from contour.complaints import Complaint
 from contour.envoy import outputs
+from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
 from contour.status.board import Board, Remark
-from contour.verdicts import Standing, Verdicts
 from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.kinds import KINDS
@@ -111,10 +111,10 @@ class Controller:
         fleet: str,
         settle_soon: Callable[[], None],
         is_accepted: Callable[[resources.Name], bool] = lambda _: True,
-        standing: Standing | None = None,
-    ) -> Verdicts:
+        published: PublishedState | None = None,
+    ) -> FleetReports:
         """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
-        return Verdicts(fleet, self.engine, settle_soon, is_accepted, standing)
+        return FleetReports(fleet, self.engine, settle_soon, is_accepted, published)
 
     def complain(self, faults: tuple[str, ...]) -> None:
         """What the configuration asks of the process and could not be done; its status tells it."""

@@ -3,7 +3,8 @@
 A replica that the API server does not answer goes on serving what it knows, which is right while
 nobody knows better: one replica alone, or all of them cut off. It is wrong while the leader knows
 better, for then there is a replica that is current and Envoys belong there. So the leader answers
-each sign of life with what it knows (`contour.verdicts.encoding.Word`), and a replica compares:
+each sign of life with what it knows (`contour.envoyreports.encoding.LeaderStatus`), and a replica
+compares:
 
 - nothing that it asked has been answered for a while, not even the question for the Lease; or
 - events that the leader has had have not come here for a while, as when a watch is dead and the
@@ -16,8 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from contour.envoyreports.encoding import LeaderStatus
 from contour.kubernetes.cluster import Collection
-from contour.verdicts.encoding import Word
 
 FORGOTTEN = 6.0
 """Seconds after which what a leader said says nothing of now; it speaks every two."""
@@ -58,35 +59,35 @@ class Currency:
     """For how long the API server has answered nothing that was asked."""
     positions: Positions
     clock: Callable[[], float]
-    _word: Word | None = None
+    _leader: LeaderStatus | None = None
     _heard_at: float = 0.0
     _lags: dict[str, _Lag] = field(default_factory=dict)
 
-    def word(self, *, is_leader: bool, build: str, peers: tuple[str, ...]) -> Word:
-        """What is said to the others while we lead."""
+    def leader_status(self, *, is_leader: bool, build: str, peers: tuple[str, ...]) -> LeaderStatus:
+        """What this replica tells its followers while it leads."""
         is_current = is_leader and self.silence() < self.patience / 2
         events = {name: it.event for name, it in self.positions() if it.event}
-        return Word(build, is_current, events, peers)
+        return LeaderStatus(build, is_current, events, peers)
 
-    def take(self, word: Word | None, *, is_comparable: bool) -> None:
+    def take(self, found: LeaderStatus | None, *, is_comparable: bool) -> None:
         """What a leader says to us, or that we do not listen to any; builds that differ may not
         follow the same collections."""
-        self._word, self._heard_at = word, self.clock()
-        if word is None:
+        self._leader, self._heard_at = found, self.clock()
+        if found is None:
             self._lags.clear()
             return
         known = {name: it.known for name, it in self.positions()}
-        told = word.events if is_comparable else {}
+        told = found.events if is_comparable else {}
         missed = {name: event for name, event in told.items() if 0 < known.get(name, 0) < event}
         self._lags = {name: self._lag(name, known[name], it) for name, it in missed.items()}
 
     @property
     def lack(self) -> str:
         """Why Envoys would get what is outdated, though they need not; empty if they do not."""
-        if self._word is None or self.clock() - self._heard_at >= FORGOTTEN:
+        if self._leader is None or self.clock() - self._heard_at >= FORGOTTEN:
             return ""
         silence = self.silence()
-        if self._word.is_current and silence >= self.patience:
+        if self._leader.is_current and silence >= self.patience:
             return f"the API server has not answered for {silence:.0f} s, and the leader's does"
         behind = [it for it, lag in self._lags.items() if self._age(lag) >= self.patience]
         return f"behind the leader in {', '.join(sorted(behind))}" if behind else ""

@@ -12,9 +12,9 @@ from typing import Any
 
 from contour.controller import Controller, Refit, Tell
 from contour.envoy import outputs, releases
+from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.inspection import Page
-from contour.verdicts import Verdicts
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
 
-def _nobody(_: Verdicts) -> None:
+def _nobody(_: FleetReports) -> None:
     """Nobody else cares what the Envoys of a fleet say."""
 
 
@@ -36,7 +36,7 @@ class Instance:
     server: Server
     tell: Tell | None = None
     """Is told the objects whose status may have to say something else now."""
-    heard: Callable[[Verdicts], None] = _nobody
+    heard: Callable[[FleetReports], None] = _nobody
     """Is told of each fleet as it comes, and what is said of it."""
     refit: Refit | None = None
     """Is called when there are to be other fleets than before."""
@@ -78,15 +78,13 @@ class Instance:
             found.witness = self._witness(found)
         return found
 
-    def _witness(self, fleet: Fleet) -> Verdicts:
+    def _witness(self, fleet: Fleet) -> FleetReports:
         def is_accepted(name: resources.Name) -> bool:
             return name not in fleet.acceptance.pending
 
-        verdicts = self.controller.hear(
-            fleet.name, self._settle_soon, is_accepted, fleet.acceptance
-        )
-        self.heard(verdicts)
-        return verdicts
+        reports = self.controller.hear(fleet.name, self._settle_soon, is_accepted, fleet.acceptance)
+        self.heard(reports)
+        return reports
 
     def _settle_soon(self) -> None:
         if self._settling is None:

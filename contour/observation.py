@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from contour.envoyreports import view
 from contour.kubernetes.cluster import Collection
 from contour.metrics import certificates, cluster, fleets, graph, httpproxies
 from contour.pages import debug, dot, health
 from contour.pages.listeners import Pages
 from contour.pages.settings import Purpose
-from contour.verdicts import view
 from showing import exposition
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def pages(of: "Replica") -> Mapping[Purpose, Pages]:
                 **of.instance.pages(),
                 "dag": lambda: dot.drawing(of.controller.engine),
                 "cluster": lambda: [_collection(it) for it in of.cluster.state()],
-                "replicas": lambda: [view.fleet(it) for it in of.verdicts],
+                "replicas": lambda: [view.fleet(it) for it in of.reports],
             }
         ),
     }
@@ -48,7 +48,7 @@ def _metrics(of: "Replica") -> exposition.Metrics:
         cluster.Replicas(
             of.leadership.is_leader,
             lambda: of.reporter.is_reporting,
-            lambda: len(of.reception.speakers),
+            lambda: len(of.collector.followers),
             lambda: (not of.currency.lack, of.shedding.shed),
         ),
     )

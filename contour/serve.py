@@ -15,6 +15,10 @@ from importlib import metadata
 from typing import Any
 
 from contour import audit, currency, observation, process
+from contour.envoyreports import FleetReports, reporting
+from contour.envoyreports.collector import Collector
+from contour.envoyreports.encoding import LeaderStatus
+from contour.envoyreports.reporting import Reporter
 from contour.events import Batch
 from contour.finalizers import finalizers, wanted
 from contour.infrastructure.desired import Release
@@ -33,10 +37,6 @@ from contour.status.answers import Answers
 from contour.status.update import Sources
 from contour.status.writer import Writer
 from contour.upkeep import Upkeep
-from contour.verdicts import Verdicts, reporting
-from contour.verdicts.encoding import Word
-from contour.verdicts.reception import Reception
-from contour.verdicts.reporting import Reporter
 from contour.xds import credentials
 from contour.xds.limits import Limits
 from contour.xds.server import Server
@@ -114,10 +114,13 @@ class Replica:
         self.options = options
         self.cluster = Cluster(client, options.scope)
         self.leadership = _leadership(client, options)
-        self.reception = Reception(frozenset({identities.CONTROL_PLANE}), BUILD)
+        self.collector = Collector(frozenset({identities.CONTROL_PLANE}), BUILD)
         self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
-        self.reporter.address, self.reporter.hear = options.advertised, self._hear_leader
-        service = self.reception.service()
+        self.reporter.address, self.reporter.on_leader_status = (
+            options.advertised,
+            self._on_leader_status,
+        )
+        service = self.collector.service()
         self.server = Server(
             (options.address,), tls=options.tls, limits=options.limits, services=(service,)
         )
@@ -127,9 +130,9 @@ class Replica:
             lambda: currency.positions(self.cluster.state()),
             asyncio.get_running_loop().time,
         )
-        self.reception.word = self._word
+        self.collector.leader_status = self._leader_status
         self.shedding = Shedding(lambda: self.currency.lack, self.server)
-        self.verdicts: list[Verdicts] = []
+        self.reports: list[FleetReports] = []
         self.instance = Instance(self.server, self._concern, self._heard, self._refit)
         self.controller = self.instance.controller
         self.controller.follow(options.configuration)
@@ -236,7 +239,7 @@ class Replica:
 
     async def _lead(self) -> None:
         """One term."""
-        self.reception.lead(is_alone=self.options.election is None)
+        self.collector.lead(is_alone=self.options.election is None)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for work in (
@@ -249,12 +252,12 @@ class Replica:
                     tasks.create_task(work)
         finally:
             # Who led is out of reach of the Lease, perhaps: one of these leads next.
-            self.reporter.meet(self.reception.addresses)
-            self.reception.resign()
+            self.reporter.meet(self.collector.addresses)
+            self.collector.resign()
 
     async def _assemble(self) -> None:
         """What may depend on the Envoys of other replicas waits until those have been heard."""
-        await self.reception.assembled()
+        await self.collector.assembled()
         self.writer.release()
         await self.announcements.run()
 
@@ -268,28 +271,28 @@ class Replica:
         finally:
             self.infrastructure = None
 
-    def _word(self) -> Word:
+    def _leader_status(self) -> LeaderStatus:
         """What we say to those who report to us."""
-        peers = (self.options.advertised, *self.reception.addresses)
+        peers = (self.options.advertised, *self.collector.addresses)
         is_leader = self.leadership.is_leader()
-        return self.currency.word(is_leader=is_leader, build=BUILD, peers=peers)
+        return self.currency.leader_status(is_leader=is_leader, build=BUILD, peers=peers)
 
-    def _hear_leader(self, word: Word | None) -> None:
-        is_comparable = word is not None and word.build == BUILD
-        self.currency.take(word, is_comparable=is_comparable)
+    def _on_leader_status(self, found: LeaderStatus | None) -> None:
+        is_comparable = found is not None and found.build == BUILD
+        self.currency.take(found, is_comparable=is_comparable)
 
     def _refit(self) -> None:
         """There are to be other fleets than before."""
         if self.infrastructure is not None:
             self.infrastructure.notice()
 
-    def _heard(self, verdicts: Verdicts) -> None:
+    def _heard(self, reports: FleetReports) -> None:
         """A fleet is there."""
-        fleet = self.server.fleet(verdicts.fleet)
-        fleet.identities = frozenset(self._identities(verdicts.fleet))
-        self.verdicts.append(verdicts)
-        self.reception.add(verdicts)
-        self.reporter.add(verdicts)
+        fleet = self.server.fleet(reports.fleet)
+        fleet.identities = frozenset(self._identities(reports.fleet))
+        self.reports.append(reports)
+        self.collector.add(reports)
+        self.reporter.add(reports)
 
     def _identities(self, fleet: str) -> tuple[str, ...]:
         """Whose certificates may see a fleet."""
@@ -345,7 +348,7 @@ class Replica:
             known=self.cluster.known,
             is_leader=self.leadership.is_leader,
             controller_name=lambda: self.controller.controller_name,
-            is_assembled=lambda: self.reception.is_assembled,
+            is_assembled=lambda: self.collector.is_assembled,
             untold=self.controller.untold,
             resource=self.cluster.resource,
         )

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from contour.currency import FORGOTTEN, Currency, Position
-from contour.verdicts.encoding import Word
+from contour.envoyreports.encoding import LeaderStatus
 
 PATIENCE = 10.0
-CURRENT = Word("1", True, {}, ())
+CURRENT = LeaderStatus("1", True, {}, ())
 CUT_OFF = "the API server has not answered for 10 s, and the leader's does"
 
 
@@ -28,7 +28,9 @@ class Here:
     def positions(self) -> Iterator[tuple[str, Position]]:
         yield from self.known.items()
 
-    def hear(self, word: Word | None, seconds: int = 1, *, is_comparable: bool = True) -> str:
+    def hear(
+        self, word: LeaderStatus | None, seconds: int = 1, *, is_comparable: bool = True
+    ) -> str:
         """The same word every second; what is lacking then."""
         for _ in range(seconds):
             self.now += 1.0
@@ -47,7 +49,7 @@ class Here:
     ],
 )
 def test_who_is_cut_off_is_outdated_while_the_leader_is_not(
-    silence: float, word: Word | None, lack: str
+    silence: float, word: LeaderStatus | None, lack: str
 ) -> None:
     assert Here(silence).hear(word) == lack
 
@@ -59,7 +61,7 @@ def test_what_a_leader_said_is_forgotten_when_it_falls_silent() -> None:
     assert not here.currency.lack
 
 
-def told(**events: int) -> Word:
+def told(**events: int) -> LeaderStatus:
     return CURRENT._replace(events=events)
 
 
@@ -95,7 +97,7 @@ def test_a_replica_that_stands_still_is_found_though_the_leader_does_not() -> No
     ],
 )
 def test_what_cannot_be_compared_is_not_missed(
-    known: Position | None, word: Word, is_comparable: bool
+    known: Position | None, word: LeaderStatus, is_comparable: bool
 ) -> None:
     here = Here(known={"Service": known} if known else {})
     assert not here.hear(word, 30, is_comparable=is_comparable)
@@ -116,5 +118,5 @@ def test_a_leader_speaks_for_itself_while_its_own_api_server_answers(
     is_leader: bool, silence: float, is_current: bool
 ) -> None:
     here = Here(silence, {"Service": Position(5, 10), "Secret": Position(0, 20)})
-    word = here.currency.word(is_leader=is_leader, build="1", peers=("a:1",))
-    assert word == Word("1", is_current, {"Service": 5}, ("a:1",))
+    word = here.currency.leader_status(is_leader=is_leader, build="1", peers=("a:1",))
+    assert word == LeaderStatus("1", is_current, {"Service": 5}, ("a:1",))

@@ -15,11 +15,11 @@ import aiohttp
 import pytest
 
 from contour import shedding
+from contour.envoyreports import collector, reporting
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
 from contour.pages.settings import Site
 from contour.serve import Election, Options, Replica
-from contour.verdicts import reception, reporting
 from contour.xds.resources import ROUTE, Name
 from crds.meta import NamespacedName
 from dag.listeners import DEFAULT_FLEET
@@ -184,7 +184,7 @@ async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterat
             client.reach.dead = TIMING.renew_deadline
             replica = Replica(client, options)
             replica.server.fallback = DEFAULT_FLEET
-            replica.reporter.pace = reporting.Pace(alive=0.3)
+            replica.reporter.timings = reporting.Timings(alive=0.3)
             replica.shedding.pace = shedding.Pace(look=0.1, notice=0.3)
             async with replica.open(), asyncio.TaskGroup() as tasks:
                 going_on = [tasks.create_task(it) for it in replica.activities()]
@@ -226,7 +226,7 @@ async def test_a_follower_that_is_cut_off_sends_its_envoys_to_who_is_current(
         assert (leader.envoys, follower.envoys) == (1, 0)
         assert follower.lack
         assert follower.replica.reporter.is_reporting, "its Envoys' words are still wanted"
-        assert len(leader.replica.reception.speakers) == 1
+        assert len(leader.replica.collector.followers) == 1
         assert leader.replica.readiness
         follower.way.reopen()
         await until(lambda: follower.replica.readiness, "ready again")
@@ -365,8 +365,8 @@ async def test_a_new_leader_tells_at_once_what_depends_on_no_envoy(
         return str(found.get("status", {}).get("currentStatus"))
 
     async with running(cluster, namespace, tmp_path) as it:
-        it.replica.reception.patience = reception.Patience(assembly=3600.0)
+        it.replica.collector.timeouts = collector.Timeouts(assembly=3600.0)
         async with asyncio.timeout(PATIENCE):
             while await told() != "valid":
                 await asyncio.sleep(0.05)
-        assert not it.replica.reception.is_assembled
+        assert not it.replica.collector.is_assembled

@@ -1,9 +1,9 @@
-"""What the Envoys of one replica say of one fleet: how many they are, what they have yet to accept,
-and what they refuse.
+"""What the Envoys of one replica report about one fleet: their number, the listeners that they have
+yet to accept, and the parts that they refuse.
 
-Replicas compute the same configuration and versions are sums of contents, so a testimony means
-the same to another replica as soon as that is as far. News are testimony, too: what changed,
-newest last, one entry for each thing spoken of however often it changes.
+Replicas compute the same configuration and versions are content hashes, so a report means the same
+on another replica as soon as that replica serves the same version. A delta holds one entry for each
+listener or part that changed, the newest.
 """
 
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ from contour.xds.resources import Name
 from crds.meta import ObjectRef
 from dag.releases import Counted
 
-Place = tuple[Name, str]
+PartKey = tuple[Name, str]
 """A part of a resource."""
 
 
-class Listening(NamedTuple):
-    """Where a listener stands on its way to the Envoys of a replica."""
+class ListenerState(NamedTuple):
+    """Whether the Envoys of a replica have accepted a listener."""
 
     version: str  # what they are to accept, or have accepted; empty if it cannot be compared
     is_pending: bool
 
 
 class Refusal(NamedTuple):
-    """What an Envoy said of a part, and whose status tells it."""
+    """Envoy's error message about a part, and the objects whose statuses show it."""
 
     origins: tuple[ObjectRef, ...]
     words: str
@@ -34,24 +34,24 @@ class Refusal(NamedTuple):
 
 
 @dataclass(slots=True)
-class Testimony:
-    """What is said right now."""
+class EnvoyReport:
+    """What the Envoys of one replica report right now."""
 
     envoys: int = 0
-    listeners: dict[str, Listening] = field(default_factory=dict)
-    refusals: dict[Place, Refusal] = field(default_factory=dict)
+    listeners: dict[str, ListenerState] = field(default_factory=dict)
+    refusals: dict[PartKey, Refusal] = field(default_factory=dict)
     releases: dict[str, int] = field(default_factory=dict)  # of these Envoys; "": unknown
 
-    def take(self, news: "News") -> None:
-        """Says from now on what the news say."""
-        if news.envoys is not None:
-            self.envoys, self.releases = news.envoys, news.releases
-        for name, listening in news.listeners.items():
-            if listening is None:
+    def take(self, delta: "ReportDelta") -> None:
+        """Applies a delta."""
+        if delta.envoys is not None:
+            self.envoys, self.releases = delta.envoys, delta.releases
+        for name, state in delta.listeners.items():
+            if state is None:
                 self.listeners.pop(name, None)
             else:
-                self.listeners[name] = listening
-        for place, refusal in news.refusals.items():
+                self.listeners[name] = state
+        for place, refusal in delta.refusals.items():
             if refusal is None:
                 self.refusals.pop(place, None)
             else:
@@ -59,17 +59,17 @@ class Testimony:
 
 
 @dataclass(slots=True)
-class News:
-    """What is said differently now; None: no more."""
+class ReportDelta:
+    """What changed in a report; the value None removes an entry."""
 
     envoys: int | None = None
-    listeners: dict[str, Listening | None] = field(default_factory=dict)
-    refusals: dict[Place, Refusal | None] = field(default_factory=dict)
+    listeners: dict[str, ListenerState | None] = field(default_factory=dict)
+    refusals: dict[PartKey, Refusal | None] = field(default_factory=dict)
     releases: dict[str, int] = field(default_factory=dict)  # of the Envoys, if they are told
-    is_whole: bool = False  # all there is to say: what is not mentioned is said no more
+    is_whole: bool = False  # the whole report: entries that are not in it are removed
 
-    def then(self, later: "News") -> "News":
-        """Both, as one; the later word holds."""
+    def then(self, later: "ReportDelta") -> "ReportDelta":
+        """Both as one delta; the later entry of a key wins."""
         if later.is_whole:
             return later
         if later.envoys is not None:
@@ -80,11 +80,11 @@ class News:
             self._drop_nothings()
         return self
 
-    def against(self, before: Testimony) -> "News":
-        """The same news, with everything that they end by not mentioning it."""
+    def against(self, before: EnvoyReport) -> "ReportDelta":
+        """The same delta with a removal for each entry that a whole report leaves out."""
         if not self.is_whole:
             return self
-        return News(
+        return ReportDelta(
             self.envoys or 0,
             listeners=dict.fromkeys(before.listeners) | self.listeners,
             refusals=dict.fromkeys(before.refusals) | self.refusals,
@@ -96,9 +96,9 @@ class News:
         self.refusals = {it: value for it, value in self.refusals.items() if value}
 
 
-def whole(of: Testimony) -> News:
-    """Everything a testimony says, as news to someone who knows nothing of it."""
-    return News(
+def whole(of: EnvoyReport) -> ReportDelta:
+    """A whole report as a delta."""
+    return ReportDelta(
         of.envoys,
         releases=dict(of.releases),
         listeners=dict(of.listeners),

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from contour.verdicts import Verdicts, testimony
-from contour.verdicts.testimony import Listening, News, Place, Refusal
+from contour.envoyreports import FleetReports, report
+from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
 from contour.xds.resources import LISTENER, ROUTE, Change, Name
 from crds.meta import ObjectRef
@@ -54,8 +54,8 @@ versions = some.sampled_from(VERSIONS)
 
 
 @some.composite
-def refusals_of(draw: Any) -> tuple[Place, Refusal | None]:
-    place: Place = draw(places)
+def refusals_of(draw: Any) -> tuple[PartKey, Refusal | None]:
+    place: PartKey = draw(places)
     if draw(some.integers(0, 3)) == 0:
         return place, None
     refused = digest(place[1], draw(versions))
@@ -63,26 +63,26 @@ def refusals_of(draw: Any) -> tuple[Place, Refusal | None]:
 
 
 @some.composite
-def listenings(draw: Any) -> tuple[str, Listening | None]:
+def listenings(draw: Any) -> tuple[str, ListenerState | None]:
     name = draw(some.sampled_from(LISTENERS))
     version = listener_version(name, draw(versions))
     is_nothing = draw(some.integers(0, 3)) == 0
-    return name, None if is_nothing else Listening(version, draw(some.booleans()))
+    return name, None if is_nothing else ListenerState(version, draw(some.booleans()))
 
 
 @some.composite
-def news(draw: Any) -> News:
+def delta(draw: Any) -> ReportDelta:
     is_whole = draw(some.booleans())
     found = dict(draw(some.lists(refusals_of(), max_size=3)))
     heard = dict(draw(some.lists(listenings(), max_size=3)))
     if is_whole:
         found = {it: value for it, value in found.items() if value}
         heard = {it: value for it, value in heard.items() if value}
-    return News(draw(some.sampled_from([None, 0, 1, 2])), heard, found, is_whole=is_whole)
+    return ReportDelta(draw(some.sampled_from([None, 0, 1, 2])), heard, found, is_whole=is_whole)
 
 
 steps = some.one_of(
-    some.tuples(some.just("take"), some.sampled_from(SOURCES), news()),
+    some.tuples(some.just("take"), some.sampled_from(SOURCES), delta()),
     some.tuples(some.just("drop"), some.sampled_from(SOURCES), some.none()),
     some.tuples(some.just("host"), some.sampled_from(HOSTS), versions),
     some.tuples(some.just("listener"), some.sampled_from(LISTENERS), versions),
@@ -94,12 +94,12 @@ class Judge:
     """What ought to be told."""
 
     fleet: Fleet
-    said: dict[str, testimony.Testimony] = field(default_factory=dict)
-    met: set[tuple[str, Place, Refusal]] = field(default_factory=set)
+    said: dict[str, report.EnvoyReport] = field(default_factory=dict)
+    met: set[tuple[str, PartKey, Refusal]] = field(default_factory=set)
 
-    def take(self, source: str, it: News) -> None:
-        before = self.said.get(source, testimony.Testimony())
-        after = testimony.Testimony() if it.is_whole else before
+    def take(self, source: str, it: ReportDelta) -> None:
+        before = self.said.get(source, report.EnvoyReport())
+        after = report.EnvoyReport() if it.is_whole else before
         old = dict(before.refusals)
         after.take(it)
         self.said[source] = after
@@ -140,31 +140,31 @@ def test_the_rows_are_those_of_a_fresh_reading(history: list[tuple[str, str, Any
 def play(history: list[tuple[str, str, Any]]) -> None:
     fleet = Fleet("web")
     fleet.publish([world.route_head("web")])
-    verdicts = Verdicts("web", Engine(Plan()), lambda: None, lambda _: True, fleet.acceptance)
-    fleet.witness = verdicts
+    reports = FleetReports("web", Engine(Plan()), lambda: None, lambda _: True, fleet.acceptance)
+    fleet.witness = reports
     judge = Judge(fleet)
     for what, who, it in history:
         if what == "take":
-            verdicts.take(who, it)
+            reports.take(who, it)
             judge.take(who, it)
         elif what == "drop":
-            verdicts.drop(who)
-            judge.take(who, News(is_whole=True))
+            reports.drop(who)
+            judge.take(who, ReportDelta(is_whole=True))
         else:
             fleet.publish([(host if what == "host" else listener)(who, it)])
         judge.look()
-        row = verdicts.engine.row
+        row = reports.engine.row
         assert [row(refusals.REFUSALS, it) for it in OBJECTS] == [*map(judge.refusals, OBJECTS)]
         assert row(refusals.PENDING, "web") == judge.pending()
         assert row(refusals.ENVOYS, "web") == sum(it.envoys for it in judge.said.values())
 
 
 @settings(max_examples=100, deadline=None)
-@given(some.lists(news(), max_size=6))
-def test_news_put_together_say_the_same_as_one_after_the_other(several: list[News]) -> None:
+@given(some.lists(delta(), max_size=6))
+def test_news_put_together_say_the_same_as_one_after_the_other(several: list[ReportDelta]) -> None:
     """What a reporter gathers while the leader is slow."""
-    one, other = testimony.Testimony(), testimony.Testimony()
-    together = News()
+    one, other = report.EnvoyReport(), report.EnvoyReport()
+    together = ReportDelta()
     for it in several:
         one.take(it.against(one))
         together = together.then(replace(it, listeners={**it.listeners}, refusals={**it.refusals}))

@@ -1,10 +1,10 @@
-"""A follower's end: tells the leader what the Envoys that hang on this replica say.
+"""A follower's end: sends the leader what the Envoys of this replica report.
 
-The leader is told all of it at first, then what changes: one entry for each thing spoken of, the
-newest, so a slow leader costs nothing but delay. It answers with what it knows itself. Whoever
-leads is found by an annotation of the Lease; where nobody answers, or somebody who does not lead,
-we try again until we are told of another. A replica that cannot read the Lease goes on reporting to
-whom it reports, and where that ends it asks in turn all replicas that a leader has told it of.
+The leader gets the whole report first, then the changes: one entry for each key, the newest, so a
+slow leader costs only delay. It answers with its own status. An annotation of the Lease has the
+leader's address; if nobody answers there, or a replica that does not lead, the follower tries again
+until the annotation changes. A replica that cannot read the Lease keeps its connection, and once
+that ends it tries all replicas that a leader has named, in turn.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from contour.verdicts import encoding, testimony
-from contour.verdicts.merging import Verdicts
-from contour.verdicts.testimony import News
+from contour.envoyreports import encoding, report
+from contour.envoyreports.merging import FleetReports
+from contour.envoyreports.report import ReportDelta
 from kube import election
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ Credentials = Callable[[], grpc.ChannelCredentials]
 
 
 HERE = ""
-"""Where to report to while we lead ourselves: nowhere."""
+"""The address while this replica leads itself: it reports to nobody."""
 
 
 async def addresses(leaders: AsyncIterator[election.Leader | None]) -> AsyncIterator[str | None]:
@@ -55,7 +55,7 @@ async def addresses(leaders: AsyncIterator[election.Leader | None]) -> AsyncIter
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Timings:
     """Seconds."""
 
     alive: float = 2.0  # between signs of life
@@ -70,28 +70,29 @@ class Reporter:
 
     replica: str  # the name of this one
     build: str
-    credentials: Credentials | None = None  # asked for each connection; None: without TLS
+    credentials: Credentials | None = None  # called for each connection; None: without TLS
     name: str = "contour"  # what the leader's certificate has to be for
-    pace: Pace = field(default_factory=Pace)
-    address: str = ""  # where the others can report to us
-    hear: Callable[[encoding.Word | None], None] = lambda _: None  # what a leader says; None: none
-    is_reporting: bool = False  # whether a leader listens
+    timings: Timings = field(default_factory=Timings)
+    address: str = ""  # where followers reach this replica once it leads
+    # Is called with each answer of the leader, and with None when there is no leader.
+    on_leader_status: Callable[[encoding.LeaderStatus | None], None] = lambda _: None
+    is_reporting: bool = False  # whether a leader receives the reports
     _leader: str | None = None  # where the Lease tells to report to; None: nobody can tell
     _peers: tuple[str, ...] = ()  # one of which leads, if nobody can tell which one
-    _fleets: dict[str, Verdicts] = field(default_factory=dict)
-    _news: dict[str, News] = field(default_factory=dict)
+    _fleets: dict[str, FleetReports] = field(default_factory=dict)
+    _deltas: dict[str, ReportDelta] = field(default_factory=dict)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, verdicts: Verdicts) -> None:
-        """Reports on a fleet, too."""
-        self._fleets[verdicts.fleet] = verdicts
-        verdicts.tell = lambda news: self._note(verdicts.fleet, news)
-        self._note(verdicts.fleet, testimony.whole(verdicts.own))
+    def add(self, reports: FleetReports) -> None:
+        """Starts reporting for a fleet."""
+        self._fleets[reports.fleet] = reports
+        reports.tell = lambda delta: self._note(reports.fleet, delta)
+        self._note(reports.fleet, report.whole(reports.own))
 
     def remove(self, fleet: str) -> None:
-        """A fleet is no more."""
+        """Stops reporting for a fleet."""
         if self._fleets.pop(fleet, None) is not None:
-            self._note(fleet, News(is_whole=True))
+            self._note(fleet, ReportDelta(is_whole=True))
 
     def meet(self, peers: Iterable[str]) -> None:
         """The addresses of other replicas, one of which may lead when nobody can tell which."""
@@ -113,7 +114,7 @@ class Reporter:
 
     async def _persist(self) -> None:
         """Tries again, and less often the longer it fails."""
-        pause = self.pace.shortest
+        pause = self.timings.shortest
         for address in self._candidates():
             try:
                 if address:
@@ -123,7 +124,9 @@ class Reporter:
                 log.info("cannot report to the leader at %s: %s", address, words)
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise asyncio.CancelledError  # which a failure at the same moment had hidden
-            pause = self.pace.shortest if self.is_reporting else min(2 * pause, self.pace.longest)
+            pause = (
+                self.timings.shortest if self.is_reporting else min(2 * pause, self.timings.longest)
+            )
             self._silent()
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
 
@@ -135,9 +138,9 @@ class Reporter:
             yield self._leader or peers[number % len(peers)]
 
     def _silent(self) -> None:
-        """No leader listens, and none says anything."""
+        """There is no connection to a leader."""
         self.is_reporting = False
-        self.hear(None)
+        self.on_leader_status(None)
 
     async def _connect(self, address: str) -> None:
         async with self._channel(address) as channel:
@@ -145,12 +148,12 @@ class Reporter:
             # The stubs ask for what may be left out.
             untyped: Any = channel
             call = untyped.stream_stream(method)()
-            async with asyncio.timeout(self.pace.connect):
+            async with asyncio.timeout(self.timings.connect):
                 await call.write(self._greeting())
                 if await call.read() is _EOF:
                     raise ConnectionError("it ended the report")
             self.is_reporting = True
-            self._news = {it.fleet: testimony.whole(it.own) for it in self._fleets.values()}
+            self._deltas = {it.fleet: report.whole(it.own) for it in self._fleets.values()}
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(call))
                 tasks.create_task(self._read(call, writing))
@@ -166,37 +169,37 @@ class Reporter:
         return encoding.greeting(encoding.Greeting(self.replica, self.build, fleets, self.address))
 
     async def _read(self, call: Any, writing: asyncio.Task[None]) -> None:
-        """Until the leader ends it, or talks nonsense."""
-        with suppress(encoding.Garbled):
+        """Reads until the leader ends the call or sends a malformed message."""
+        with suppress(encoding.Malformed):
             while (message := await call.read()) is not _EOF:
-                word = encoding.heard(message)
-                if word is not None:
-                    self.meet(word.peers)
-                    self.hear(word)
+                found = encoding.read_leader_status(message)
+                if found is not None:
+                    self.meet(found.peers)
+                    self.on_leader_status(found)
         writing.cancel()
 
     async def _write(self, call: Any) -> None:
-        """Sends what there is to say, or at least that we are alive."""
+        """Sends the changes, or signs of life."""
         while True:
             self._stirred.clear()
-            news, self._news = self._news, {}
-            for fleet, found in news.items():
+            delta, self._deltas = self._deltas, {}
+            for fleet, found in delta.items():
                 for message in encoding.messages(fleet, found):
                     await call.write(message)
-            if not self._news:
+            if not self._deltas:
                 await self._stirring(call)
 
     async def _stirring(self, call: Any) -> None:
         try:
-            async with asyncio.timeout(self.pace.alive):
+            async with asyncio.timeout(self.timings.alive):
                 await self._stirred.wait()
         except TimeoutError:
             await call.write(encoding.ALIVE)
 
-    def _note(self, fleet: str, news: News) -> None:
+    def _note(self, fleet: str, delta: ReportDelta) -> None:
         if self.is_reporting:
-            known = self._news.get(fleet)
-            self._news[fleet] = known.then(news) if known else news
+            known = self._deltas.get(fleet)
+            self._deltas[fleet] = known.then(delta) if known else delta
             self._stirred.set()
 
 

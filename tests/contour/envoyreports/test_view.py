@@ -1,18 +1,20 @@
-"""What is shown of verdicts to those who look into a fault."""
+"""What is shown of reports to those who look into a fault."""
 
 import json
 
-from contour.verdicts import view
-from contour.verdicts.testimony import Listening, News, Refusal
-from tests.contour.verdicts.test_merging import APP, HOST, leader
+from contour.envoyreports import view
+from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
+from tests.contour.envoyreports.test_merging import APP, HOST, leader
 
 
 def test_every_replica_is_shown_with_what_it_says() -> None:
-    verdicts, _ = leader()
-    verdicts.connected(1)
-    news = News(2, {"http": Listening("v1", is_pending=True)}, {HOST: Refusal((APP,), "bad")})
-    verdicts.take("two", news)
-    found = json.loads(json.dumps(view.fleet(verdicts)))
+    reports, _ = leader()
+    reports.connected(1)
+    delta = ReportDelta(
+        2, {"http": ListenerState("v1", is_pending=True)}, {HOST: Refusal((APP,), "bad")}
+    )
+    reports.take("two", delta)
+    found = json.loads(json.dumps(view.fleet(reports)))
     assert found["fleet"] == "web"
     assert found["replicas"][""]["envoys"] == 1
     assert found["replicas"]["two"] == {

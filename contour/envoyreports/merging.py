@@ -1,13 +1,14 @@
-"""One truth of what the Envoys of all replicas say of a fleet, as rows that statuses are made of.
+"""Combines what the Envoys of all replicas report about a fleet into rows for the statuses.
 
-The xDS server calls in the middle of things; so the calls are only noted here, and the graph
-settles soon after. An object's row holds Envoy's words about each of its parts that is refused on
-any replica, and goes when the last of them has recovered.
+The xDS server calls in the middle of its own work, so a call only writes rows; the graph settles
+soon after. The row of an object holds Envoy's message about each of its parts that is refused on
+any replica, and is removed when the last of these parts has recovered.
 
-Replicas are not equally far at every moment. A listener is pending until every replica with
-Envoys has got the version accepted that *we* serve: one that is behind, or ahead, is not done.
-A refusal holds once we serve, or have served since it was told, the very part that was refused,
-and until its replica takes it back: what is told of a newer version than ours waits for it.
+Replicas do not serve the same version at every moment. A listener is pending until every replica
+with Envoys reports that the version *this* replica serves is accepted; a replica that is behind or
+ahead counts as pending. A refusal counts once this replica serves the refused part, or has served
+it since the report, and until the reporting replica withdraws it: a refusal of a version that is
+newer than ours waits for that version.
 """
 
 from collections import Counter, defaultdict
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from contour.verdicts.testimony import Listening, News, Place, Refusal, Testimony
+from contour.envoyreports.report import EnvoyReport, ListenerState, PartKey, Refusal, ReportDelta
 from contour.xds.acceptance import NO_RELEASES
 from contour.xds.resources import LISTENER, Name
 from crds.meta import ObjectRef
@@ -23,11 +24,11 @@ from dag import refusals, releases
 from dag.engine.incremental import Engine
 
 OWN = ""
-"""The source of what our own Envoys say; other replicas have names."""
+"""The source of the reports of our own Envoys; other replicas have names."""
 
 
-class Standing(Protocol):
-    """What we publish ourselves; `contour.xds.acceptance`."""
+class PublishedState(Protocol):
+    """What this replica publishes itself; `contour.xds.acceptance`."""
 
     def names(self, type_url: str) -> Iterable[str]: ...
 
@@ -37,20 +38,20 @@ class Standing(Protocol):
 
 
 @dataclass(slots=True)
-class Verdicts:
-    """Those of one fleet; a witness for `contour.xds.fleet`."""
+class FleetReports:
+    """The reports of one fleet; the observer of a `contour.xds.fleet.Fleet`."""
 
     fleet: str
     engine: Engine
     settle_soon: Callable[[], None]
     is_accepted: Callable[[Name], bool]
-    standing: Standing | None = None  # needed where there are other replicas
-    tell: Callable[[News], None] = lambda _: None  # of what our own Envoys say
-    _said: dict[str, Testimony] = field(default_factory=lambda: {OWN: Testimony()})
-    _of: defaultdict[ObjectRef, set[tuple[str, Place]]] = field(
+    published: PublishedState | None = None  # needed where there are other replicas
+    tell: Callable[[ReportDelta], None] = lambda _: None  # the changes that our own Envoys report
+    _said: dict[str, EnvoyReport] = field(default_factory=lambda: {OWN: EnvoyReport()})
+    _of: defaultdict[ObjectRef, set[tuple[str, PartKey]]] = field(
         default_factory=lambda: defaultdict(set)
     )
-    # Refused by others, of something newer than what we serve.
+    # Refused on other replicas, in a version newer than the one we serve.
     _early: defaultdict[Name, set[tuple[str, str]]] = field(
         default_factory=lambda: defaultdict(set)
     )
@@ -60,13 +61,13 @@ class Verdicts:
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
 
     @property
-    def own(self) -> Testimony:
-        """What our own Envoys say."""
+    def own(self) -> EnvoyReport:
+        """What our own Envoys report."""
         return self._said[OWN]
 
     @property
-    def replicas(self) -> dict[str, Testimony]:
-        """What the Envoys of the others say, by replica."""
+    def replicas(self) -> dict[str, EnvoyReport]:
+        """What the Envoys of the other replicas report, by replica."""
         return {source: said for source, said in self._said.items() if source != OWN}
 
     def refused(
@@ -77,87 +78,89 @@ class Verdicts:
         words: str,
         by: Mapping[str, int] = NO_RELEASES,
     ) -> None:
-        """Envoys of ours refuse a part; what was accepted last keeps serving. `by`: their releases,
-        if others have it."""
-        digest = self.standing.digest(name, part) if self.standing else ""
+        """Our Envoys refuse a part. `by` counts them by release if other Envoys accept it."""
+        digest = self.published.digest(name, part) if self.published else ""
         refusal = Refusal(origins, words, digest, tuple(sorted(by.items())))
-        self._say(News(refusals={(name, part): refusal}))
+        self._say(ReportDelta(refusals={(name, part): refusal}))
 
     def recovered(self, name: Name, part: str) -> None:
-        """A part that was refused has been accepted in a newer version."""
-        self._say(News(refusals={(name, part): None}))
+        """A newer version of a refused part was accepted."""
+        self._say(ReportDelta(refusals={(name, part): None}))
 
     def changed(self, name: Name) -> None:
-        """A resource is another one now, is on its way, or has been accepted."""
+        """A resource was changed, sent or accepted."""
         if name in self._early:
             self._meet(name)
         if name.type_url == LISTENER:
-            self._say(News(listeners={name.name: self._listening(name)}))
+            self._say(ReportDelta(listeners={name.name: self._listener_state(name)}))
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
-        """So many Envoys of ours take listeners; they may have had some before they came."""
+        """`envoys` of this replica subscribe to listeners; they may already hold some."""
         names = (Name(LISTENER, it) for it in self._served_listeners())
-        listeners = {it.name: self._listening(it) for it in names}
-        self._say(News(envoys, listeners, releases=dict(releases)))
+        listeners = {it.name: self._listener_state(it) for it in names}
+        self._say(ReportDelta(envoys, listeners, releases=dict(releases)))
 
-    def take(self, source: str, news: News) -> None:
-        """What the Envoys of a replica say."""
-        said = self._said.setdefault(source, Testimony())
-        news, had_envoys, had = news.against(said), bool(said.envoys), said.releases
-        moved = [it for it, found in news.refusals.items() if said.refusals.get(it) != found]
+    def take(self, source: str, delta: ReportDelta) -> None:
+        """Applies what the Envoys of a replica report."""
+        said = self._said.setdefault(source, EnvoyReport())
+        delta, had_envoys, had = delta.against(said), bool(said.envoys), said.releases
+        moved = [it for it, found in delta.refusals.items() if said.refusals.get(it) != found]
         concerned = {it for place in moved for it in self._forget(source, place)}
-        said.take(news)
+        said.take(delta)
         concerned |= {it for place in moved for it in self._note(source, place)}
         if said.releases != had:
             concerned |= self._of.keys()
         for origin in concerned:
             self._write(origin)
         moved_envoys = bool(said.envoys) != had_envoys
-        self._weigh(self._all_listeners() if moved_envoys else news.listeners)
+        self._weigh(self._all_listeners() if moved_envoys else delta.listeners)
         self.engine.write(refusals.ENVOYS, self.fleet, sum(it.envoys for it in self._said.values()))
         self.engine.write(releases.CONNECTED, self.fleet, self._connected() or None)
         self.settle_soon()
 
     def drop(self, source: str) -> None:
-        """A replica is gone, and its Envoys will be heard elsewhere."""
+        """Removes a replica; its Envoys reconnect to others."""
         if source in self._said:
-            self.take(source, News(is_whole=True))
+            self.take(source, ReportDelta(is_whole=True))
             del self._said[source]
 
-    def _say(self, news: News) -> None:
-        self.take(OWN, news)
-        self.tell(news)
+    def _say(self, delta: ReportDelta) -> None:
+        self.take(OWN, delta)
+        self.tell(delta)
 
-    def _listening(self, name: Name) -> Listening | None:
-        """Where a listener stands with our own Envoys; None once nothing is left to say."""
+    def _listener_state(self, name: Name) -> ListenerState | None:
+        """Whether our own Envoys have accepted a listener; None for one that is gone."""
         is_pending = not self.is_accepted(name)
-        version = self.standing.version(name) if self.standing else None
-        return Listening(version or "", is_pending) if version or is_pending else None
+        version = self.published.version(name) if self.published else None
+        return ListenerState(version or "", is_pending) if version or is_pending else None
 
     def _served_listeners(self) -> set[str]:
-        return set(self.standing.names(LISTENER)) if self.standing else set()
+        return set(self.published.names(LISTENER)) if self.published else set()
 
     def _all_listeners(self) -> set[str]:
-        """Those that we serve, and those that anybody speaks of, or spoke of until now."""
+        """The listeners that we serve, that any replica reports, or that were pending until now."""
         spoken_of = (name for said in self._said.values() for name in said.listeners)
         return self._served_listeners().union(self._pending, spoken_of)
 
     def _weigh(self, listeners: Iterable[str]) -> None:
-        """Which of these are not yet accepted everywhere."""
+        """Updates which of these listeners are not yet accepted on every replica."""
         before = set(self._pending)
         for name in listeners:
-            (self._pending.add if self._is_pending(name) else self._pending.discard)(name)
+            if self._is_pending(name):
+                self._pending.add(name)
+            else:
+                self._pending.discard(name)
         if self._pending != before:
             found = tuple(sorted(self._pending)) or None
             self.engine.write(refusals.PENDING, self.fleet, found)
 
     def _is_pending(self, name: str) -> bool:
-        ours = self.standing.version(Name(LISTENER, name)) if self.standing else None
+        ours = self.published.version(Name(LISTENER, name)) if self.published else None
         return any(_lacks(said, name, ours) for said in self._said.values() if said.envoys)
 
     def _meet(self, name: Name) -> None:
-        """Whether we have come to serve what others have been refused already."""
-        assert self.standing is not None
+        """Counts the refusals by other replicas of the version that we serve now."""
+        assert self.published is not None
         for source, part in list(self._early[name]):
             found = self._said[source].refusals[name, part]
             if self._is_met(name, part, found):
@@ -167,16 +170,16 @@ class Verdicts:
                 self.settle_soon()
 
     def _is_met(self, name: Name, part: str, found: Refusal) -> bool:
-        if self.standing is None or not found.digest:
+        if self.published is None or not found.digest:
             return True
-        return self.standing.digest(name, part) == found.digest
+        return self.published.digest(name, part) == found.digest
 
     def _lift(self, name: Name, source: str, part: str) -> None:
         self._early[name].discard((source, part))
         if not self._early[name]:
             del self._early[name]
 
-    def _note(self, source: str, place: Place) -> tuple[ObjectRef, ...]:
+    def _note(self, source: str, place: PartKey) -> tuple[ObjectRef, ...]:
         """Whose status tells a refusal; if it is of something we do not serve yet, nobody's."""
         found = self._said[source].refusals.get(place)
         if found is None:
@@ -187,7 +190,7 @@ class Verdicts:
             self._early[place[0]].add((source, place[1]))
         return found.origins
 
-    def _forget(self, source: str, place: Place) -> tuple[ObjectRef, ...]:
+    def _forget(self, source: str, place: PartKey) -> tuple[ObjectRef, ...]:
         """Whose status told of a refusal until now."""
         found = self._said[source].refusals.get(place)
         for origin in found.origins if found else ():
@@ -197,7 +200,7 @@ class Verdicts:
         return found.origins if found else ()
 
     def _write(self, origin: ObjectRef) -> None:
-        """The words about an object that hold."""
+        """Writes the messages that count about an object."""
         words = {
             self._said[source].refusals[name, part].words
             for source, (name, part) in self._of[origin]
@@ -212,15 +215,17 @@ class Verdicts:
         found = sum((Counter(it.releases) for it in self._said.values()), Counter[str]())
         return tuple(sorted(found.items()))
 
-    def _refusers(self, places: Iterable[tuple[str, Place]]) -> tuple[releases.Counted, int] | None:
-        """The Envoys that go without something that others have; None if there are no others.
+    def _refusers(
+        self, places: Iterable[tuple[str, PartKey]]
+    ) -> tuple[releases.Counted, int] | None:
+        """The Envoys, by release, that lack something that others have; None if no others have it.
 
-        One that refuses two parts is one: of each release, the most that refuse the same part.
+        An Envoy that refuses two parts counts once: per release, the largest count of one part.
         """
-        by_place: defaultdict[Place, Counter[str]] = defaultdict(Counter)
+        by_place: defaultdict[PartKey, Counter[str]] = defaultdict(Counter)
         for source, place in places:
             said = self._said[source]
-            # Where nobody has it, all go without.
+            # Where no Envoy accepts the part, all of them lack it.
             by_place[place].update(dict(said.refusals[place].by) or said.releases)
         found: Counter[str] = Counter()
         for counted in by_place.values():
@@ -230,8 +235,8 @@ class Verdicts:
         return (some, connected) if 0 < found.total() < connected else None
 
 
-def _lacks(said: Testimony, name: str, ours: str | None) -> bool:
-    """Whether Envoys that say this have yet to accept what we serve."""
+def _lacks(said: EnvoyReport, name: str, ours: str | None) -> bool:
+    """True if the Envoys of this report have yet to accept the version that we serve."""
     found = said.listeners.get(name)
     if found is None:
         return ours is not None

@@ -11,13 +11,13 @@ import grpc
 import pytest
 from grpc import aio
 
-from contour.verdicts import encoding, reporting
+from contour.envoyreports import encoding, reporting
 from contour.xds.resources import ROUTE, Name
 from crds.meta import ObjectRef
 from dag import refusals
 from kube import election
-from tests.contour.verdicts import replicas
-from tests.contour.verdicts.replicas import Instance, Replica
+from tests.contour.envoyreports import replicas
+from tests.contour.envoyreports.replicas import Instance, Replica
 from tests.contour.xds import world
 
 APP = ObjectRef("HTTPProxy", "default", "app")
@@ -31,7 +31,7 @@ async def pair(folder: Path, build: str = "1") -> AsyncIterator[tuple[Replica, R
     async with of.replica("leader") as leader, of.replica("follower", build) as follower:
         for it in (leader, follower):
             it.hear()
-        leader.reception.lead()
+        leader.collector.lead()
         follower.leader.tell(leader.address)
         yield leader, follower, of
 
@@ -54,13 +54,13 @@ async def test_a_follower_that_goes_takes_its_words_with_it_after_a_while(tmp_pa
     of = replicas.instance(tmp_path)
     async with of.replica("leader") as leader:
         leader.hear()
-        leader.reception.lead()
+        leader.collector.lead()
         async with of.replica("follower") as follower:
             follower.hear().connected(2)
             follower.leader.tell(leader.address)
             await leader.until(lambda: leader.envoys() == 2)
         await leader.until(lambda: leader.envoys() == 0)
-        assert not leader.reception.speakers
+        assert not leader.collector.followers
 
 
 async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_path: Path) -> None:
@@ -69,20 +69,20 @@ async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_pa
         for it in (one, two, three):
             it.hear().connected(1)
         three.server.fleet("web").witness.refused(*HOST, (APP,), "bad")
-        one.reception.lead()
+        one.collector.lead()
         for it in (two, three):
             it.leader.tell(one.address)
         await one.until(lambda: one.envoys() == 3)
-        one.reception.resign()
+        one.collector.resign()
         assert (one.envoys(), one.row(refusals.REFUSALS, APP)) == (1, None)
-        two.reception.lead()
+        two.collector.lead()
         two.leader.tell(reporting.HERE)
         for it in (one, three):
             it.leader.tell(two.address)
         await two.until(lambda: two.envoys() == 3)
         await two.until(lambda: two.row(refusals.REFUSALS, APP) == ("bad",))
         async with asyncio.timeout(2):
-            await two.reception.assembled()
+            await two.collector.assembled()
 
 
 async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
@@ -98,7 +98,7 @@ async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
         follower.leader.tell(leader.address)
         async with asyncio.timeout(5):
             await refused
-        leader.reception.lead()
+        leader.collector.lead()
         await leader.until(lambda: leader.envoys() == 1)
 
 
@@ -118,7 +118,7 @@ async def test_a_replica_that_falls_silent_is_not_believed_for_long(tmp_path: Pa
     of = replicas.instance(tmp_path)
     async with of.replica("leader") as leader:
         leader.hear()
-        leader.reception.lead()
+        leader.collector.lead()
         async with aio.secure_channel(
             leader.address, of.credentials(replicas.NAME), options=NAMED
         ) as it:
@@ -153,13 +153,13 @@ async def test_the_certificate_of_an_envoy_is_refused(
     of = replicas.instance(tmp_path)
     async with of.replica("leader") as leader:
         leader.hear()
-        leader.reception.lead()
+        leader.collector.lead()
         async with aio.secure_channel(
             leader.address, of.credentials(*names), options=NAMED
         ) as channel:
             call = reported(channel)
             assert await code(call) is grpc.StatusCode.PERMISSION_DENIED
-        assert not leader.reception.speakers
+        assert not leader.collector.followers
 
 
 async def test_a_certificate_of_another_authority_gets_nowhere(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ async def test_a_certificate_of_another_authority_gets_nowhere(tmp_path: Path) -
     (tmp_path / "theirs").mkdir()
     theirs = replicas.instance(tmp_path / "theirs")
     async with ours.replica("leader") as leader:
-        leader.reception.lead()
+        leader.collector.lead()
         async with aio.secure_channel(
             leader.address, theirs.credentials(replicas.NAME), options=NAMED
         ) as channel:
@@ -186,14 +186,14 @@ async def test_versions_of_another_build_are_not_compared(tmp_path: Path) -> Non
 
 async def test_a_follower_hears_what_the_leader_knows(tmp_path: Path) -> None:
     async with pair(tmp_path) as (leader, follower, _):
-        word = encoding.Word("1", True, {"Service": 7}, (leader.address,))
-        leader.reception.word = lambda: word
-        heard: asyncio.Queue[encoding.Word | None] = asyncio.Queue()
-        follower.reporter.hear = heard.put_nowait
+        word = encoding.LeaderStatus("1", True, {"Service": 7}, (leader.address,))
+        leader.collector.leader_status = lambda: word
+        heard: asyncio.Queue[encoding.LeaderStatus | None] = asyncio.Queue()
+        follower.reporter.on_leader_status = heard.put_nowait
         async with asyncio.timeout(5):
             while await heard.get() != word:
                 continue
-            leader.reception.resign()
+            leader.collector.resign()
             while await heard.get() is not None:
                 continue
 
@@ -203,13 +203,13 @@ async def test_who_cannot_read_the_lease_goes_on_reporting(tmp_path: Path) -> No
         witness = follower.server.fleet("web").witness
         witness.connected(2)
         await leader.until(lambda: leader.envoys() == 2)
-        (speaker,) = leader.reception.speakers.values()
+        (connected,) = leader.collector.followers.values()
         for address in (None, leader.address, None):
             follower.leader.tell(address)
             await asyncio.sleep(0)
         witness.connected(3)
         await leader.until(lambda: leader.envoys() == 3)
-        assert [*leader.reception.speakers.values()] == [speaker]
+        assert [*leader.collector.followers.values()] == [connected]
 
 
 @pytest.mark.parametrize("has_led", [False, True])
@@ -224,24 +224,24 @@ async def test_who_cannot_read_the_lease_finds_the_next_leader(
         first = three if has_led else one
         others = [it for it in (one, two, three) if it is not first]
 
-        def word() -> encoding.Word:
-            return encoding.Word("1", True, {}, (first.address, *first.reception.addresses))
+        def word() -> encoding.LeaderStatus:
+            return encoding.LeaderStatus("1", True, {}, (first.address, *first.collector.addresses))
 
-        first.reception.word = word
-        first.reception.lead()
+        first.collector.leader_status = word
+        first.collector.lead()
         for it in others:
             it.leader.tell(first.address)
         await first.until(lambda: first.envoys() == 3)
-        await first.until(lambda: len(first.reception.addresses) == 2)
+        await first.until(lambda: len(first.collector.addresses) == 2)
         await asyncio.sleep(
-            10 * three.reporter.pace.alive
+            10 * three.reporter.timings.alive
         )  # until each has been told of the others
         three.leader.tell(None)
-        first.reporter.meet(first.reception.addresses)
-        first.reception.resign()
-        two.reception.lead()
+        first.reporter.meet(first.collector.addresses)
+        first.collector.resign()
+        two.collector.lead()
         two.leader.tell(reporting.HERE)
-        await two.until(lambda: "three" in two.verdicts.replicas)
+        await two.until(lambda: "three" in two.reports.replicas)
 
 
 async def test_where_to_report_is_an_annotation_of_the_lease() -> None:

@@ -15,8 +15,8 @@ from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.statuses import ContourStatus, GatewayStatus
+from tests.contour.envoyreports import replicas
 from tests.contour.test_controller import SERVICE, events, proxy
-from tests.contour.verdicts import replicas
 from tests.contour.xds import envoys
 from tests.dag.test_hosts import GATEWAY
 
@@ -85,7 +85,7 @@ async def planes(folder: Path, *names: str) -> AsyncIterator[list[Plane]]:
             replica.server.fallback = DEFAULT_FLEET
             replica.hear(DEFAULT_FLEET)
             it.take(SERVICE + GATEWAY + proxy("good", "good.com") + proxy("bad", BAD))
-        started[0].reception.lead()
+        started[0].collector.lead()
         for follower in started[1:]:
             follower.leader.tell(started[0].address)
         yield made
@@ -132,8 +132,8 @@ async def test_a_new_leader_tells_the_same(tmp_path: Path) -> None:
             it.take(proxy("bad", BAD, service="nowhere"))
         async with envoys.envoy(tmp_path, f"{tmp_path}/three"):
             await one.replica.until(lambda: "Envoy refuses it" in one.errors("bad"))
-            one.replica.reception.resign()
-            two.replica.reception.lead()
+            one.replica.collector.resign()
+            two.replica.collector.lead()
             two.replica.leader.tell(None)
             for it in (one, three):
                 it.replica.leader.tell(two.replica.address)

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from contour.verdicts import Verdicts, reception, reporting
+from contour.envoyreports import FleetReports, collector, reporting
 from contour.xds import credentials
 from contour.xds.envoy import Patience
 from contour.xds.server import Server
@@ -21,7 +21,7 @@ from tests.contour.xds import certificates
 
 FLEET = "web"
 NAME = "contour"  # in the certificates of the control plane
-QUICK = reception.Patience(silence=1.0, grace=0.05, assembly=0.1)
+QUICK = collector.Timeouts(silence=1.0, grace=0.05, assembly=0.1)
 
 
 class Signal:
@@ -49,29 +49,29 @@ class Replica:
     name: str
     server: Server
     engine: Engine
-    reception: reception.Reception
+    collector: collector.Collector
     reporter: reporting.Reporter
     leader: Signal = field(default_factory=Signal)
     stirred: asyncio.Event = field(default_factory=asyncio.Event)
-    verdicts: Verdicts = field(init=False)  # of the fleet that was heard last
+    reports: FleetReports = field(init=False)  # of the fleet that was heard last
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.server.ports[0]}"
 
-    def hear(self, fleet: str = FLEET) -> Verdicts:
+    def hear(self, fleet: str = FLEET) -> FleetReports:
         """Listens to the Envoys of a fleet, here and on the other replicas."""
         served = self.server.fleet(fleet)
-        verdicts = Verdicts(
+        reports = FleetReports(
             *(fleet, self.engine, self.stirred.set),
             lambda it: it not in served.acceptance.pending,
             served.acceptance,
         )
-        served.witness = verdicts
-        self.reception.add(verdicts)
-        self.reporter.add(verdicts)
-        self.verdicts = verdicts
-        return verdicts
+        served.witness = reports
+        self.collector.add(reports)
+        self.reporter.add(reports)
+        self.reports = reports
+        return reports
 
     async def until(self, is_so: Callable[[], object], seconds: float = 30.0) -> None:
         """Waits until something is true of the graph."""
@@ -110,11 +110,11 @@ class Instance:
         socket = f"unix:{self.folder}/{name}"
         server = Server(("127.0.0.1:0", socket), Patience(absence=0.1, grace=0.05), tls=files)
         server.fallback = FLEET
-        taking = reception.Reception(frozenset({NAME}), build, QUICK)
+        taking = collector.Collector(frozenset({NAME}), build, QUICK)
         server.services = (taking.service(),)
         made = partial(credentials.client, files)
-        pace = reporting.Pace(alive=0.2, shortest=0.02, longest=0.2)
-        telling = reporting.Reporter(name, build, made, NAME, pace)
+        timings = reporting.Timings(alive=0.2, shortest=0.02, longest=0.2)
+        telling = reporting.Reporter(name, build, made, NAME, timings)
         it = Replica(name, server, engine or Engine(Plan()), taking, telling)
         await server.start()
         telling.address = it.address

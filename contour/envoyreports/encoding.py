@@ -1,10 +1,9 @@
-"""Testimony on the wire between replicas: JSON, in messages of bounded size.
+"""The wire format of reports between replicas: JSON, in messages of bounded size.
 
-The greeting says who speaks and of which fleets; every later message brings news of one fleet, an
-empty one says only that the speaker is alive. A leader answers each with its word of itself. Both
-ends are ours and of one release, except while one is rolled out: what a reader does not know it
-leaves alone. Versions of contents are equal only between equal builds, so those of another build
-are taken out.
+The greeting names the replica and its fleets; every later message is the delta of one fleet, or
+empty as a sign of life. The leader answers each message with its own status. Both ends are of one
+release, except during a rollout: a reader ignores fields that it does not know. Content hashes are
+equal only between equal builds, so those of another build are dropped.
 """
 
 import re
@@ -14,11 +13,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from contour.verdicts.testimony import Listening, News, Place, Refusal
+from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
 from contour.xds.resources import Name
 from crds.meta import ObjectRef
 
-SERVICE = "contour.replicas.v1.Verdicts"
+SERVICE = "contour.replicas.v1.Verdicts"  # replicas of other releases know it by this name
 METHOD = "Report"
 ALIVE = b"{}"
 
@@ -30,30 +29,30 @@ _RELEASE = re.compile(r"([0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9})?")
 _ROWS_IN_A_MESSAGE = 500
 
 
-class Garbled(Exception):  # noqa: N818
-    """A message that is none of ours."""
+class Malformed(Exception):  # noqa: N818
+    """A message that is not in this format."""
 
 
 class Greeting(NamedTuple):
-    """Who speaks."""
+    """The replica that reports."""
 
     replica: str
     build: str
     fleets: tuple[str, ...]
     address: str = ""
-    """Where it can be reported to if it comes to lead: `host:port`."""
+    """Where followers can reach it once it leads: `host:port`."""
 
 
-class Word(NamedTuple):
-    """What a leader answers to each sign of life."""
+class LeaderStatus(NamedTuple):
+    """What a leader answers to each message."""
 
     build: str
     is_current: bool
-    """It leads, and its API server answers."""
+    """True if it leads and its API server answers."""
     events: Mapping[str, int]
-    """The resourceVersion of the newest event that it has had, by collection."""
+    """The resourceVersion of the newest event that it has received, by collection."""
     peers: tuple[str, ...]
-    """The addresses of all who report to it: one of them leads next."""
+    """The addresses of its followers, one of which leads next."""
 
 
 def greeting(it: Greeting) -> bytes:
@@ -61,46 +60,46 @@ def greeting(it: Greeting) -> bytes:
     return orjson.dumps(it._asdict())
 
 
-def greeted(message: bytes) -> Greeting:
-    """Reads the first message. Raises `Garbled`."""
+def read_greeting(message: bytes) -> Greeting:
+    """Reads the first message. Raises `Malformed`."""
     found = _object(message)
     try:
         address = str(found.get("address") or "")
         return Greeting(str(found["replica"]), str(found["build"]), tuple(found["fleets"]), address)
     except (KeyError, TypeError) as error:
-        raise Garbled(f"no greeting: {message[:100]!r}") from error
+        raise Malformed(f"no greeting: {message[:100]!r}") from error
 
 
-def word(it: Word) -> bytes:
-    """What a leader says of itself."""
+def leader_status(it: LeaderStatus) -> bytes:
+    """The answer of a leader."""
     return orjson.dumps(it._asdict())
 
 
-def heard(message: bytes) -> Word | None:
-    """Reads what a leader says; None if it says nothing of itself. Raises `Garbled`."""
+def read_leader_status(message: bytes) -> LeaderStatus | None:
+    """Reads the answer of a leader; None if it has no status. Raises `Malformed`."""
     found = _object(message)
     if "is_current" not in found:
         return None
     try:
-        return Word(
+        return LeaderStatus(
             str(found["build"]),
             bool(found["is_current"]),
             {str(name): int(event) for name, event in found["events"].items()},
             tuple(str(it) for it in found["peers"][:MOST_PEERS]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise Garbled(f"no word of a leader: {message[:100]!r}") from error
+        raise Malformed(f"not a leader's status: {message[:100]!r}") from error
 
 
-def messages(fleet: str, news: News) -> Iterator[bytes]:
-    """The messages that bring news of a fleet."""
-    refusals = iter(news.refusals.items())
+def messages(fleet: str, delta: ReportDelta) -> Iterator[bytes]:
+    """The messages that carry the delta of a fleet."""
+    refusals = iter(delta.refusals.items())
     first: dict[str, Any] = {
         "fleet": fleet,
-        "whole": news.is_whole,
-        "envoys": news.envoys,
-        "releases": news.releases,
-        "listeners": {name: it and [*it] for name, it in news.listeners.items()},
+        "whole": delta.is_whole,
+        "envoys": delta.envoys,
+        "releases": delta.releases,
+        "listeners": {name: it and [*it] for name, it in delta.listeners.items()},
         "refusals": _some(refusals),
     }
     yield orjson.dumps(first)
@@ -108,16 +107,16 @@ def messages(fleet: str, news: News) -> Iterator[bytes]:
         yield orjson.dumps({"fleet": fleet, "refusals": rows})
 
 
-def news(message: bytes, *, is_comparable: bool) -> tuple[str, News] | None:
-    """The fleet, and the news of it; None if there are none. Raises `Garbled`."""
+def read_delta(message: bytes, *, is_comparable: bool) -> tuple[str, ReportDelta] | None:
+    """The fleet and its delta; None for a sign of life. Raises `Malformed`."""
     found = _object(message)
     if "fleet" not in found:
         return None
     try:
-        return str(found["fleet"]), News(
+        return str(found["fleet"]), ReportDelta(
             envoys=None if (envoys := found.get("envoys")) is None else int(envoys),
             listeners={
-                name: it and Listening(it[0] if is_comparable else "", bool(it[1]))
+                name: it and ListenerState(it[0] if is_comparable else "", bool(it[1]))
                 for name, it in found.get("listeners", {}).items()
             },
             refusals=dict(_refusal(it, is_comparable) for it in found.get("refusals", ())),
@@ -125,14 +124,14 @@ def news(message: bytes, *, is_comparable: bool) -> tuple[str, News] | None:
             is_whole=bool(found.get("whole")),
         )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise Garbled(f"no news: {message[:100]!r}") from error
+        raise Malformed(f"not a delta: {message[:100]!r}") from error
 
 
-def _some(refusals: Iterable[tuple[Place, Refusal | None]]) -> list[Any]:
+def _some(refusals: Iterable[tuple[PartKey, Refusal | None]]) -> list[Any]:
     return [_row(*it) for it in islice(refusals, _ROWS_IN_A_MESSAGE)]
 
 
-def _row(place: Place, found: Refusal | None) -> list[Any]:
+def _row(place: PartKey, found: Refusal | None) -> list[Any]:
     (type_url, name), part = place
     if found is None:
         return [type_url, name, part, None]
@@ -141,12 +140,12 @@ def _row(place: Place, found: Refusal | None) -> list[Any]:
     return [type_url, name, part, said]
 
 
-def _refusal(row: list[Any], is_comparable: bool) -> tuple[Place, Refusal | None]:
+def _refusal(row: list[Any], is_comparable: bool) -> tuple[PartKey, Refusal | None]:
     type_url, name, part, said = row
     place = Name(type_url, name), part
     if said is None:
         return place, None
-    origins, words, digest, *more = said  # a replica of an older build says no more
+    origins, words, digest, *more = said  # older builds send no more
     by = tuple(sorted(_counted(more[0]).items())) if more else ()
     found = tuple(ObjectRef(*it) for it in origins)
     return place, Refusal(found, words, digest if is_comparable else "", by)
@@ -161,7 +160,7 @@ def _object(message: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(message)
     except orjson.JSONDecodeError as error:
-        raise Garbled(f"not JSON: {message[:100]!r}") from error
+        raise Malformed(f"not JSON: {message[:100]!r}") from error
     if not isinstance(found, dict):
-        raise Garbled(f"no message: {message[:100]!r}")
+        raise Malformed(f"no message: {message[:100]!r}")
     return found

@@ -1,0 +1,202 @@
+"""What several replicas say becomes one row each: who is connected, what is pending or refused."""
+
+from typing import Any
+
+import pytest
+
+from contour.envoyreports import FleetReports
+from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
+from contour.xds.fleet import Fleet
+from contour.xds.resources import LISTENER, ROUTE, Change, Name
+from crds.meta import ObjectRef
+from dag import refusals, releases
+from dag.engine.incremental import Engine
+from dag.engine.view import Plan
+from tests.contour.xds import world
+
+APP = ObjectRef("HTTPProxy", "default", "app")
+OTHER = ObjectRef("HTTPProxy", "default", "other")
+HOST = (Name(ROUTE, "web"), "a.test")
+HTTP = world.listener("http", 80, "web")
+NONE = ReportDelta(is_whole=True)
+
+
+def leader(*published: Change) -> tuple[FleetReports, Fleet]:
+    """The reports of a replica without Envoys that publishes this."""
+    fleet = Fleet("web")
+    fleet.publish(published)
+    accepted = fleet.acceptance.pending
+    found = FleetReports(
+        "web", Engine(Plan()), lambda: None, lambda it: it not in accepted, fleet.acceptance
+    )
+    fleet.witness = found
+    return found, fleet
+
+
+def told(of: FleetReports, origin: ObjectRef = APP) -> Any:
+    return of.engine.row(refusals.REFUSALS, origin)
+
+
+def pending(of: FleetReports) -> Any:
+    return of.engine.row(refusals.PENDING, "web")
+
+
+def envoys(of: FleetReports) -> Any:
+    return of.engine.row(refusals.ENVOYS, "web")
+
+
+def version(fleet: Fleet) -> str:
+    found = fleet.acceptance.version(HTTP.name)
+    assert found is not None
+    return found
+
+
+def test_the_envoys_of_all_replicas_count() -> None:
+    reports, _ = leader()
+    assert envoys(reports) == 0
+    reports.take("one", ReportDelta(2))
+    reports.take("two", ReportDelta(1))
+    reports.connected(1)
+    assert envoys(reports) == 4
+    reports.drop("one")
+    assert envoys(reports) == 2
+
+
+def test_releases_are_counted_over_all_replicas() -> None:
+    reports, _ = leader()
+    reports.take("one", ReportDelta(3, releases={"1.39.3": 1, "1.40.0": 2}))
+    reports.connected(2, {"1.40.0": 2})
+    row = reports.engine.row(releases.CONNECTED, "web")
+    assert row == (("1.39.3", 1), ("1.40.0", 4))
+    reports.drop("one")
+    reports.connected(0)
+    assert reports.engine.row(releases.CONNECTED, "web") is None
+
+
+def test_who_refuses_is_counted_over_all_replicas_if_others_do_not() -> None:
+    reports, _ = leader()
+
+    def refusers() -> Any:
+        return reports.engine.row(refusals.REFUSERS, APP)
+
+    reports.connected(4, {"1.40.0": 4})
+    partly = Refusal((APP,), "bad", by=(("1.39.3", 1),))
+    both: dict[PartKey, Refusal | None] = {
+        HOST: partly,
+        (Name(ROUTE, "tls"), "a.test"): partly,
+    }  # the same Envoy, twice
+    reports.take("one", ReportDelta(2, refusals=both, releases={"1.39.3": 1, "1.40.0": 1}))
+    assert refusers() == ((("1.39.3", 1),), 6)
+    # Where none of a replica's Envoys has it, all go without.
+    wholly: dict[PartKey, Refusal | None] = {HOST: Refusal((APP,), "bad")}
+    reports.take("two", ReportDelta(1, refusals=wholly, releases={"1.39.3": 1}))
+    assert refusers() == ((("1.39.3", 2),), 7)
+    reports.take("two", ReportDelta(2, releases={"1.39.3": 2}))
+    assert refusers() == ((("1.39.3", 3),), 8)
+    reports.connected(0)
+    reports.take("one", ReportDelta(1, releases={"1.39.3": 1}))
+    assert refusers() is None  # there is nobody else
+    reports.drop("one")
+    reports.drop("two")
+    assert refusers() is None
+
+
+def test_a_refusal_is_told_until_the_last_replica_takes_it_back() -> None:
+    reports, _ = leader()
+    for source, words in (("one", "first"), ("two", "second")):
+        reports.take(source, ReportDelta(refusals={HOST: Refusal((APP, OTHER), words)}))
+    assert told(reports) == told(reports, OTHER) == ("first", "second")
+    reports.take("one", ReportDelta(refusals={HOST: None}))
+    assert told(reports) == ("second",)
+    reports.drop("two")
+    assert told(reports) is None
+
+
+def test_the_same_words_of_many_replicas_are_told_once() -> None:
+    reports, _ = leader()
+    for source in ("one", "two", "three"):
+        reports.take(source, ReportDelta(refusals={HOST: Refusal((APP,), "bad")}))
+    assert told(reports) == ("bad",)
+
+
+def test_all_there_is_to_say_ends_what_it_does_not_mention() -> None:
+    reports, _ = leader()
+    reports.take("one", ReportDelta(3, refusals={HOST: Refusal((APP,), "bad")}))
+    reports.take("one", ReportDelta(1, refusals={HOST: Refusal((OTHER,), "worse")}, is_whole=True))
+    assert (envoys(reports), told(reports), told(reports, OTHER)) == (1, None, ("worse",))
+
+
+def test_a_refusal_of_something_newer_waits_until_we_serve_that() -> None:
+    reports, fleet = leader(world.route_head("web"), world.host("web", "a.test", "one"))
+    newer = world.host("web", "a.test", "two")
+    assert newer.value is not None
+    refusal = Refusal((APP,), "bad", newer.value.digest.hex())
+    reports.take("ahead", ReportDelta(refusals={HOST: refusal}))
+    assert told(reports) is None
+    fleet.publish([newer])
+    assert told(reports) == ("bad",)
+    fleet.publish([world.host("web", "a.test", "three")])
+    assert told(reports) == ("bad",), "it holds until the replica takes it back"
+    reports.take("ahead", ReportDelta(refusals={HOST: None}))
+    assert told(reports) is None
+
+
+@pytest.mark.parametrize("ends", [lambda it: it.drop("ahead"), lambda it: it.take("ahead", NONE)])
+def test_a_refusal_that_never_came_to_hold_leaves_nothing_behind(ends: Any) -> None:
+    reports, fleet = leader(world.route_head("web"))
+    host = world.host("web", "a.test", "two")
+    assert host.value is not None
+    reports.take(
+        "ahead", ReportDelta(refusals={HOST: Refusal((APP,), "bad", host.value.digest.hex())})
+    )
+    ends(reports)
+    fleet.publish([host])
+    assert told(reports) is None
+
+
+@pytest.mark.parametrize(
+    ("envoys", "state", "is_pending"),
+    [
+        (1, lambda ours: ListenerState(ours, is_pending=False), False),
+        (1, lambda ours: ListenerState(ours, is_pending=True), True),
+        (1, lambda _: ListenerState("another", is_pending=False), True),  # ahead, or behind
+        (1, lambda _: ListenerState("", is_pending=False), False),  # of another build
+        (1, lambda _: None, True),  # has not heard of it yet
+        (0, lambda _: None, False),  # has nobody to tell
+    ],
+)
+def test_a_listener_is_pending_until_every_replica_has_our_version_accepted(
+    envoys: int, state: Any, is_pending: bool
+) -> None:
+    reports, fleet = leader(HTTP)
+    reports.take("one", ReportDelta(envoys, {"http": state(version(fleet))}))
+    assert pending(reports) == (("http",) if is_pending else None)
+
+
+def test_a_listener_that_we_change_is_pending_at_once() -> None:
+    reports, fleet = leader(HTTP)
+    reports.take("one", ReportDelta(1, {"http": ListenerState(version(fleet), is_pending=False)}))
+    assert pending(reports) is None
+    fleet.publish([world.listener("http", 81, "web"), world.listener("https", 443, "web")])
+    assert pending(reports) == ("http", "https")
+    found = fleet.acceptance.version(Name(LISTENER, "https")) or ""
+    reports.take(
+        "one", ReportDelta(None, {"http": ListenerState(version(fleet), is_pending=False)})
+    )
+    reports.take("one", ReportDelta(None, {"https": ListenerState(found, is_pending=False)}))
+    assert pending(reports) is None
+
+
+def test_a_listener_that_is_gone_is_pending_nowhere() -> None:
+    reports, fleet = leader(HTTP)
+    reports.take("one", ReportDelta(1, {"http": ListenerState("old", is_pending=False)}))
+    fleet.publish(world.gone(HTTP))
+    assert pending(reports) is None
+
+
+def test_what_is_refused_as_published_has_the_version_that_is_published() -> None:
+    _, one = leader(world.route_head("web"), HTTP)
+    _, other = leader(world.route_head("web"), HTTP)
+    assert version(one) == version(other)
+    other.publish([world.listener("http", 81, "web")])
+    assert version(one) != version(other)
