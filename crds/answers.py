@@ -1,4 +1,4 @@
-"""What an HTTPProxy route answers without a backend, and how it treats a backend's redirects."""
+"""What an HTTPProxy route answers without a backend, and how it handles a backend's redirects."""
 
 from typing import Annotated, Literal
 
@@ -13,41 +13,50 @@ RedirectCode = Literal[301, 302, 303, 307, 308]
 
 @model
 class HTTPRequestRedirectPolicy:
-    """Sends the client elsewhere; what is absent stays as it was in the request."""
+    """The route answers with a redirect. The parts of the URL that are not set stay as they are in
+    the request."""
 
     scheme: Literal["http", "https"] | None = None
-    """Another scheme."""
+    """The scheme of the new URL. If it changes and no port is set, the usual port of the scheme
+    applies."""
     hostname: Subdomain | None = None
-    """Another host, without wildcard."""
+    """The host name of the new URL, which may not contain a wildcard."""
     port: Port | None = None
-    """Another port."""
+    """The port of the new URL, from 1 to 65535."""
     status_code: RedirectCode = 302
-    """The status of the answer."""
+    """The HTTP status code of the redirect. The default is 302."""
     path: AbsolutePath | None = None
-    """Another path; not together with `prefix`."""
+    """The path of the new URL, which starts with `/`. If `prefix` is set as well, the route is
+    dropped."""
     prefix: AbsolutePath | None = None
-    """Another start in place of the matched prefix; not together with `path`."""
+    """This text, which starts with `/`, replaces the path prefix that the route matches. The route
+    is dropped if it has no prefix condition, or if `path` is set as well."""
 
 
 @model
 class HTTPDirectResponsePolicy:
-    """An answer that is given at once."""
+    """The route answers with a fixed response, and no backend is involved."""
 
     status_code: Annotated[int, Strict(), Field(ge=200, le=599)]
-    """Its status."""
+    """The HTTP status code of the response, from 200 to 599."""
     body: str = ""
-    """Its body."""
+    """The body of the response, at most 4096 bytes; a longer one drops the route. The default is an
+    empty body."""
 
 
 @model
 class HTTPInternalRedirectPolicy:
-    """Redirects of the backend that Envoy follows itself instead of handing them to the client."""
+    """Envoy itself follows certain redirects of the backend instead of passing them to the client.
+    Without this policy it follows none."""
 
     max_internal_redirects: Uint32 | None = None
-    """How many in a row; Envoy's own limit is 1."""
+    """The number of redirects that Envoy follows for one request; the next one is passed to the
+    client. The default is 1."""
     redirect_response_codes: tuple[RedirectCode, ...] = ()
-    """The status codes to follow; 302 if empty."""
+    """The status codes of the redirects that Envoy follows. The default is 302 alone."""
     allow_cross_scheme_redirect: Literal["Always", "Never", "SafeOnly"] = "Never"
-    """Whether to follow from http to https and back; SafeOnly: not from https to http."""
+    """Whether Envoy follows a redirect that changes between http and https. SafeOnly allows it
+    except from https to http. The default is Never."""
     deny_repeated_route_redirect: Flag = False
-    """Do not follow to a route that was passed already."""
+    """If true, Envoy does not follow a redirect to a route that this request has already passed.
+    The default is false."""

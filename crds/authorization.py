@@ -1,6 +1,6 @@
-"""External authorization: a service that Envoy asks whether a request may pass.
+"""External authorization: a service that decides whether requests are allowed.
 
-For virtual hosts and routes of an HTTPProxy, and for all of them in a ContourConfiguration.
+Used by virtual hosts and routes of an HTTPProxy, and for every host by a ContourConfiguration.
 """
 
 from typing import Any, Literal
@@ -14,36 +14,42 @@ from crds.rules import rule
 
 @model
 class ExtensionServiceReference:
-    """An ExtensionService."""
+    """A reference to the ExtensionService that decides. If it cannot be asked, what it protects
+    answers 503."""
 
     api_version: NonEmpty | None = None
-    """Its API version; `projectcontour.io/v1alpha1` if absent."""
+    """The API version of the ExtensionService. `projectcontour.io/v1alpha1` is the default and the
+    only valid value."""
     namespace: NonEmpty | None = None
-    """Its namespace; the referrer's own if absent."""
+    """The namespace of the ExtensionService. The default is the namespace of the HTTPProxy; it is
+    required in a ContourConfiguration."""
     name: NonEmpty | None = None
-    """Its name."""
+    """The name of the ExtensionService, which must exist and be valid."""
 
 
 @model
 class AuthorizationPolicy:
-    """How requests are authorized."""
+    """Whether requests are authorized, and what the authorization service is told about them."""
 
     disabled: Flag = False
-    """Let requests pass unasked."""
+    """If true, requests are allowed without asking the authorization service. The default is
+    false."""
     context: dict[str, str] = Field(default_factory=dict)
-    """Keys and values that the service is told; a route's win over its virtual host's."""
+    """Keys and values that the service gets with each request. Entries of a route replace those of
+    its virtual host. A service of type `http` gets none, so they are an error there."""
 
 
 @model
 class AuthorizationServerBufferSettings:
-    """The part of the body that the service gets to see."""
+    """The part of the request body that is sent to the authorization service."""
 
     max_request_bytes: PositiveUint32 = 1024
-    """How much of it."""
+    """The number of bytes of the body that are sent at most. The default is 1024."""
     allow_partial_message: Flag = False
-    """Send what fits; otherwise a longer body is refused with status 413."""
+    """If true, the beginning of a longer body is sent. By default a request with a longer body is
+    answered with 413."""
     pack_as_bytes: Flag = False
-    """Send it as bytes; otherwise as text in UTF-8."""
+    """If true, the body is sent as raw bytes. By default it is sent as UTF-8 text."""
 
 
 def _has_one_operator(header: Any) -> bool:
@@ -53,18 +59,20 @@ def _has_one_operator(header: Any) -> bool:
 
 @model
 class HTTPAuthorizationServerAllowedHeaders:
-    """Names of headers; exactly one of the operators is set."""
+    """A condition on names of headers. Exactly one of `exact`, `prefix`, `suffix` and `contains`
+    must be set."""
 
     exact: str | None = None
-    """The whole name."""
+    """The name of the header is equal to this text."""
     prefix: str | None = None
-    """How the name starts."""
+    """The name of the header starts with this text."""
     suffix: str | None = None
-    """How the name ends."""
+    """The name of the header ends with this text."""
     contains: str | None = None
-    """A text that the name has in it."""
+    """The name of the header contains this text."""
     ignore_case: Flag = False
-    """Compare without regard to case."""
+    """If true, names are compared without regard to case. The default is false; Envoy sends names
+    in lower case."""
     _one = rule(
         "exactly one of exact, prefix, suffix and contains must be set",
         _has_one_operator,
@@ -75,34 +83,42 @@ class HTTPAuthorizationServerAllowedHeaders:
 
 @model
 class HTTPAuthorizationServerSettings:
-    """How a service that speaks HTTP is asked."""
+    """How an authorization service of type `http` is asked."""
 
     path_prefix: str = ""
-    """What is put in front of the request's path."""
+    """This text is put in front of the path of the request when the service is asked. It must start
+    with `/`. The default is no prefix."""
     allowed_authorization_headers: tuple[HTTPAuthorizationServerAllowedHeaders, ...] = ()
-    """Headers of the request that the service gets to see, beside Envoy's usual ones."""
+    """Request headers that are sent to the service, in addition to those that Envoy always sends,
+    such as `Host` and `Authorization`."""
     allowed_upstream_headers: tuple[HTTPAuthorizationServerAllowedHeaders, ...] = ()
-    """Headers of the service's answer that the backend gets to see."""
+    """Headers of the service's response that are added to the request for the backend. Headers that
+    no route may change, such as `Content-Length`, are rejected."""
 
 
 @model
 class AuthorizationServer:
-    """The service, and how it is asked."""
+    """The service that decides whether requests are allowed, and how it is asked. If it is invalid,
+    what it protects answers 503."""
 
     extension_ref: ExtensionServiceReference | None = None
-    """The service."""
+    """The ExtensionService that decides. On a virtual host without it, the service of
+    `globalExtAuth` in the configuration is asked; in `globalExtAuth` it is required."""
     auth_policy: AuthorizationPolicy | None = None
-    """How requests are authorized where the route does not say."""
+    """The policy of all routes that have no `authPolicy` of their own."""
     response_timeout: Timeout | None = None
-    """How long the service may take; the ExtensionService's own limit if absent."""
+    """The longest time that the service may take to decide, such as `500ms`. The default is the
+    response timeout of the ExtensionService; without either there is no limit."""
     fail_open: Flag = False
-    """Let requests pass if the service does not answer."""
+    """If true, requests are allowed when the service cannot be reached or returns an error. By
+    default they are answered with 403."""
     with_request_body: AuthorizationServerBufferSettings | None = None
-    """Send the body too."""
+    """The service also gets the beginning of the request body. By default it gets no body."""
     service_type: Literal["http", "grpc"] = "grpc"
-    """What the service speaks."""
+    """The protocol by which the service is asked: Envoy's gRPC authorization API, or plain HTTP.
+    The default is `grpc`."""
     http_settings: HTTPAuthorizationServerSettings | None = None
-    """How it is asked if it speaks HTTP."""
+    """Settings for a service of type `http`; the API server rejects them with any other type."""
     _http = rule(
         "httpSettings can only be set when serviceType is 'http'",
         lambda it: it.http_settings is None or it.service_type == "http",

@@ -1,7 +1,7 @@
-"""Match conditions of an HTTPProxy: which requests a route or an include takes.
+"""Match conditions of an HTTPProxy: which requests a route or an include matches.
 
-Which combinations are allowed (one path condition, no exact path in an include …) is judged by the
-rules, which say so on the object's status: here every field may be set.
+Every field may be set here. The rules decide which combinations are allowed (one path condition, no
+exact path in an include) and report the others in the object's status.
 """
 
 from typing import Annotated
@@ -14,83 +14,101 @@ from crds.meta import model
 
 @model
 class HeaderMatchCondition:
-    """A condition on a request header. Several of them on one header must all hold."""
+    """A condition on one request header. Exactly one operator must be set, and several conditions
+    on the same header must all hold."""
 
     name: NonEmpty
-    """The header, in any case; `:method` and `:authority` work too."""
+    """The name of the header, which is case-insensitive. The pseudo-headers `:method` and
+    `:authority` may be matched too."""
     present: Flag = False
-    """The header is there, whatever its value."""
+    """If true, the request must have the header; its value may be anything."""
     notpresent: Flag = False
-    """The header is not there. `false` does not mean that it has to be there."""
+    """If true, the request must not have the header. `false` does not require the header."""
     contains: str = ""
-    """A text that the value has in it."""
+    """The value of the header must contain this text. A request without the header does not
+    match."""
     notcontains: str = ""
-    """A text that the value does not have in it."""
+    """The value of the header must not contain this text. A request without the header matches only
+    with `treatMissingAsEmpty`."""
     ignore_case: Flag = False
-    """Compare without regard to case; has no effect on `regex`."""
+    """If true, the value is compared without regard to case. This has no effect on `regex`."""
     exact: str = ""
-    """The whole value."""
+    """The value of the header must be equal to this text. A request without the header does not
+    match."""
     notexact: str = ""
-    """What the value is not."""
+    """The value of the header must not be equal to this text. A request without the header matches
+    only with `treatMissingAsEmpty`."""
     regex: str = ""
-    """An expression (RE2) that the whole value matches."""
+    """The whole value of the header must match this RE2 expression of at most 1024 characters. An
+    expression that does not compile is an error in the status."""
     treat_missing_as_empty: Flag = False
-    """With a negative condition: a missing header counts as an empty one and so meets it."""
+    """If true, a missing header counts as an empty one, so that `notcontains` and `notexact` match
+    it. Other operators ignore this."""
 
 
 @model
 class QueryParameterMatchCondition:
-    """A condition on a query parameter; exactly one of the operators is set."""
+    """A condition on one query parameter. Exactly one operator must be set; otherwise the route or
+    include is dropped."""
 
     name: str
-    """The parameter; its case counts."""
+    """The name of the query parameter, which is case-sensitive; it has from 1 to 1024 bytes."""
     exact: str = ""
-    """The whole value."""
+    """The value of the parameter must be equal to this text."""
     prefix: str = ""
-    """How the value starts."""
+    """The value of the parameter must start with this text."""
     suffix: str = ""
-    """How the value ends."""
+    """The value of the parameter must end with this text."""
     regex: str = ""
-    """An expression (RE2) that the whole value matches."""
+    """The whole value of the parameter must match this RE2 expression of at most 1024 characters.
+    An expression that does not compile drops the route or include."""
     contains: str = ""
-    """A text that the value has in it."""
+    """The value of the parameter must contain this text."""
     ignore_case: Flag = False
-    """Compare without regard to case; has no effect on `regex`."""
+    """If true, the value is compared without regard to case. This has no effect on `regex`."""
     present: Flag = False
-    """The parameter is there, whatever its value."""
+    """If true, the request must have the parameter; its value may be anything."""
 
 
 @model
 class CookieMatchCondition:
-    """A condition on a cookie; exactly one of the operators is set. Beside Contour's fields."""
+    """A condition on one cookie of the request. Exactly one operator must be set; otherwise the
+    route or include is dropped. Upstream Contour does not have this type."""
 
     name: Annotated[str, StringConstraints(pattern=COOKIE_NAME, max_length=256)]
-    """The cookie; its case counts."""
+    """The name of the cookie, which is case-sensitive; it has at most 256 characters."""
     present: Flag = False
-    """The cookie is there, whatever its value."""
+    """If true, the request must have the cookie; its value may be anything."""
     exact: str = ""
-    """The whole value."""
+    """The value of the cookie must be equal to this text."""
     contains: str = ""
-    """A text that the value has in it."""
+    """The value of the cookie must contain this text."""
     regex: str = ""
-    """An expression (RE2) that the whole value matches."""
+    """The whole value of the cookie must match this RE2 expression of at most 1024 characters. An
+    expression that does not compile drops the route or include."""
 
 
 @model
 class MatchCondition:
-    """One condition on a request: exactly one of the fields is set."""
+    """One condition on a request. All conditions of a route or an include must hold, and at most
+    one of them may be a condition on the path."""
 
     prefix: str = ""
-    """How the path starts; starts with `/`."""
+    """The path of the request must start with this text, compared character by character: `/foo`
+    also matches `/foobar`. It starts with `/` and is appended to the prefixes of the includes."""
     exact: str = ""
-    """The whole path; starts with `/`. Not in includes."""
+    """The path of the request must be equal to this text, which starts with `/`. This condition is
+    not allowed in an include."""
     regex: str = ""
-    """An expression (RE2) that the whole path matches; starts with `/`. Not in includes."""
+    """The whole path of the request must match this RE2 expression, which starts with `/`. This
+    condition is not allowed in an include."""
     header: HeaderMatchCondition | None = None
-    """A condition on a header."""
+    """The request must meet this condition on a header, such as `x-version`."""
     query_parameter: QueryParameterMatchCondition | None = None
-    """A condition on a query parameter."""
+    """The request must meet this condition on a parameter of its query string."""
     method: Annotated[str, StringConstraints(pattern=TOKEN, max_length=64)] | None = None
-    """The method, such as GET. Beside Contour's fields."""
+    """The request must have this HTTP method, such as `GET`; the case matters. Upstream Contour
+    does not have this field."""
     cookie: CookieMatchCondition | None = None
-    """A condition on a cookie. Beside Contour's fields."""
+    """The request must meet this condition on one of its cookies. Upstream Contour does not have
+    this field."""

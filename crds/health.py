@@ -1,4 +1,4 @@
-"""Active health checks that an HTTPProxy asks for."""
+"""Health checks that an HTTPProxy configures: active checks and outlier detection."""
 
 from typing import Annotated
 
@@ -10,61 +10,78 @@ from crds.meta import model
 
 @model
 class HTTPStatusRange:
-    """Status codes from `start` up to, but not including, `end`."""
+    """A range of HTTP status codes, from `start` up to but not including `end`."""
 
     start: Annotated[int, Strict(), Field(ge=100, le=599)]
-    """The first one."""
+    """The first status code of the range, from 100 to 599."""
     end: Annotated[int, Strict(), Field(ge=101, le=600)]
-    """The one after the last."""
+    """The status code after the last one of the range. It must be greater than `start`; otherwise
+    the route is dropped."""
 
 
 @model
 class HTTPHealthCheckPolicy:
-    """Requests that find out whether an endpoint works."""
+    """Envoy checks every endpoint with HTTP requests and uses only the healthy ones. If no endpoint
+    is healthy, requests are answered with 503."""
 
     path: str
-    """What is asked for."""
+    """The path that Envoy requests. It must start with `/`; otherwise the route is dropped."""
     host: str = ""
-    """The Host header; `contour-envoy-healthcheck` if empty."""
+    """The `Host` header of the check. The default is `contour-envoy-healthcheck`."""
     interval_seconds: Int64 = 0
-    """Time between two checks; 0 means 10."""
+    """The number of seconds between two checks, at most 86400. The default is 10, and 0 means the
+    default."""
     timeout_seconds: Int64 = 0
-    """How long an answer may take; 0 means 2."""
+    """The number of seconds that a response may take; more than 60 count as 60. The default is 2,
+    and 0 means the default."""
     unhealthy_threshold_count: Uint32 = 0
-    """Failures in a row that take an endpoint out; 0 means 3."""
+    """An endpoint is unhealthy after this many failed checks in a row. The default is 3, and 0
+    means the default."""
     healthy_threshold_count: Uint32 = 0
-    """Successes in a row that bring it back; 0 means 2."""
+    """An unhealthy endpoint is healthy again after this many successful checks in a row. The
+    default is 2, and 0 means the default."""
     expected_statuses: tuple[HTTPStatusRange, ...] = ()
-    """Answers that count as success; 200 if empty."""
+    """The status codes that count as a success. The default is 200 alone."""
 
 
 @model
 class TCPHealthCheckPolicy:
-    """Connections that find out whether an endpoint works."""
+    """Envoy checks every endpoint by opening a TCP connection and uses only the healthy ones."""
 
     interval_seconds: Int64 = 0
-    """Time between two checks; 0 means 10."""
+    """The number of seconds between two checks, at most 86400. The default is 10, and 0 means the
+    default."""
     timeout_seconds: Int64 = 0
-    """How long a connection may take; 0 means 2."""
+    """The number of seconds that the connection may take; more than 60 count as 60. The default is
+    2, and 0 means the default."""
     unhealthy_threshold_count: Uint32 = 0
-    """Failures in a row that take an endpoint out; 0 means 3."""
+    """An endpoint is unhealthy after this many failed checks in a row. The default is 3, and 0
+    means the default."""
     healthy_threshold_count: Uint32 = 0
-    """Successes in a row that bring it back; 0 means 2."""
+    """An unhealthy endpoint is healthy again after this many successful checks in a row. The
+    default is 2, and 0 means the default."""
 
 
 @model
 class OutlierDetectionPolicy:
-    """Answers that take an endpoint out for a while. Beside Contour's fields."""
+    """Envoy ejects endpoints for a while that answer ordinary requests with errors. Upstream
+    Contour does not have this type."""
 
     consecutive_server_errors: Uint32 | None = None
-    """Answers of 500 and above in a row; Envoy's 5 if absent, 0 for no limit."""
+    """An endpoint is ejected after this many responses in a row with a status code of 500 or above.
+    Envoy's default is 5, and 0 means that these errors eject nothing."""
     consecutive_gateway_errors: Uint32 | None = None
-    """Answers 502, 503 and 504 in a row; no limit if absent."""
+    """An endpoint is ejected after this many responses in a row with the status code 502, 503 or
+    504. By default these errors are not counted separately."""
     interval: Duration | None = None
-    """Time between two looks at the endpoints; Envoy's 10 seconds if absent."""
+    """The time between two evaluations, in which ejected endpoints may return, such as `10s`.
+    Envoy's default is 10 seconds; `infinity` drops the route."""
     base_ejection_time: Duration | None = None
-    """How long an endpoint is out, times how often it was; Envoy's 30 seconds if absent."""
+    """An endpoint is ejected for this time multiplied by the number of its ejections. Envoy's
+    default is 30 seconds; `infinity` drops the route."""
     max_ejection_time: Duration | None = None
-    """How long it is out at most; Envoy's 5 minutes if absent."""
+    """The longest time for which an endpoint is ejected, never less than `baseEjectionTime`.
+    Envoy's default is 5 minutes; `infinity` drops the route."""
     max_ejection_percent: Percent | None = None
-    """How many of the endpoints may be out; Envoy's 10 percent if absent."""
+    """The largest share of the endpoints that may be ejected at the same time, in percent. Envoy's
+    default is 10."""

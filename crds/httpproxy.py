@@ -1,7 +1,7 @@
-"""HTTPProxy (projectcontour.io/v1): a virtual host, its routes, and what it includes of others.
+"""HTTPProxy (projectcontour.io/v1): a virtual host, its routes, and the HTTPProxies it includes.
 
-Field for field what users of Contour write. What combinations mean, and which are wrong, is told by
-the rules of the graph on the object's status.
+The fields are those of upstream Contour, with some additions that say so. The rules of the graph
+decide what combinations mean, and report the wrong ones in the object's status.
 """
 
 from typing import Literal
@@ -34,144 +34,186 @@ from crds.virtualhost import IPFilterPolicy, VirtualHost
 
 @model
 class Service:
-    """A port of a Service in the namespace of the HTTPProxy, and its share of the requests."""
+    """A port of a Service in the namespace of the HTTPProxy, and its share of the traffic."""
 
     name: str
-    """The Service."""
+    """The name of the Service, in the namespace of the HTTPProxy. While it is missing, its share of
+    the requests is answered with 503."""
     port: Port
-    """Its port."""
+    """The number of the Service's port, not of the container's. A Service without this port counts
+    as missing."""
     health_port: Port | None = None
-    """The port that health checks go to; the same one if absent."""
+    """The port of the endpoints to which health checks are sent. The default is the port that gets
+    the traffic."""
     protocol: Literal["h2", "h2c", "tls"] | None = None
-    """What the Service speaks: HTTP/2 over TLS, HTTP/2, TLS; HTTP/1.1 if absent."""
+    """The protocol of the Service: `h2` is HTTP/2 over TLS, `h2c` is HTTP/2 without TLS, `tls` is
+    HTTP/1.1 over TLS. The default is the `appProtocol` of the port, then the annotation of the
+    Service, then HTTP/1.1."""
     weight: Uint32 = 0
-    """Its share, relative to the sum; if none has a weight, all get the same."""
+    """The share of this Service, relative to the sum of all weights in the list. If no Service has
+    a weight, all shares are equal; otherwise a weight of 0 means no traffic."""
     validation: UpstreamValidation | None = None
-    """How its certificate is checked."""
+    """The certificate authority and the names by which the Service's certificate is verified. The
+    protocol must be `h2` or `tls`; otherwise, and while it cannot be verified, the route answers
+    503."""
     mirror: Flag = False
-    """It gets copies of the requests, and its answers are thrown away; `weight` is the percentage
-    of requests that are copied, all if 0."""
+    """If true, the Service gets copies of the requests, and its responses are discarded. `weight`
+    is then the percentage of requests that are copied, and 0 means all of them."""
     request_headers_policy: HeadersPolicy | None = None
-    """Headers of requests to it."""
+    """Headers that are set or removed on requests to this Service. A policy of the route is applied
+    as well, and wins for the same header."""
     response_headers_policy: HeadersPolicy | None = None
-    """Headers of its answers."""
+    """Headers that are set or removed on responses of this Service. A policy of the route is
+    applied as well, and wins for the same header."""
     cookie_rewrite_policies: tuple[CookieRewritePolicy, ...] = ()
-    """Cookies of its answers."""
+    """Attributes of cookies that are changed in responses of this Service."""
     slow_start_policy: SlowStartPolicy | None = None
-    """New endpoints get their share little by little."""
+    """A new endpoint of this Service gets its share of the requests gradually. By default it gets
+    it at once."""
 
 
 @model
 class Route:
-    """Requests that meet every condition, and what is done with them."""
+    """Requests that meet all conditions, and what is done with them. Exactly one of `services`,
+    `requestRedirectPolicy` and `directResponsePolicy` must be set. An invalid route is dropped, and
+    the status names the field."""
 
     conditions: tuple[MatchCondition, ...] = ()
-    """Conditions beside those of the includes that led here; every request if there are none."""
+    """The conditions that a request must meet, in addition to those of the includes that lead
+    here. Without any, all requests match. Of two routes with the same conditions, the last one
+    is served."""
     services: tuple[Service, ...] = ()
-    """Where requests go."""
+    """The Services that get the requests, with their shares. If none of them can take traffic, the
+    route answers 503."""
     enable_websockets: Flag = False
-    """Let clients switch to WebSocket."""
+    """If true, clients may upgrade a request to a WebSocket over HTTP/1.1. The default is false:
+    upgrades are rejected."""
     permit_insecure: Flag = False
-    """Answer plain HTTP too on a TLS host, instead of redirecting to https."""
+    """If true, a host with TLS also serves this route over plain HTTP instead of redirecting to
+    https. It has no effect if the configuration sets `disablePermitInsecure`."""
     auth_policy: AuthorizationPolicy | None = None
-    """How requests are authorized, if other than the virtual host says."""
+    """How requests of this route are authorized. It replaces the `authPolicy` of the virtual host,
+    except for entries of its `context`."""
     timeout_policy: TimeoutPolicy | None = None
-    """Limits of time."""
+    """Timeouts of requests to the services of this route, and of the connections to them."""
     retry_policy: RetryPolicy | None = None
-    """When a request is tried again."""
+    """When failed requests are retried. By default they are not."""
     health_check_policy: HTTPHealthCheckPolicy | None = None
-    """Requests that find out which endpoints work."""
+    """Active health checks of the endpoints, by HTTP requests. By default all ready endpoints get
+    requests."""
     outlier_detection: OutlierDetectionPolicy | None = None
-    """Answers that take an endpoint out for a while. Beside Contour's fields."""
+    """Endpoints that answer ordinary requests with errors are ejected for a while. By default none
+    are. Upstream Contour does not have this field."""
     load_balancer_policy: LoadBalancerPolicy | None = None
-    """How requests are spread over endpoints."""
+    """How requests are distributed over the endpoints of each Service. The default is
+    RoundRobin."""
     path_rewrite_policy: PathRewritePolicy | None = None
-    """How the path is changed."""
+    """How the path of the request is changed before it is forwarded. By default it is not."""
     request_headers_policy: HeadersPolicy | None = None
-    """Headers of requests."""
+    """Headers that are set or removed on requests before they are forwarded."""
     response_headers_policy: HeadersPolicy | None = None
-    """Headers of answers."""
+    """Headers that are set or removed on responses before the client gets them."""
     cookie_rewrite_policies: tuple[CookieRewritePolicy, ...] = ()
-    """Cookies of answers."""
+    """Attributes of cookies that are changed in responses before the client gets them."""
     rate_limit_policy: RateLimitPolicy | None = None
-    """Limit the number of requests."""
+    """Limits on the rate of requests of this route. A local or global limit replaces that of the
+    virtual host. An invalid policy makes the route answer 503."""
     request_redirect_policy: HTTPRequestRedirectPolicy | None = None
-    """Send clients elsewhere; then there are no services."""
+    """The route answers with a redirect to another URL; it then has no services."""
     direct_response_policy: HTTPDirectResponsePolicy | None = None
-    """Answer at once; then there are no services."""
+    """The route answers with a fixed response; it then has no services."""
     internal_redirect_policy: HTTPInternalRedirectPolicy | None = None
-    """Redirects of the services that Envoy follows itself."""
+    """Redirects of the backend that Envoy follows itself. By default all of them are passed to the
+    client."""
     jwt_verification_policy: JWTVerificationPolicy | None = None
-    """Tokens that requests have to show."""
+    """The token that requests must have. By default it is that of the default provider of the
+    virtual host, if there is one."""
     ip_allow_policy: tuple[IPFilterPolicy, ...] = ()
-    """Only these addresses may send requests; replaces the virtual host's lists."""
+    """Only clients with one of these addresses may send requests; others are answered with 403. It
+    replaces the lists of the virtual host. Together with `ipDenyPolicy`, or with an invalid range,
+    the route answers 503."""
     ip_deny_policy: tuple[IPFilterPolicy, ...] = ()
-    """These addresses may not send requests; replaces the virtual host's lists."""
+    """Clients with one of these addresses are answered with 403. It replaces the lists of the
+    virtual host. With an invalid range the route answers 503."""
     max_request_bytes: PositiveUint32 | None = None
-    """How large the body of a request may be, if other than the virtual host says. Beside
-    Contour's fields."""
+    """The largest body of a request, in bytes; a larger one is answered with 413. The default is
+    the limit of the virtual host. Bodies are buffered. Upstream Contour does not have this
+    field."""
     error_pages: tuple[ErrorPage, ...] = ()
-    """What clients see in place of error answers; replaces the virtual host's. Beside Contour's
-    fields."""
+    """Pages that replace error responses of this route, instead of those of the virtual host.
+    Upstream Contour does not have this field."""
 
 
 @model
 class TCPProxyInclude:
-    """An HTTPProxy whose `tcpproxy` is used."""
+    """An HTTPProxy whose `tcpproxy` is used. It must not be a root, and must be served by the same
+    controller."""
 
     name: str
-    """Its name."""
+    """The name of the included HTTPProxy."""
     namespace: str = ""
-    """Its namespace; the includer's own if empty."""
+    """The namespace of the included HTTPProxy. The default is the namespace of the includer."""
 
 
 @model
 class TCPProxy:
-    """Bytes of a connection are handed on as they are."""
+    """TLS connections to the virtual host are forwarded as a byte stream. Either `services` or
+    `include` must be set; otherwise connections are not accepted."""
 
     load_balancer_policy: LoadBalancerPolicy | None = None
-    """How connections are spread over endpoints."""
+    """How connections are distributed over the endpoints. The default is RoundRobin; strategies
+    that need requests are ignored with a warning."""
     services: tuple[Service, ...] = ()
-    """Where connections go."""
+    """The Services that get the connections, with their shares. Connections for a Service that is
+    missing are closed."""
     include: TCPProxyInclude | None = None
-    """Use another HTTPProxy's; then there are no services."""
+    """Another HTTPProxy, whose `tcpproxy` is used instead of `services`."""
     includes: TCPProxyInclude | None = None
-    """The old name of `include`."""
+    """A deprecated spelling of `include`, which is read if `include` is not set."""
     health_check_policy: TCPHealthCheckPolicy | None = None
-    """Connections that find out which endpoints work."""
+    """Active health checks of the endpoints, by TCP connections. By default all ready endpoints get
+    connections."""
 
 
 @model
 class Include:
-    """Delegates the requests that meet every condition to another HTTPProxy."""
+    """Another HTTPProxy, whose routes serve the requests that meet these conditions. If it cannot
+    be included, such requests are answered with 502, and the status says why."""
 
     name: NonEmpty
-    """Its name."""
+    """The name of the included HTTPProxy, which must not be a root."""
     namespace: str = ""
-    """Its namespace; the includer's own if empty."""
+    """The namespace of the included HTTPProxy. The default is the namespace of the includer."""
     conditions: tuple[MatchCondition, ...] = ()
-    """Conditions that its routes are narrowed by; no exact paths and no expressions."""
+    """The conditions that requests must meet, in addition to those of each included route. Exact
+    paths and regular expressions on the path are not allowed."""
 
 
 @model
 class HTTPProxySpec:
-    """A virtual host, its routes, and what it includes of others."""
+    """A virtual host, its routes, and the HTTPProxies that it includes."""
 
     virtualhost: VirtualHost | None = None
-    """The host; absent in an HTTPProxy that others include."""
+    """The host that this HTTPProxy serves, which makes it a root. An HTTPProxy without it takes
+    effect only if a root includes it; otherwise it is orphaned."""
     routes: tuple[Route, ...] = ()
-    """What is done with requests."""
+    """The routes for requests to the host. If a request matches several, the most specific one
+    serves it."""
     tcpproxy: TCPProxy | None = None
-    """What is done with the bytes of TLS connections, instead of routes."""
+    """TLS connections to the host are forwarded as a byte stream, and `routes` serve plain HTTP
+    alone. It requires `virtualhost.tls`."""
     includes: tuple[Include, ...] = ()
-    """Other HTTPProxies that take a part of the requests."""
+    """Other HTTPProxies that serve a part of the requests. Includes may be nested up to 100 deep,
+    and a root may have up to 20,000 routes."""
     ingress_class_name: str | None = None
-    """Which controller this is for; an annotation wins over it."""
+    """The class of the controller that serves this object. An annotation such as
+    `kubernetes.io/ingress.class` wins over it. The default is `ingress.classNames` of the
+    configuration, or else `contour` and no class."""
 
 
 @model
 class HTTPProxy:
-    """A virtual host and its routes, or a part of them that others include."""
+    """A virtual host with its routes, or routes that other HTTPProxies include."""
 
     metadata: ObjectMeta
     spec: HTTPProxySpec

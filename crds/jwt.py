@@ -1,4 +1,4 @@
-"""JSON Web Tokens: who issues them, where the signing keys are, which routes ask for them."""
+"""JSON Web Tokens: their issuers, the signing keys, and the routes that require them."""
 
 from typing import Literal
 
@@ -10,60 +10,73 @@ from crds.upstreamvalidation import UpstreamValidation
 
 @model
 class RemoteJWKS:
-    """Signing keys that are fetched."""
+    """Signing keys that Envoy fetches from a server, as a JSON Web Key Set."""
 
     uri: NonEmpty
-    """Where they are."""
+    """The `http` or `https` URI of the key set. Names and addresses of the proxy's own machine,
+    such as `localhost`, are rejected."""
     validation: UpstreamValidation | None = None
-    """How the server's certificate is checked; not at all, if absent."""
+    """The certificate authority and the names by which the server's certificate is verified.
+    Without it the certificate is not verified. It requires an `https` URI."""
     timeout: Duration | None = None
-    """How long the server may take; a second if absent."""
+    """The longest time that a request for the keys may take, such as `5s`. The default is 1
+    second."""
     cache_duration: Duration | None = None
-    """How long the keys are kept; Envoy's five minutes if absent."""
+    """The time for which fetched keys are used before they are fetched again. Envoy's default is 5
+    minutes."""
     dns_lookup_family: Literal["auto", "v4", "v6"] | None = None
-    """The address family of the server; the configuration's setting if absent."""
+    """The IP version by which the name of the server is resolved. The default is
+    `envoy.cluster.dnsLookupFamily` of the configuration."""
 
 
 @model
 class LocalJWKS:
-    """Signing keys from a Secret in the same namespace."""
+    """Signing keys from a Secret in the namespace of the HTTPProxy, as a JSON Web Key Set."""
 
     secret_name: NonEmpty
-    """The Secret."""
+    """The name of the Secret, in the namespace of the HTTPProxy. While it is missing or invalid,
+    the routes that require this provider answer 503."""
     key: NonEmpty
-    """The key of the Secret that holds them."""
+    """The key of the Secret whose value is the JSON Web Key Set."""
 
 
 @model
 class ClaimToHeader:
-    """A claim of the token that the backend is told in a header. Beside Contour's fields."""
+    """A claim of the token that is passed to the backend in a request header. Upstream Contour does
+    not have this type."""
 
     claim: NonEmpty
-    """The name of the claim; dots lead into it."""
+    """The name of the claim. Dots lead to nested claims, as in `realm.role`."""
     header: NonEmpty
-    """The header; what the client sends in it is thrown away."""
+    """The name of the request header. A value that the client sends in this header is removed."""
 
 
 @model
 class JWTProvider:
-    """An issuer of tokens."""
+    """An issuer of JSON Web Tokens, and how its tokens are verified. If it is invalid, the routes
+    that require it answer 503."""
 
     name: NonEmpty
-    """What routes call it."""
+    """The name by which routes refer to this provider. It must be unique in the virtual host;
+    otherwise the whole host answers 503."""
     default: Flag = False
-    """Routes that do not name a provider use this one."""
+    """If true, routes without a `jwtVerificationPolicy` require a token of this provider. At most
+    one provider may be the default; otherwise the whole host answers 503."""
     issuer: str = ""
-    """What the token's `iss` has to be; not checked if empty."""
+    """The token's `iss` claim must be equal to this text. Without it the claim is not checked."""
     audiences: tuple[str, ...] = ()
-    """What the token's `aud` may be; not checked if empty."""
+    """The token's `aud` claim must contain at least one of these texts. Without any, the claim is
+    not checked."""
     remote_jwks: RemoteJWKS | None = None
-    """Signing keys from a server."""
+    """The signing keys are fetched from a server. Either this or `localJWKS` must be set."""
     local_jwks: LocalJWKS | None = None
-    """Signing keys from a Secret."""
+    """The signing keys are read from a Secret. Either this or `remoteJWKS` must be set."""
     forward_jwt: Flag = False
-    """The backend gets to see the token."""
+    """If true, the token is forwarded to the backend. By default Envoy removes it once it has been
+    verified."""
     claims_to_headers: tuple[ClaimToHeader, ...] = ()
-    """Claims that the backend is told. Beside Contour's fields."""
+    """Claims of the verified token that the backend gets in request headers. Upstream Contour does
+    not have this field."""
     _keys = rule(
         "exactly one of remoteJWKS or localJWKS must be set",
         lambda it: (it.remote_jwks is None) != (it.local_jwks is None),
@@ -74,9 +87,12 @@ class JWTProvider:
 
 @model
 class JWTVerificationPolicy:
-    """The tokens that a route asks for."""
+    """The token that a route requires. Without this policy the default provider of the virtual host
+    applies, if there is one."""
 
     require: str = ""
-    """The name of a provider; the default one if empty."""
+    """Requests must have a valid token of the provider with this name. If there is no such
+    provider, the route answers 503."""
     disabled: Flag = False
-    """Ask for none."""
+    """If true, the route requires no token, even if the virtual host has a default provider. It
+    cannot be combined with `require`."""

@@ -1,6 +1,6 @@
-"""The policies of an HTTPProxy route about how requests are forwarded: time, tries, paths, headers.
+"""Policies of an HTTPProxy route that say how requests are forwarded: timeouts, retries, headers.
 
-Redirects and answers that need no backend are in `answers.py`, what keeps requests out in
+Redirects and responses without a backend are in `answers.py`; what rejects requests is in
 `authorization.py`, `jwt.py` and `ratelimits.py`.
 """
 
@@ -35,106 +35,128 @@ RETRY_ON = frozenset(get_args(RetryOn))
 
 @model
 class TimeoutPolicy:
-    """Limits of time; `infinity` lifts one."""
+    """Timeouts of requests and connections, as durations such as `30s` or `1m30s`. A zero means the
+    default, `infinity` means no limit, and more than 24 hours is an error."""
 
     response: Timeout | None = None
-    """How long the whole answer may take. Envoy's own limit is 15 seconds."""
+    """The longest time until the complete response has arrived. Envoy's default is 15 seconds. In
+    an ExtensionService it applies where the caller sets no timeout of its own."""
     idle: Timeout | None = None
-    """How long a request may rest without a byte in either direction."""
+    """The longest time that a request may go on without a byte in either direction. The default is
+    `envoy.timeouts.streamIdleTimeout` of the configuration. In an ExtensionService this has no
+    effect."""
     idle_connection: Timeout | None = None
-    """How long a connection to the backend is kept without requests."""
+    """The longest time that a connection to the backend is kept open without requests. Envoy's
+    default is one hour."""
 
 
 @model
 class RetryPolicy:
-    """When and how often a failed request is tried again."""
+    """When and how often Envoy retries a failed request. Without this policy it retries none."""
 
     count: Annotated[int, Strict(), Field(ge=-1, le=2**32 - 1)] = 1
-    """How many more tries; 0 means 1, and -1 none."""
+    """The number of retries after the first attempt. The default is 1; 0 also means 1, and -1
+    disables retries."""
     per_try_timeout: Timeout | None = None
-    """How long one try may take."""
+    """The longest time that each attempt may take, such as `5s`. Without it only the response
+    timeout of the whole request applies."""
     retry_on: tuple[RetryOn, ...] = ()
-    """The failures to try again after; `5xx` if empty."""
+    """The failures after which the request is retried, by Envoy's names. The default is `5xx`."""
     retriable_status_codes: tuple[Uint32, ...] = ()
-    """Status codes to try again after, with `retriable-status-codes`."""
+    """Responses with one of these status codes, from 100 to 599, are also retried;
+    `retriable-status-codes` need not be set as well."""
 
 
 @model
 class ReplacePrefix:
-    """A new start of the path."""
+    """One replacement of the path prefix that the route matches."""
 
     prefix: NonEmpty | None = None
-    """The route's prefix, includes counted in, that this is for; any, if absent."""
+    """The replacement applies if the route matches exactly this prefix, including the prefixes of
+    the includes. Without it the replacement applies to any prefix; only one such entry is allowed.
+    """
     replacement: NonEmpty
-    """What stands in place of the prefix."""
+    """The text that replaces the prefix. It must start with `/`; otherwise the route is dropped."""
 
 
 @model
 class PathRewritePolicy:
-    """How the path is changed before the request is forwarded."""
+    """How Envoy changes the path before it forwards the request. The route must have a prefix
+    condition; otherwise it is dropped."""
 
     replace_prefix: tuple[ReplacePrefix, ...] = ()
-    """New starts of the path; the one for the route's own prefix wins."""
+    """The replacements of the path prefix. The entry for exactly the route's own prefix wins over
+    the entry for any prefix; two entries for the same prefix drop the route."""
 
 
 @model
 class HeaderValue:
-    """A header and its value."""
+    """A header and the value that it is set to."""
 
     name: NonEmpty
-    """The name of the header."""
+    """The name of the header, which is case-insensitive. Headers that frame a message, such as
+    `Content-Length` and `Connection`, cannot be set."""
     value: NonEmpty
-    """Its value; may have Envoy's variables such as `%REQ(X-Request-Id)%` in it."""
+    """The value of the header, at most 4096 characters. In the header policies of routes and
+    Services, variables such as `%REQ(X-Request-Id)%` are replaced; any other `%` is literal."""
 
 
 @model
 class HeadersPolicy:
-    """Headers that are set and removed."""
+    """Headers that Envoy sets or removes. A header that cannot be changed drops the route."""
 
     set: tuple[HeaderValue, ...] = ()
-    """Headers to overwrite, or to add."""
+    """Headers that are set to a value, replacing any that are there. On requests, `Host` rewrites
+    the host name that the backend sees. A name that occurs twice drops the route."""
     remove: tuple[str, ...] = ()
-    """Names of headers to take away."""
+    """The names of the headers that are removed. Headers that frame a message cannot be removed."""
 
 
 @model
 class HeaderHashOptions:
-    """A header whose value is hashed."""
+    """The header whose value selects the endpoint."""
 
     header_name: NonEmpty
-    """The name of the header."""
+    """The name of the request header that is hashed; requests without it are not hashed by this
+    policy."""
 
 
 @model
 class QueryParameterHashOptions:
-    """A query parameter whose value is hashed."""
+    """The query parameter whose value selects the endpoint."""
 
     parameter_name: NonEmpty
-    """The name of the parameter."""
+    """The name of the query parameter that is hashed, which is case-sensitive."""
 
 
 @model
 class RequestHashPolicy:
-    """A part of the request that decides which endpoint it goes to; exactly one source is set."""
+    """A part of the request whose hash selects the endpoint. Exactly one source must be set; an
+    entry with none or several is ignored with a warning."""
 
     terminal: Flag = False
-    """If this source gives a hash, do not look at the following ones."""
+    """If true and this policy gives a hash, the policies after it are not evaluated. The default is
+    false: all hashes are combined."""
     header_hash_options: HeaderHashOptions | None = None
-    """Hash a header."""
+    """The value of this request header is hashed."""
     query_parameter_hash_options: QueryParameterHashOptions | None = None
-    """Hash a query parameter."""
+    """The value of this query parameter is hashed."""
     hash_source_ip: Flag = False
-    """Hash the address of the client."""
+    """If true, the IP address of the client is hashed."""
 
 
 @model
 class LoadBalancerPolicy:
-    """How requests are spread over the endpoints of a Service."""
+    """How Envoy distributes requests over the endpoints of a Service."""
 
     strategy: str = ""
-    """RoundRobin (also if empty), Random, WeightedLeastRequest, Cookie or RequestHash."""
+    """The strategy: RoundRobin (the default), Random, WeightedLeastRequest, Cookie or RequestHash.
+    `Cookie` keeps a client on one endpoint by a session cookie. An unknown strategy means
+    RoundRobin, with a warning; so do Cookie and RequestHash in a `tcpproxy` or an ExtensionService.
+    """
     request_hash_policies: tuple[RequestHashPolicy, ...] = ()
-    """With RequestHash: what is hashed, in order."""
+    """The parts of the request that are hashed, in order, with the strategy RequestHash. If none of
+    them is valid, RoundRobin is used and a warning says so."""
 
 
 CookieText = Annotated[
@@ -161,45 +183,52 @@ DomainName = Annotated[
 
 @model
 class CookiePathRewrite:
-    """Another `Path` of a cookie."""
+    """The new `Path` attribute of a cookie."""
 
     value: CookieText
-    """The new path."""
+    """The path that the cookie gets, without semicolons and control characters."""
 
 
 @model
 class CookieDomainRewrite:
-    """Another `Domain` of a cookie."""
+    """The new `Domain` attribute of a cookie."""
 
     value: DomainName
-    """The new domain."""
+    """The domain that the cookie gets, a DNS name in lower case."""
 
 
 @model
 class CookieRewritePolicy:
-    """How the attributes of a cookie are changed on its way to the client."""
+    """How the attributes of a cookie in a `Set-Cookie` response header are changed. At least one
+    attribute must be set, and each cookie may occur once; otherwise the route is dropped."""
 
     name: CookieName
-    """The cookie."""
+    """The name of the cookie whose attributes are changed, which is case-sensitive."""
     path_rewrite: CookiePathRewrite | None = None
-    """Another path."""
+    """The `Path` attribute is replaced by this one. It is left unchanged if this is absent."""
     domain_rewrite: CookieDomainRewrite | None = None
-    """Another domain."""
+    """The `Domain` attribute is replaced by this one. It is left unchanged if this is absent."""
     secure: Flag | None = None
-    """With or without `Secure`; absent: as it is."""
+    """If true, the `Secure` attribute is added; if false, it is removed. It is left unchanged if
+    this is absent."""
     same_site: Literal["Strict", "Lax", "None"] | None = None
-    """Another `SameSite`; absent: as it is."""
+    """The `SameSite` attribute is set to this value. It is left unchanged if this is absent."""
 
 
 @model
 class SlowStartPolicy:
-    """A new endpoint gets its share of the requests little by little."""
+    """A new endpoint gets its share of the requests gradually instead of at once. Only the
+    strategies RoundRobin and WeightedLeastRequest support this; with another one the route is
+    dropped."""
 
     window: Duration
-    """How long that takes."""
+    """The time after which a new endpoint gets its full share, such as `30s`. It must be longer
+    than 0 and at most 24 hours."""
     aggression: Annotated[str, StringConstraints(pattern=r"^([0-9]+([.][0-9]+)?|[.][0-9]+)$")] = (
         "1.0"
     )
-    """How the share grows: 1.0 evenly, more than that faster at the end."""
+    """The shape of the increase, a decimal number above 0 and at most 1000. The default is `1.0`, a
+    linear increase; greater numbers increase the share faster at the beginning."""
     min_weight_percent: Percent = 10
-    """The share to start with, in percent of the endpoint's own."""
+    """The share that a new endpoint starts with, in percent of its full share. The default is 10.
+    """

@@ -1,4 +1,4 @@
-"""How the certificate of an upstream is checked: of a Service, or of a server of signing keys."""
+"""How the certificate of an upstream is verified: of a Service, or of a server of JWT keys."""
 
 from typing import Annotated, Any
 
@@ -14,14 +14,18 @@ def _first_name_is_the_old_one(validation: Any) -> bool:
 
 @model
 class UpstreamValidation:
-    """The authority and the names that a certificate has to show."""
+    """The certificate authority and the names by which the certificate of an upstream is verified.
+    While it cannot be verified, nothing is sent to the upstream."""
 
     ca_secret: Annotated[str, StringConstraints(min_length=1, max_length=317)]
-    """A Secret with `ca.crt`: its name, or namespace/name if that is delegated."""
+    """The Secret with the CA certificates in its key `ca.crt`: a name in the same namespace, or
+    `namespace/name` if a TLSCertificateDelegation permits it."""
     subject_name: Annotated[str, StringConstraints(min_length=1, max_length=250)]
-    """The subject alternative name to be found in the certificate. Better use `subjectNames`."""
+    """The certificate must have this subject alternative name: a DNS name, or a URI such as
+    `spiffe://example.com/web`. Use `subjectNames` for several names."""
     subject_names: tuple[str, ...] = Field(default=(), min_length=1, max_length=8)
-    """Names of which at least one is to be found; the first is `subjectName`."""
+    """The certificate must have at least one of these subject alternative names. The first one must
+    be equal to `subjectName`; at most 8 names are allowed."""
     _first = rule(
         "subjectNames[0] must equal subjectName if set",
         _first_name_is_the_old_one,
