@@ -12,7 +12,7 @@ from rich.console import Console
 from hack.demonstration.instance import EndedError, Instance
 from hack.demonstration.requests import Client
 from hack.demonstration.story import Story
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 
 @click.command()

@@ -6,14 +6,16 @@ is in one namespace.
 """
 
 import itertools
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from hack.measuring import certificates
+from tests.testbed import certificates
 
 Document = dict[str, Any]
 
@@ -89,14 +91,21 @@ class World:
 
     def secret(self, number: int, *, renewal: int = 0) -> Document:
         """A certificate for the hosts that use it; renewals differ."""
-        pair = certificates.pair(f"cert-{number}", renewal)
-        data = {"tls.crt": pair.chain, "tls.key": pair.key}
+        pair = _pair(f"cert-{number}", renewal)
+        files = {"tls.crt": pair.pem, "tls.key": pair.key_pem}
+        data = {name: b64encode(it).decode() for name, it in files.items()}
         rest = {"type": "kubernetes.io/tls", "data": data}
         return _document("v1", "Secret", f"cert-{number}", number, rest)
 
     def _route(self, number: int, path: str) -> Document:
         service = {"name": f"service-{number % self.services}", "port": 80}
         return {"conditions": [{"prefix": path}], "services": [service]}
+
+
+@lru_cache(maxsize=1000)
+def _pair(name: str, renewal: int) -> certificates.Pair:
+    """The same one for a name and a renewal, for as long as it is remembered."""
+    return certificates.self_signed(name, "*.example.com", "localhost")
 
 
 def fqdn(number: int) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.agreement import configurations, live, pushing
 from tests.agreement.coverage import Coverage
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 _SHARE = 200
 

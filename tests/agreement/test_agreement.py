@@ -6,7 +6,7 @@ import pytest
 
 from tests.agreement import configurations, features, live, pushing
 from tests.agreement.coverage import Coverage
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 

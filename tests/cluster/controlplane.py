@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cluster import assets, processes
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 CONTROLLERS = (
     *("namespace-controller", "garbage-collector-controller", "service-cidr-controller"),

@@ -1,26 +1,18 @@
 """A mutating admission webhook that adds the same to every object of a kind in a namespace."""
 
 import base64
-import ipaddress
 import itertools
 import json
 import secrets
 import ssl
-import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 from tests.cluster.cluster import Cluster, RefusedError
+from tests.testbed import certificates
 
 Raw = dict[str, Any]
 
@@ -33,9 +25,9 @@ def adding(cluster: Cluster, namespace: str, plural: str, patch: Sequence[Raw]) 
     """While the block runs. The patch is one of JSON, for objects of `apps/v1` whose second
     container gets an environment; `COUNT` in it is another number each time.
     """
-    authority, keys = _certificate()
-    with _serving(keys, patch) as port:
-        configuration = _configuration(namespace, plural, authority, port)
+    authority = certificates.authority("webhook")
+    with _serving(certificates.issued(authority, ADDRESS), patch) as port:
+        configuration = _configuration(namespace, plural, authority.pem, port)
         cluster.create(configuration)
         try:
             _until_it_is_asked(cluster, namespace)
@@ -95,7 +87,7 @@ def _configuration(namespace: str, plural: str, authority: bytes, port: int) -> 
 
 
 @contextmanager
-def _serving(keys: bytes, patch: Sequence[Raw]) -> Iterator[int]:
+def _serving(shown: certificates.Pair, patch: Sequence[Raw]) -> Iterator[int]:
     """The port where it answers."""
     numbers = itertools.count(1)
 
@@ -117,10 +109,7 @@ def _serving(keys: bytes, patch: Sequence[Raw]) -> Iterator[int]:
         def log_message(self, *_: object) -> None:
             pass
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with tempfile.NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(keys)
-        context.load_cert_chain(file.name)
+    context = certificates.show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), shown)
     server = ThreadingHTTPServer((ADDRESS, 0), Handler)
     server.socket = context.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -131,28 +120,3 @@ def _serving(keys: bytes, patch: Sequence[Raw]) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _certificate() -> tuple[bytes, bytes]:
-    """One that signs itself, and the same with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "webhook")])
-    now, address = datetime.now(UTC), ipaddress.ip_address(ADDRESS)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(address)]), critical=False)
-        .sign(key, hashes.SHA256())
-        .public_bytes(serialization.Encoding.PEM)
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return made, made + private

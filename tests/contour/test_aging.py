@@ -10,10 +10,10 @@ from contour.offline import Fleets
 from crds.meta import NamespacedName, ObjectRef
 from dag.warnings.validity import Held, Phase, Validity, of_secret
 from tests.contour.test_controller import events
-from tests.dag import pairs
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies
 from tests.dag.ingress import manifests as ingresses
+from tests.testbed import pairs
 
 BEGIN = datetime(2020, 1, 1, tzinfo=UTC)  # of the certificates of `pairs`
 END = BEGIN + timedelta(days=90)

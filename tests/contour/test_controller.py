@@ -16,9 +16,9 @@ from dag import refusals, tables
 from dag.statuses import Address, ContourStatus, GatewayStatus
 from kube.ledger import Key, Sighting
 from tests.contour.kubernetes import written
-from tests.dag import pairs
 from tests.dag.gateway import manifests as gateways
 from tests.dag.test_hosts import GATEWAY
+from tests.testbed import pairs
 
 SERVICE = """
 ---

@@ -23,7 +23,7 @@ from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests import older_envoys
 from tests.contour.test_controller import events
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 PATIENCE = 60.0  # seconds, for machines that have much else to do

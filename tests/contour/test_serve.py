@@ -32,7 +32,7 @@ from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
 from tests.cluster.ways import Service, Target, Way
 from tests.contour.xds import envoys
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 pytestmark = [
     pytest.mark.cluster,

@@ -4,9 +4,9 @@ import pytest
 
 from crds.meta import NamespacedName
 from dag import extensions, nodes
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import extension, services
 from tests.dag.world import key, messages, problems, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2", "s3")
 S3 = nodes.ServicePort(NamespacedName("default", "s3"), 80)

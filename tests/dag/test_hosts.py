@@ -3,7 +3,8 @@
 import re2
 
 from dag import hosts, nodes
-from tests.dag import pairs, world
+from tests.dag import world
+from tests.testbed import pairs
 
 SERVICES = """
 ---

@@ -3,11 +3,11 @@
 import pytest
 
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, https, listener
 from tests.dag.httpproxy.manifests import root, services, tls_root, to
 from tests.dag.ingress.manifests import ingress, path, rule
 from tests.dag.world import apply, delete, messages, routes, world
+from tests.testbed import pairs
 
 MANAGED = "networkPublishing: {type: ClusterIPService}"
 SAID = "externalPorts: {http: 80, https: 443}"

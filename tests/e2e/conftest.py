@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contour.xds import certificates
-from tests.e2e import moody, secrets
+from tests.e2e import moody
 from tests.e2e.standalone import Standalone, manifest, standalone
+from tests.testbed import certificates, pairs
 
 _MANIFESTS = (
     *("services.yaml", "ingress.yaml", "conditions.yaml", "httpproxy.yaml", "tls.yaml"),
@@ -19,7 +19,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     authority = certificates.authority()
     pair = certificates.issued(authority, "*.example.com")
     files = {name: manifest(name) for name in _MANIFESTS}
-    files["secret.yaml"] = secrets.secret("certificate", pair)
+    files["secret.yaml"] = pairs.of("certificate", pair)
     folder = tmp_path_factory.mktemp("standalone")
     with moody.serving() as port, standalone(folder, files, {"moody": port}) as running:
         running.authority = authority

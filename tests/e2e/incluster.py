@@ -25,7 +25,7 @@ from contour.host import installation
 from provisioning import rights
 from tests.cluster.cluster import Cluster
 from tests.e2e.standalone import CONTOUR, ROOT, Answer, exchange
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 LEASE = "leader-elect"
 FAST = (

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import grpc
 
-from tests.contour.xds import certificates
+from tests.testbed import certificates
 
 
 @contextlib.contextmanager

@@ -20,8 +20,8 @@ from typing import Any
 
 from contour import host, inspection
 from contour.host import state
-from tests.contour.xds import certificates
-from tests.free_ports import free_ports
+from tests.testbed import certificates
+from tests.testbed.ports import free_ports
 
 ROOT = Path(__file__).parents[2]
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")

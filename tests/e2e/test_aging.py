@@ -7,11 +7,11 @@ from time import monotonic, sleep
 import pytest
 
 from tests.cluster.cluster import Cluster
-from tests.dag import pairs
 from tests.dag.httpproxy import manifests as proxies
 from tests.e2e import incluster
 from tests.e2e.standalone import manifest, standalone
 from tests.e2e.test_serve import CONFIGURATION, GATEWAY, SERVICES
+from tests.testbed import pairs
 
 pytestmark = pytest.mark.envoy
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e import standalone
 from tests.e2e.standalone import Standalone
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 _MANIFEST = """
 apiVersion: projectcontour.io/v1

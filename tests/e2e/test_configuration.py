@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contour.xds import certificates
-from tests.e2e import secrets
 from tests.e2e.standalone import Standalone, manifest, standalone, wait
 from tests.e2e.traffic import traffic
+from tests.testbed import certificates, pairs
 
 pytestmark = pytest.mark.envoy
 
@@ -22,7 +21,7 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]
     pair = certificates.issued(authority, "*.example.com")
     names = ("services.yaml", "live.yaml", "tls.yaml")
     files = {name: manifest(name) for name in names}
-    files["secret.yaml"] = secrets.secret("certificate", pair)
+    files["secret.yaml"] = pairs.of("certificate", pair)
     files["external.yaml"] = _EXTERNAL
     with standalone(tmp_path_factory.mktemp("configured"), files) as running:
         running.authority = authority

@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.contour.envoy import clients
-from tests.contour.xds import certificates
-from tests.e2e import secrets
 from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.testbed import certificates, pairs
 
 pytestmark = pytest.mark.envoy
 
@@ -206,10 +205,10 @@ class World:
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     authority = certificates.authority()
     files = {name: manifest(name) for name in ("services.yaml", "connections.yaml")}
-    files["secret.yaml"] = secrets.secret("certificate", certificates.issued(authority, "a.test"))
-    files["clients.yaml"] = secrets.authority("clients", authority)
+    files["secret.yaml"] = pairs.of("certificate", certificates.issued(authority, "a.test"))
+    files["clients.yaml"] = pairs.authority("clients", made=authority)
     files["configuration.yaml"] = _CONFIGURATION
-    files["others.yaml"] = secrets.authority("others", certificates.authority())
+    files["others.yaml"] = pairs.authority("others", made=certificates.authority())
     files["star.yaml"] = _STARS["nobody"]
     folder = tmp_path_factory.mktemp("connections")
     pair = certificates.write(certificates.issued(authority, "client"), authority, folder)

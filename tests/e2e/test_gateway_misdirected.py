@@ -7,10 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from tests.contour.xds import certificates
 from tests.dag.gateway import test_misdirected as table
-from tests.e2e import secrets
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone
+from tests.testbed import certificates, pairs
 
 pytestmark = pytest.mark.envoy
 
@@ -21,7 +20,7 @@ def _running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     files = {
         "services.yaml": manifest("services.yaml"),
         "gateway.yaml": table.manifests("one"),
-        "secret.yaml": secrets.secret("cert", pair),
+        "secret.yaml": pairs.of("cert", pair),
     }
     with standalone(tmp_path_factory.mktemp("misdirected"), files) as running:
         yield running

@@ -12,11 +12,11 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.contour.xds import certificates
-from tests.e2e import moody, peers, secrets
+from tests.e2e import moody, peers
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
-from tests.free_ports import free_ports
+from tests.testbed import certificates, pairs
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 
@@ -50,10 +50,8 @@ def _more(tmp_path_factory: pytest.TempPathFactory) -> Iterator[More]:
         ports |= {"stream": enter(peers.streams("stream")), "packets": enter(peers.packets("dns"))}
         files = {name: manifest(name) for name in ("services.yaml", "gateway_more.yaml")}
         files["peers.yaml"] = "---\n".join(_service(name, port) for name, port in ports.items())
-        files["secret.yaml"] = secrets.secret("certificate", shown)
-        files["brand.yaml"] = secrets.secret(
-            "brand", certificates.issued(authority, "brand.example.com")
-        )
+        files["secret.yaml"] = pairs.of("certificate", shown)
+        files["brand.yaml"] = pairs.of("brand", certificates.issued(authority, "brand.example.com"))
         files["clients.yaml"] = _authority(authority)
         numbers = dict(zip(_LISTENERS, free_ports(len(_LISTENERS)), strict=True))
         running = enter(standalone(folder, files, numbers))

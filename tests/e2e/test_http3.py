@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.contour.xds import certificates
-from tests.e2e import secrets
 from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.testbed import certificates, pairs
 
 pytest.importorskip("aioquic", reason="no client for HTTP/3: install aioquic")
 
@@ -29,7 +28,7 @@ def modern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     authority = certificates.authority()
     pair = certificates.issued(authority, "*.example.com")
     files = {name: manifest(name) for name in ("services.yaml", "tls.yaml")}
-    files["secret.yaml"] = secrets.secret("certificate", pair)
+    files["secret.yaml"] = pairs.of("certificate", pair)
     files["configuration.yaml"] = _configuration(_ON)
     with standalone(tmp_path_factory.mktemp("modern"), files) as running:
         running.authority = authority

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contour.xds import certificates
 from tests.e2e.standalone import Standalone, manifest, standalone, wait
-from tests.free_ports import free_ports
+from tests.testbed import certificates
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.contour.envoy.served import peers
-from tests.contour.xds import certificates
-from tests.e2e import asked, secrets
+from tests.e2e import asked
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
+from tests.testbed import certificates, pairs, tokens
 
 pytestmark = pytest.mark.envoy
 
@@ -29,11 +29,9 @@ def policed(
 ) -> Iterator[Standalone]:
     authority = certificates.authority()
     files = {name: manifest(name) for name in ("services.yaml", "policies.yaml")}
-    files["secret.yaml"] = secrets.secret(
-        "certificate", certificates.issued(authority, "*.example.com")
-    )
+    files["secret.yaml"] = pairs.of("certificate", certificates.issued(authority, "*.example.com"))
     files["authority.yaml"] = _opaque("authority", "ca.crt", authority.pem)
-    files["keys.yaml"] = _opaque("keys", "jwks", peers.jwks().encode())
+    files["keys.yaml"] = _opaque("keys", "jwks", tokens.jwks().encode())
     others = {"judge": asked_servers.grpc, "pages": asked_servers.http}
     folder = tmp_path_factory.mktemp("policies")
     with standalone(folder, files, others) as running:
@@ -122,10 +120,10 @@ def test_a_client_without_a_name_we_know_gets_the_fallback(policed: Standalone) 
 
 
 def test_a_token_lets_in_and_its_claims_are_told(policed: Standalone) -> None:
-    headers = {"Authorization": f"Bearer {peers.token(sub='me')}", "X-Sub": "forged"}
+    headers = {"Authorization": f"Bearer {tokens.token(sub='me')}", "X-Sub": "forged"}
     answer = policed.ask("http://tokens.example.com/", headers=headers)
     assert (answer.status, answer.seen["headers"].get("x-sub")) == (200, "me")
-    wrong = {"Authorization": f"Bearer {peers.token(iss='other')}"}
+    wrong = {"Authorization": f"Bearer {tokens.token(iss='other')}"}
     assert policed.ask("http://tokens.example.com/", headers=wrong).status == 401
 
 

@@ -7,11 +7,10 @@ import h2.connection
 import h2.events
 import pytest
 
-from tests.contour.xds import certificates
-from tests.e2e import secrets
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, wait
 from tests.e2e.traffic import traffic
+from tests.testbed import certificates, pairs
 
 pytestmark = pytest.mark.envoy
 
@@ -133,7 +132,7 @@ def test_a_certificate_of_another_namespace_is_served_while_it_is_delegated(
     instance: Standalone,
 ) -> None:
     pair = certificates.issued(instance.authority, "shared.example.com")
-    instance.write("shared-secret.yaml", secrets.secret("shared", pair, "vault"))
+    instance.write("shared-secret.yaml", pairs.of("shared", pair, "vault"))
     instance.write("shared.yaml", _SHARED)
     instance.until_told("HTTPProxy default/shared", "not delegated")
     assert _serial(instance, "shared.example.com") != pair.certificate.serial_number
@@ -156,18 +155,17 @@ spec:
   virtualhost: {fqdn: renewed.example.com, tls: {secretName: renewed}}
   routes:
   - services: [{name: one, port: 80}]
----
 """
 
 
 def test_a_renewed_certificate_is_served_and_no_request_is_lost(instance: Standalone) -> None:
     host = "renewed.example.com"
     old, new = (certificates.issued(instance.authority, host) for _ in range(2))
-    instance.write("renewed.yaml", _RENEWED + secrets.secret("renewed", old))
+    instance.write("renewed.yaml", _RENEWED + pairs.of("renewed", old))
     _until_serial(instance, host, old)
     with traffic(instance, f"https://{host}/", requests_a_connection=2) as answers:
         wait(lambda: len(answers.found) > 10, "answers")
-        instance.write("renewed.yaml", _RENEWED + secrets.secret("renewed", new))
+        instance.write("renewed.yaml", _RENEWED + pairs.of("renewed", new))
         _until_serial(instance, host, new)
         before = len(answers.found)
         wait(lambda: len(answers.found) > before + 10, "answers")
@@ -185,12 +183,12 @@ def test_a_certificate_that_cannot_serve_replaces_none_that_can(
     good, other = (certificates.issued(instance.authority, host) for _ in range(2))
     bad = good.pem if fault == "garbage" else other.pem
     key = b"garbage" if fault == "garbage" else good.key_pem
-    instance.write("kept.yaml", _KEPT + secrets.secret("kept", good))
+    instance.write("kept.yaml", _KEPT + pairs.of("kept", good))
     _until_serial(instance, host, good)
-    instance.write("kept.yaml", _KEPT + secrets.written("kept", bad, key))
+    instance.write("kept.yaml", _KEPT + pairs.with_pair("kept", bad, key))
     instance.until_told("Secret default/kept", "key")
     assert _serial(instance, host) == good.certificate.serial_number
-    instance.write("kept.yaml", _KEPT + secrets.secret("kept", other))
+    instance.write("kept.yaml", _KEPT + pairs.of("kept", other))
     _until_serial(instance, host, other)
     assert instance.reasons("Secret default/kept") == ""
 

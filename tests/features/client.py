@@ -16,6 +16,7 @@ from typing import Any
 from grpc import aio
 
 from tests.features import certificates
+from tests.testbed.certificates import common_name, show
 
 METHODS = ("get", "head", "post", "put", "delete", "options", "patch", "purge")
 _REFUSED = (ConnectionError, TimeoutError, ssl.SSLError, asyncio.IncompleteReadError)
@@ -116,7 +117,7 @@ def _secured(
     found.check_hostname = False
     found.verify_mode = ssl.CERT_NONE
     if shows:
-        certificates.show(found, shows)
+        show(found, certificates.pair(shows))
     if at_most:
         found.maximum_version = ssl.TLSVersion[f"TLSv{at_most.replace('.', '_')}"]
     if at_least:
@@ -134,7 +135,7 @@ def _told(writer: asyncio.StreamWriter, found: Answer) -> Answer:
     secured = writer.get_extra_info("ssl_object")
     if secured is None:
         return found
-    shown = certificates.common_name(secured.getpeercert(binary_form=True))
+    shown = common_name(secured.getpeercert(binary_form=True))
     protocol = f"{secured.version()} {secured.selected_alpn_protocol() or ''}".strip()
     return Answer(**(vars(found) | {"shown": shown, "protocol": protocol}))
 

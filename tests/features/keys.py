@@ -11,14 +11,12 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
-from tests.contour.envoy.served import peers
-
-encoded = peers._base64
+from tests.testbed import tokens as signed
 
 
 def jwks() -> str:
     """Both public keys, as a set."""
-    found = json.loads(peers.jwks())
+    found = json.loads(signed.jwks())
     public = _curve().public_key().public_numbers()
     found["keys"].append(
         {
@@ -26,8 +24,8 @@ def jwks() -> str:
             "crv": "P-256",
             "alg": "ES256",
             "kid": "two",
-            "x": encoded(public.x.to_bytes(32, "big")),
-            "y": encoded(public.y.to_bytes(32, "big")),
+            "x": signed.encoded(public.x.to_bytes(32, "big")),
+            "y": signed.encoded(public.y.to_bytes(32, "big")),
         }
     )
     return json.dumps(found)
@@ -46,19 +44,21 @@ def _curve() -> ec.EllipticCurvePrivateKey:
 def tokens() -> dict[str, str]:
     """By the names that rows use."""
     return {
-        "token": peers.token(sub="me", aud="shop", groups={"first": "blue"}),
+        "token": signed.token(sub="me", aud="shop", groups={"first": "blue"}),
         "token_of_curve": _signed(iss="issuer", sub="me", aud="shop", exp=int(time.time()) + 3600),
-        "token_of_other": peers.token(iss="other", aud="shop"),
-        "token_for_other": peers.token(aud="elsewhere"),
-        "token_expired": peers.token(exp=int(time.time()) - 3600),
+        "token_of_other": signed.token(iss="other", aud="shop"),
+        "token_for_other": signed.token(aud="elsewhere"),
+        "token_expired": signed.token(exp=int(time.time()) - 3600),
     }
 
 
 def _signed(**claims: Any) -> str:
     head = {"alg": "ES256", "kid": "two", "typ": "JWT"}
-    text = f"{encoded(json.dumps(head).encode())}.{encoded(json.dumps(claims).encode())}"
+    text = (
+        f"{signed.encoded(json.dumps(head).encode())}.{signed.encoded(json.dumps(claims).encode())}"
+    )
     r, s = decode_dss_signature(_curve().sign(text.encode(), ec.ECDSA(hashes.SHA256())))
-    return f"{text}.{encoded(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
+    return f"{text}.{signed.encoded(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
 
 
 def pages() -> web.Application:

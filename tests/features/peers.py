@@ -18,8 +18,8 @@ import grpc
 from aiohttp import web
 from grpc import aio
 
-from tests.contour.envoy.served import encrypted
 from tests.features import asked, certificates, keys
+from tests.testbed.certificates import common_name, show
 
 PLAIN = ("one", "two", "three", "open")
 SECURE = "backend.example.com"
@@ -71,7 +71,7 @@ def _secured() -> dict[str, ssl.SSLContext]:
 
 
 def _context(pair: Any) -> ssl.SSLContext:
-    found = encrypted.shown(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
+    found = show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
     found.load_verify_locations(cadata=certificates.authority("clients").decode())
     found.verify_mode = ssl.CERT_OPTIONAL
     found.set_ecdh_curve("prime256v1")
@@ -155,7 +155,7 @@ async def _seen(request: web.Request, name: str) -> dict[str, Any]:
     if secured is not None:
         shown = secured.getpeercert(binary_form=True)
         found["sni"] = _names.get(secured, "")
-        found["client"] = certificates.common_name(shown) if shown else ""
+        found["client"] = common_name(shown) if shown else ""
         found["tls"], found["cipher"] = secured.version(), secured.cipher()[0]
     return found
 

@@ -16,7 +16,7 @@ from tests.features import client, expectations, keys, rows
 from tests.features.peers import Peers
 from tests.features.props import props
 from tests.features.rows import Document, Variant
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 LISTENERS = ("http", "https", "passed", "tcp", "tcp0", "tcp1", "udp", "udp0", "udp1")
 

@@ -4,41 +4,19 @@ import os
 import stat
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from kube import access
 from kube.credentials import AccessError
 from kube.kubeconfig import Kubeconfig
 from kube.pod import Pod
+from tests.testbed import certificates
 
 IN_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "6443"}
-
-
-def pair() -> tuple[bytes, bytes]:
-    """A certificate that signs itself, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "authority")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return certificate.public_bytes(serialization.Encoding.PEM), key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
 
 
 @pytest.fixture
@@ -54,7 +32,7 @@ def mount(folder: Path, token: str) -> None:
     behind = folder / f"..{token}"
     behind.mkdir()
     (behind / "token").write_text(token)
-    (behind / "ca.crt").write_bytes(pair()[0])
+    (behind / "ca.crt").write_bytes(certificates.authority().pem)
     (behind / "namespace").write_text("projectcontour")
     (folder / "..swap").symlink_to(behind.name)
     os.replace(folder / "..swap", folder / "..data")
@@ -133,7 +111,8 @@ async def test_client_certificates_leave_no_key_behind(
     import base64  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
 
-    certificate, key = (base64.b64encode(it).decode() for it in pair())
+    made = certificates.authority()
+    certificate, key = (base64.b64encode(it).decode() for it in (made.pem, made.key_pem))
     content = config(**{"client-certificate-data": certificate, "client-key-data": key})
     content["clusters"][0]["cluster"] = {
         "server": "https://192.0.2.1",

@@ -11,8 +11,8 @@ from kube.credentials import AccessError, Credentials
 from kube.resources import Resource
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
-from tests.free_ports import free_port
 from tests.kube.followed import At, service
+from tests.testbed.ports import free_port
 
 SERVICES = Resource("", "v1", "services")
 ALL = SERVICES.path("default")

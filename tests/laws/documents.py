@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from tests.dag import pairs
 from tests.laws import gateways
+from tests.testbed import pairs
 
 Document = dict[str, Any]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from tests.dag import pairs
+from tests.testbed import pairs
 
 Document = dict[str, Any]
 

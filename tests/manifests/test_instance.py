@@ -26,7 +26,7 @@ from contour.host import installation
 from provisioning import folders
 from tests.cluster.cluster import Cluster
 from tests.e2e import incluster
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 pytestmark = [pytest.mark.cluster, pytest.mark.envoy]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.cluster import MEDIA, RefusedError
-from tests.free_ports import free_ports
 from tests.operator.operators import Rig
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.cluster
 

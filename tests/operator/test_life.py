@@ -10,8 +10,8 @@ from cryptography import x509
 from prometheus_client.parser import text_string_to_metric_families as parser
 
 from provisioning import installation
-from tests.free_ports import free_port
 from tests.operator.operators import Rig
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.cluster
 

@@ -6,17 +6,14 @@ an API server that was not told by whom it is signed; ours is nobody's.
 
 import ssl
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.pods.processes import Log
+from tests.testbed import certificates
 
 Find = Callable[[str, str, str], Log | None]  # namespace, pod, container
 
@@ -28,7 +25,8 @@ class Journal:
 
     def __init__(self, folder: Path, find: Find) -> None:
         self._find = find
-        self._tls = _tls(folder)
+        shown = certificates.authority("node")
+        self._tls = certificates.show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), shown)
         application = web.Application()
         application.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._answer)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLIENTS_WAIT)
@@ -64,28 +62,3 @@ def _since(moment: str | None, seconds: str | None) -> float:
 
 def _stamp(when: float) -> bytes:
     return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ ").encode()
-
-
-def _tls(folder: Path) -> ssl.SSLContext:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "node")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    path = folder / "node.pem"
-    pem = serialization.Encoding.PEM
-    path.write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        + certificate.public_bytes(pem)
-    )
-    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    found.load_cert_chain(path)
-    return found

@@ -9,7 +9,7 @@ from dag.listeners import DEFAULT_FLEET
 from hack.measuring import registry, rig
 from hack.measuring.figures import Figure, percentile
 from hack.measuring.streams.processes import Process
-from tests.contour.xds import certificates
+from tests.testbed import certificates
 
 KILOBYTE = 1024
 

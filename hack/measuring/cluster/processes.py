@@ -13,7 +13,7 @@ import aiohttp
 
 from hack.measuring import instance, program
 from hack.measuring.faults import processes
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 NAMESPACE = "projectcontour"
 PATIENCE = 120.0

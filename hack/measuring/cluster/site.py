@@ -20,7 +20,7 @@ from hack.measuring.world import Document
 from provisioning import rights
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 LEASE = "leader-elect"
 

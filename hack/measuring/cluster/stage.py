@@ -26,9 +26,9 @@ from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
 from tests.cluster.ways import Way
-from tests.free_ports import free_ports
 from tests.testbed import probe
 from tests.testbed.load import Answer, Connection, Load, Request
+from tests.testbed.ports import free_ports
 
 BACKENDS = 2
 

@@ -23,7 +23,7 @@ from hack.measuring.faults.table import Limit, NotInjected, Turn, fault
 from hack.measuring.world import Document
 from tests.cluster.double.resources import Name
 from tests.cluster.ways import Service, Target
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 HOSTS, BATCH = 150, 100
 LEASES, LEASE = Name("coordination.k8s.io", "leases"), (NAMESPACE, "leader-elect")

@@ -23,7 +23,8 @@ from contour.xds.server import Server
 from hack.measuring import instance, rig
 from hack.measuring.faults import scripted
 from hack.measuring.faults.table import Limit, Turn, fault
-from tests.contour.xds import certificates, world
+from tests.contour.xds import world
+from tests.testbed import certificates
 
 FLEET, CLUSTERS, CROWD = "web", 200, 1_000
 SHORT = Patience(absence=0.3, grace=0.1)

@@ -22,7 +22,7 @@ from tests.cluster.double.refusals import RefusalError
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.store import Store
 from tests.cluster.double.watches import Watch
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 Raw = dict[str, Any]
 

@@ -14,7 +14,7 @@ from contour import bootstrap, host
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.xds import world
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from contour import bootstrap
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.bootstrap.conftest import live, serving, settings
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 

@@ -22,7 +22,7 @@ from provisioning import certificates, folders, pem, rotation
 from provisioning.rotation import Holdings
 from tests.contour.bootstrap.conftest import live, settings, until
 from tests.contour.xds import envoys, world
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 

@@ -12,7 +12,7 @@ from contour.host import state
 from contour.xds import credentials
 from contour.xds.server import Server
 from tests.contour.bootstrap.conftest import live, serving, settings
-from tests.contour.xds import certificates
+from tests.testbed import certificates
 
 pytestmark = pytest.mark.envoy
 

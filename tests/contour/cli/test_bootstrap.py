@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from contour.cli import main
 from contour.host import installation
-from tests.contour.xds import certificates
+from tests.testbed import certificates
 
 
 def bootstrap(*arguments: str) -> Result:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contour.cli import main
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 
 def run(*arguments: str) -> Result:

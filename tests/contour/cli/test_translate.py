@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from contour.cli import main
-from tests.dag import pairs
+from tests.testbed import pairs
 
 MANIFESTS = """
 apiVersion: v1

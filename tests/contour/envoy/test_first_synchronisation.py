@@ -15,9 +15,8 @@ from contour.xds import resources
 from contour.xds.server import Server
 from crds.meta import NamespacedName
 from dag import nodes
-from tests import free_ports
 from tests.contour.envoy import freezing, proxies, world
-from tests.dag import pairs
+from tests.testbed import pairs, ports
 
 pytestmark = [
     pytest.mark.envoy,
@@ -91,7 +90,7 @@ def _world(backend: int, plain: int, secure: int) -> list[resources.Change]:
 async def _newcomer(
     folder: Path, fleet: xds_fleet.Fleet, backend: int, most: int, lacking: str
 ) -> AsyncIterator[Newcomer]:
-    plain, secure = free_ports.free_ports(2)
+    plain, secure = ports.free_ports(2)
     told = _world(backend, plain, secure)
     fleet.publish([it for it in told if it.name.type_url != lacking])
     home = folder / fleet.name

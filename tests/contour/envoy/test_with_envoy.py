@@ -15,7 +15,7 @@ from dag import nodes
 from dag.configuration.reading import Settings
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.proxies import Answer, Proxy, ask, until
-from tests.dag import pairs
+from tests.testbed import pairs
 
 pytestmark = [
     pytest.mark.envoy,

@@ -17,7 +17,7 @@ from contour.xds.server import Server
 from dag import refusals
 from dag.engine.incremental import Engine
 from dag.engine.view import Plan
-from tests.contour.xds import certificates
+from tests.testbed import certificates
 
 FLEET = "web"
 NAME = "contour"  # in the certificates of the control plane

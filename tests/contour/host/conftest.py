@@ -10,7 +10,7 @@ import pytest
 from contour import bootstrap, host
 from contour.demo import backends
 from contour.host import state
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 
 from contour import host
 from contour.host import administration, shutdown, state
-from tests.free_ports import free_port
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 

@@ -12,7 +12,7 @@ from tests.cluster.cluster import Cluster
 from tests.e2e import incluster
 from tests.e2e.incluster import Fleet, Instance
 from tests.e2e.test_serve import SERVICES
-from tests.free_ports import free_ports
+from tests.testbed.ports import free_ports
 
 pytestmark = [pytest.mark.cluster, pytest.mark.envoy]
 

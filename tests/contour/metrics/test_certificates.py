@@ -10,8 +10,8 @@ from contour.metrics import certificates
 from contour.metrics.certificates import Certificates
 from tests.contour.metrics import scraped
 from tests.contour.test_controller import SERVICE, Published, events, proxy
-from tests.contour.xds import certificates as authorities
-from tests.dag import pairs
+from tests.testbed import certificates as authorities
+from tests.testbed import pairs
 
 NAME = "contour_certificate_expiry_timestamp_seconds"
 

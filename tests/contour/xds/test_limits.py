@@ -17,8 +17,9 @@ from contour.xds.envoy import Patience
 from contour.xds.limits import Limits
 from contour.xds.resources import CLUSTER, LISTENER
 from contour.xds.server import Server
-from tests.contour.xds import certificates, world
+from tests.contour.xds import world
 from tests.contour.xds.test_server import ALONE, PATIENCE, SHAPES, Caller, node
+from tests.testbed import certificates
 
 NONE = Limits(0, 0, 0, 0)
 

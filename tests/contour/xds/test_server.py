@@ -16,7 +16,8 @@ from contour.xds import credentials
 from contour.xds.acceptance import NO_RELEASES, Nobody
 from contour.xds.resources import CLUSTER, ENDPOINTS
 from contour.xds.server import Server
-from tests.contour.xds import certificates, world
+from tests.contour.xds import world
+from tests.testbed import certificates
 
 pb: Any = discovery_pb2
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"

@@ -9,10 +9,11 @@ from crds.meta import ObjectRef
 from dag import listeners, nodes, statuses
 from dag.engine.incremental import Engine
 from dag.plan import STATUSES
-from tests.dag import pairs, world
+from tests.dag import world
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies
 from tests.dag.ingress import manifests as ingresses
+from tests.testbed import pairs
 
 AUTH = "nginx.ingress.kubernetes.io/auth-type"
 REWRITE = "nginx.ingress.kubernetes.io/rewrite-target"

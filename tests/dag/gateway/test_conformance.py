@@ -14,9 +14,9 @@ import yaml
 from crds.decode import Decoded, decode
 from dag import tables
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway import observed
 from tests.dag.world import apply, world
+from tests.testbed import pairs
 
 FOLDER = Path(__file__).parent / "conformance"
 NAMES = sorted(it.name for it in FOLDER.iterdir() if it.is_dir())

@@ -10,10 +10,10 @@ from contour.envoy import outputs
 from crds.decode import Decoded, decode
 from dag import tables
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway import generated
 from tests.dag.gateway.manifests import gateway_class, service
 from tests.dag.world import FLEET
+from tests.testbed import pairs
 
 PORTS = "name: a, port: 80}, {name: b, port: 443}, {name: u, port: 80, protocol: UDP"
 

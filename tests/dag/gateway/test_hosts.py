@@ -2,7 +2,6 @@
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,
@@ -17,6 +16,7 @@ from tests.dag.gateway.manifests import (
 )
 from tests.dag.httpproxy import manifests as httpproxy
 from tests.dag.world import FLEET, apply, delete, routes, secure, tls, world
+from tests.testbed import pairs
 
 SERVICES = service("s1") + service("s2") + service("s3")
 

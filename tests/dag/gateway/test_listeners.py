@@ -4,7 +4,6 @@ import pytest
 
 from dag import listeners, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,
@@ -22,6 +21,7 @@ from tests.dag.gateway.manifests import (
 )
 from tests.dag.httpproxy import manifests as httpproxy
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, tls, world
+from tests.testbed import pairs
 
 FINE = ["Accepted", "ResolvedRefs", "Programmed"]
 LOST = "Programmed=False/Invalid"

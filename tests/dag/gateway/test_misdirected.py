@@ -11,9 +11,9 @@ import pytest
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
 from dag.values import hostnames
-from tests.dag import pairs
 from tests.dag.gateway.manifests import gateway, gateway_class, host, https, route, service, to
 from tests.dag.world import FLEET, world
+from tests.testbed import pairs
 
 LISTENERS = {
     "none": "",

@@ -6,7 +6,6 @@ from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
 from dag.gateway import statusoverflow
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,
@@ -19,6 +18,7 @@ from tests.dag.gateway.manifests import (
     to,
 )
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, world
+from tests.testbed import pairs
 
 PORTS = "name: https, port: 443}, {name: other, port: 444"
 GIVEN = gateway_class() + gateway("gw") + service("s1", port=PORTS) + pairs.authority("authority")

@@ -3,7 +3,6 @@
 import pytest
 
 from dag import listeners
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,
@@ -15,6 +14,7 @@ from tests.dag.gateway.manifests import (
     listener_set,
 )
 from tests.dag.world import FLEET, apply, delete, world
+from tests.testbed import pairs
 
 FINE = ["Accepted", "ResolvedRefs", "Programmed"]
 PASSED = "tls: {mode: Passthrough}"

@@ -7,10 +7,10 @@ route's host is one of the listener's.
 import pytest
 
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import gateway, gateway_class, host, http, listener, route, service
 from tests.dag.world import apply, routes, secure, tls, world
+from tests.testbed import pairs
 
 OPTION = "projectcontour.io/route-certificate"
 BROUGHT = "default/brought 1.2-1.3"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.dag import pairs
 from tests.dag.gateway import told
 from tests.dag.gateway.manifests import (
     gateway,
@@ -18,6 +17,7 @@ from tests.dag.gateway.manifests import (
     with_field,
 )
 from tests.dag.world import routes, world
+from tests.testbed import pairs
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 PARTLY = ["Accepted", "ResolvedRefs", "PartiallyInvalid=True/UnsupportedValue"]

@@ -5,10 +5,10 @@ from dag import tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Plan
 from dag.plan import PLAN
-from tests.dag import pairs
 from tests.dag.httpproxy.generated import Document
 from tests.dag.httpproxy.manifests import services
 from tests.dag.world import FLEET, apply
+from tests.testbed import pairs, tokens
 
 MANIFESTS = (
     services("s1", "s2")
@@ -22,7 +22,7 @@ MANIFESTS = (
 apiVersion: v1
 kind: Secret
 metadata: {{name: keys}}
-stringData: {{jwks: '{pairs.key_set()}'}}
+stringData: {{jwks: '{tokens.jwks()}'}}
 """
     + """
 ---

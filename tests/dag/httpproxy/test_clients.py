@@ -5,9 +5,9 @@ import pytest
 from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, secure, world
+from tests.testbed import pairs
 
 GIVEN = services("s1") + pairs.secret("cert") + pairs.authority("ca")
 OPEN_ROUTE = to("s1", "permitInsecure: true")

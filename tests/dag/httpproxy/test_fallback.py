@@ -4,10 +4,10 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.httpproxy import served
 from tests.dag.httpproxy.manifests import configuration, root, services, to
 from tests.dag.world import FLEET, apply, delete, messages, tls, world
+from tests.testbed import pairs
 
 DELEGATION = """
 ---

@@ -3,12 +3,12 @@
 import pytest
 
 from dag import nodes
-from tests.dag import pairs
 from tests.dag.httpproxy import served
 from tests.dag.httpproxy.manifests import on, root, to
 from tests.dag.world import apply, messages, problems, routes, world
+from tests.testbed import pairs, tokens
 
-KEYS = pairs.key_set()
+KEYS = tokens.jwks()
 
 
 def keys(content: str = KEYS, name: str = "keys") -> str:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import root, services, to
 from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2")
 OLD, YOUNG = "2020-01-01T00:00:00Z", "2024-01-01T00:00:00Z"

@@ -4,9 +4,9 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import configuration, extension, root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2", "s3") + pairs.secret("cert") + extension("auth")
 TCP = "tcpproxy: {services: [{name: s1, port: 80}]}"

@@ -4,9 +4,9 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import on, proxy, root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, secure, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2")
 PASSED, TERMINATED = "tls: {passthrough: true}", "tls: {secretName: cert}"

@@ -4,9 +4,9 @@ import pytest
 
 from dag import tables
 from dag.ports import HostPorts
-from tests.dag import pairs
 from tests.dag.httpproxy.manifests import configuration, on, services, tls_root, to
 from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2")
 REDIRECT = "/ -> 301 https"

@@ -3,9 +3,9 @@
 import pytest
 
 from dag import hosts, nodes
-from tests.dag import pairs
 from tests.dag.ingress.manifests import configuration, ingress, path, rule, services
 from tests.dag.world import FLEET, apply, messages, problems, tls, world
+from tests.testbed import pairs
 
 SERVICES = services("s1")
 RULES = f"rules: [{rule('a.com', path('/', 's1'), path('/ws', 's1'))}]"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.dag import pairs
 from tests.dag.ingress.manifests import configuration, ingress, path, rule, services
 from tests.dag.world import apply, messages, problems, routes, secure, tls, world
+from tests.testbed import pairs
 
 SERVICES = services("s1", "s2")
 RULES = f"rules: [{rule('a.com', path('/', 's1'))}]"

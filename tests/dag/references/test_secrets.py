@@ -1,7 +1,8 @@
 """Certificates: a renewal costs one secret, whoever refers to it."""
 
-from tests.dag import pairs, world
+from tests.dag import world
 from tests.dag.test_hosts import SERVICES, proxy
+from tests.testbed import pairs
 
 
 def test_a_renewal_runs_no_rule_of_the_hosts_that_use_it() -> None:

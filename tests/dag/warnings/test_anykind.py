@@ -7,10 +7,11 @@ from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag.plan import STATUSES
 from dag.warnings import anykind
-from tests.dag import pairs, world
+from tests.dag import world
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies
 from tests.dag.ingress import manifests as ingresses
+from tests.testbed import pairs
 
 RAW = tuple(gateways.listener(it.lower(), port, it) for it, port in (("TCP", 91), ("UDP", 92)))
 STREAMS = (*RAW, gateways.listener("tls", 443, "TLS", "tls: {mode: Passthrough}"))

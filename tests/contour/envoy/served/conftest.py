@@ -11,10 +11,9 @@ import pytest_asyncio
 from contour.demo import backends
 from crds.meta import NamespacedName
 from dag import nodes
-from tests import free_ports
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
-from tests.dag import pairs
+from tests.testbed import pairs, ports
 
 ONE = world.cluster("one")
 GRPC = nodes.ExtensionCluster(
@@ -69,7 +68,7 @@ async def envoy(
 ) -> AsyncIterator[Served]:
     """Serves what the module's `hosts(envoy)` writes."""
     folder: Path = tmp_path_factory.mktemp("envoy")
-    plain, secure = free_ports.free_ports(2)
+    plain, secure = ports.free_ports(2)
     async with (
         backends.serving({"one": 0, "two": 0}) as found,
         peers.serving() as asked,

@@ -1,71 +1,28 @@
-"""Authorities, certificates and servers that speak TLS, for those who check and are checked."""
+"""Servers that speak TLS, and requests to them, for those who check and are checked."""
 
 import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.serialization import Encoding
-
-from dag import nodes
-from tests.contour.xds import certificates
+from tests.testbed import certificates
+from tests.testbed.certificates import Pair, known_authority
 
 
 @cache
-def authority(name: str) -> certificates.Pair:
-    """An authority, made once a run."""
-    return certificates.authority(name)
-
-
-@cache
-def issued(by: str, name: str) -> certificates.Pair:
+def issued(by: str, name: str) -> Pair:
     """A certificate for a DNS name, made once a run."""
-    return certificates.issued(authority(by), name)
-
-
-def secret(pair: certificates.Pair) -> nodes.Secret:
-    return nodes.Secret(pair.pem, pair.key_pem)
-
-
-def revocations(by: str, *revoked: certificates.Pair) -> bytes:
-    """The list of an authority, PEM."""
-    now = datetime.now(UTC)
-    issuer = authority(by)
-    builder = (
-        x509.CertificateRevocationListBuilder()
-        .issuer_name(issuer.certificate.subject)
-        .last_update(now)
-        .next_update(now + timedelta(hours=1))
-    )
-    for it in revoked:
-        entry = x509.RevokedCertificateBuilder().serial_number(it.certificate.serial_number)
-        builder = builder.add_revoked_certificate(entry.revocation_date(now).build())
-    return builder.sign(issuer.key, hashes.SHA256()).public_bytes(Encoding.PEM)
-
-
-def shown(context: ssl.SSLContext, pair: certificates.Pair) -> ssl.SSLContext:
-    """A context that shows a certificate."""
-    with TemporaryDirectory() as folder:
-        certificate, key = Path(folder, "crt"), Path(folder, "key")
-        certificate.write_bytes(pair.pem)
-        key.write_bytes(pair.key_pem)
-        context.load_cert_chain(certificate, key)
-    return context
+    return certificates.issued(known_authority(by), name)
 
 
 @asynccontextmanager
-async def serving(pair: certificates.Pair, clients: str = "") -> AsyncIterator[int]:
+async def serving(pair: Pair, clients: str = "") -> AsyncIterator[int]:
     """A server that answers every line with what it was told: `name asked for|client's name`.
 
     It asks for certificates of an authority, if one is named.
     """
-    context = shown(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
+    context = certificates.show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), pair)
     names: dict[int, str] = {}
 
     def remember(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
@@ -74,7 +31,7 @@ async def serving(pair: certificates.Pair, clients: str = "") -> AsyncIterator[i
     context.sni_callback = remember
     if clients:
         context.verify_mode = ssl.CERT_REQUIRED
-        context.load_verify_locations(cadata=authority(clients).pem.decode())
+        context.load_verify_locations(cadata=known_authority(clients).pem.decode())
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = writer.get_extra_info("ssl_object")
@@ -92,13 +49,13 @@ async def serving(pair: certificates.Pair, clients: str = "") -> AsyncIterator[i
         yield port
 
 
-async def get(port: int, name: str, client: certificates.Pair | None = None) -> str | None:
+async def get(port: int, name: str, client: Pair | None = None) -> str | None:
     """The whole answer to a request over TLS; None if the connection is refused."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if client is not None:
-        shown(context, client)
+        certificates.show(context, client)
     try:
         async with asyncio.timeout(8):
             reader, writer = await asyncio.open_connection(

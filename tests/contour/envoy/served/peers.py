@@ -1,24 +1,21 @@
 """The servers that guards ask, as real ones: authorization, rate limits, keys of tokens."""
 
 import asyncio
-import base64
 import json
-import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import grpc
 from aiohttp import web
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from envoy.config.core.v3 import base_pb2
 from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from grpc import aio
+
+from tests.testbed import tokens
 
 
 @dataclass
@@ -116,7 +113,7 @@ def _pages(peers: Peers) -> web.Application:
     async def answer(request: web.Request) -> web.Response:
         if request.path.startswith("/keys"):
             peers.fetched[request.path] += 1
-            return web.json_response(json.loads(jwks()))
+            return web.json_response(json.loads(tokens.jwks()))
         await request.read()
         peers.visits.append(request)
         if request.headers.get("x-let-me-in") == "please":
@@ -140,38 +137,6 @@ def _pages(peers: Peers) -> web.Application:
 
 def _status(request: web.Request) -> int:
     return 500 if request.path == "/sick" else int(request.headers.get("x-status", "418"))
-
-
-@cache
-def _key() -> rsa.RSAPrivateKey:
-    return rsa.generate_private_key(65537, 2048)
-
-
-def jwks() -> str:
-    """The public key, as a set of keys."""
-    public = _key().public_key().public_numbers()
-    key = {
-        "kty": "RSA",
-        "alg": "RS256",
-        "use": "sig",
-        "kid": "one",
-        "n": _base64(public.n.to_bytes(256, "big")),
-        "e": _base64(public.e.to_bytes(3, "big")),
-    }
-    return json.dumps({"keys": [key]})
-
-
-def token(**claims: Any) -> str:
-    """A signed token with these claims, valid for an hour."""
-    head = {"alg": "RS256", "kid": "one", "typ": "JWT"}
-    body = {"iss": "issuer", "exp": int(time.time()) + 3600, **claims}
-    signed = f"{_base64(json.dumps(head).encode())}.{_base64(json.dumps(body).encode())}"
-    signature = _key().sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
-    return f"{signed}.{_base64(signature)}"
-
-
-def _base64(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 async def eventually(condition: Any) -> None:

@@ -10,6 +10,7 @@ from dag import nodes
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, HTTP, NOBODY, ONE, Served
+from tests.testbed import tokens
 
 pytestmark = [
     pytest.mark.envoy,
@@ -35,7 +36,7 @@ BY_HTTP = nodes.Authorization(
 )
 PROVIDER = nodes.JwtProvider(
     "shop/front/local",
-    nodes.LocalJwks(peers.jwks()),
+    nodes.LocalJwks(tokens.jwks()),
     "issuer",
     ("shop",),
     claim_headers=(("sub", "x-sub"),),
@@ -186,7 +187,7 @@ async def test_a_server_that_is_not_there_closes_unless_it_is_to_open(envoy: Ser
 
 
 def _bearer(**claims: Any) -> dict[str, str]:
-    return {"authorization": f"Bearer {peers.token(**claims)}"}
+    return {"authorization": f"Bearer {tokens.token(**claims)}"}
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -224,7 +225,7 @@ async def test_a_provider_that_is_not_there_closes(envoy: Served) -> None:
 
 async def test_a_new_provider_drains_no_connection(envoy: Served) -> None:
     before = await envoy.proxy.counter("listener_manager.lds.update_success")
-    another = nodes.JwtProvider("shop/front/late", nodes.LocalJwks(peers.jwks()))
+    another = nodes.JwtProvider("shop/front/late", nodes.LocalJwks(tokens.jwks()))
     policies = nodes.Policies(jwt=nodes.Jwt(another.name))
     route = world.route(nodes.Respond(204), policies=policies)
     envoy.serve("late.test", route, jwt_providers=(another,))

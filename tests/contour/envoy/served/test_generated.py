@@ -9,9 +9,9 @@ import pytest
 
 from dag import nodes
 from tests.contour.envoy import proxies, world
-from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
 from tests.contour.envoy.served.test_resilience import EVERY
+from tests.testbed import tokens
 
 pytestmark = [
     pytest.mark.envoy,
@@ -28,7 +28,7 @@ HEADERS = nodes.HeaderPolicy(
     remove=("x-d",),
 )
 PROVIDERS = tuple(
-    nodes.JwtProvider(f"shop/front/{it}", nodes.LocalJwks(peers.jwks()), TEXT, (TEXT,))
+    nodes.JwtProvider(f"shop/front/{it}", nodes.LocalJwks(tokens.jwks()), TEXT, (TEXT,))
     for it in range(3)
 )
 CLUSTERS = tuple(world.cluster(name, **more) for name, more in EVERY.items())

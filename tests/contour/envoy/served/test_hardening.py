@@ -12,10 +12,10 @@ import pytest
 
 from dag import nodes
 from dag.configuration.reading import Settings, Timeouts
-from tests import free_ports
 from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import ONE, Served
+from tests.testbed import ports
 
 pytestmark = [
     pytest.mark.envoy,
@@ -99,7 +99,7 @@ async def test_dots_in_paths(envoy: Served, on: bool, path: str) -> None:
 async def test_a_client_that_rests_is_not_waited_for(
     envoy: Served, which: str, answer: bytes
 ) -> None:
-    made, tcp = envoy.proxy.world, free_ports.free_port()
+    made, tcp = envoy.proxy.world, ports.free_port()
     stream = nodes.Stream((nodes.WeightedCluster(ONE),))
     made.listeners(
         world.plain_listener(envoy.plain),

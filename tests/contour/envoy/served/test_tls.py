@@ -9,10 +9,11 @@ import pytest_asyncio
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
-from tests import free_ports
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import encrypted, peers
 from tests.contour.envoy.served.conftest import ONE, Served
+from tests.testbed import certificates, ports
+from tests.testbed.certificates import known_authority
 
 pytestmark = [
     pytest.mark.envoy,
@@ -72,19 +73,21 @@ BACKEND = world.cluster("secret")
 def hosts(served: Served) -> None:
     made = served.proxy.world
     for key, body in (
-        (TRUST, nodes.TrustBundle(encrypted.authority("backends").pem)),
-        (CLIENTS, nodes.TrustBundle(encrypted.authority("clients").pem)),
+        (TRUST, nodes.TrustBundle(known_authority("backends").pem)),
+        (CLIENTS, nodes.TrustBundle(known_authority("clients").pem)),
         (
             REVOKING,
             nodes.TrustBundle(
-                encrypted.authority("clients").pem,
-                encrypted.revocations("clients", encrypted.issued("clients", "revoked")),
+                known_authority("clients").pem,
+                certificates.revocations(
+                    known_authority("clients"), encrypted.issued("clients", "revoked")
+                ),
             ),
         ),
     ):
         made.engine.write(world.BUNDLES, key, body)
-    pair = encrypted.secret(encrypted.issued("clients", "envoy"))
-    made.engine.write(world.SECRETS, CERTIFICATE, pair)
+    own = encrypted.issued("clients", "envoy")
+    made.engine.write(world.SECRETS, CERTIFICATE, nodes.Secret(own.pem, own.key_pem))
     for name, (clients, _) in VALIDATIONS.items():
         served.serve(f"{name}.test", world.route(world.forward(ONE)))
         made.secure(f"{name}.test", world.tls(clients=clients))
@@ -201,7 +204,7 @@ class _Heard(asyncio.DatagramProtocol):
 
 
 async def test_connections_and_datagrams_without_names_are_passed_on(backends: Served) -> None:
-    made, (tcp, udp) = backends.proxy.world, free_ports.free_ports(2)
+    made, (tcp, udp) = backends.proxy.world, ports.free_ports(2)
     loop = asyncio.get_running_loop()
     server, _ = await loop.create_datagram_endpoint(_Echo, ("127.0.0.1", 0))
     echo = world.cluster("echo")
