@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e import moody
 from tests.e2e.standalone import Standalone, manifest, standalone
-from tests.testbed import certificates, pairs
+from tests.testbed import certificates, flaky_backend, pairs
 
 _MANIFESTS = (
     *("services.yaml", "ingress.yaml", "conditions.yaml", "httpproxy.yaml", "tls.yaml"),
@@ -21,6 +20,6 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     files = {name: manifest(name) for name in _MANIFESTS}
     files["secret.yaml"] = pairs.of("certificate", pair)
     folder = tmp_path_factory.mktemp("standalone")
-    with moody.serving() as port, standalone(folder, files, {"moody": port}) as running:
+    with flaky_backend.serving() as port, standalone(folder, files, {"flaky": port}) as running:
         running.authority = authority
         yield running

@@ -12,10 +12,10 @@ from typing import Any
 import grpc
 import pytest
 
-from tests.e2e import moody, peers
+from tests.e2e import peers
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
-from tests.testbed import certificates, pairs
+from tests.testbed import certificates, flaky_backend, pairs
 from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
@@ -43,7 +43,7 @@ def _more(tmp_path_factory: pytest.TempPathFactory) -> Iterator[More]:
     with contextlib.ExitStack() as stack:
         enter = stack.enter_context
         counting, counted = enter(peers.counting())
-        ports = {"counting": counting, "moody": enter(moody.serving())}
+        ports = {"counting": counting, "flaky": enter(flaky_backend.serving())}
         ports |= {"calls": enter(peers.calls("calls")), "deciding": enter(peers.deciding())}
         secret = enter(peers.over_tls(inner, authority, tmp_path_factory.mktemp("tls")))
         ports |= {"tls": secret, "stranger": secret, "untrusted": secret}
@@ -86,7 +86,7 @@ def _authority(found: certificates.Pair) -> str:
 _CASES = [
     Case("http://more.example.com/", backend="one"),
     Case("http://set.example.com/", backend="two"),
-    Case("http://more.example.com/tried/by-code?status=503", 200, answered={"x-mood": "bad"}),
+    Case("http://more.example.com/tried/by-code?status=503", 200, answered={"x-flaky": "yes"}),
     Case("http://more.example.com/once/by-code?status=503", 503),
     Case("http://more.example.com/slow/wait?seconds=9", 504),
     Case(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.contour.envoy.served import peers
-from tests.e2e import asked
+from tests.e2e import callouts
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
 from tests.testbed import certificates, pairs, tokens
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.envoy
 
 @pytest.fixture(scope="module")
 def asked_servers() -> Iterator[peers.Peers]:
-    with asked.serving() as found:
+    with callouts.serving() as found:
         yield found
 
 

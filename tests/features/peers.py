@@ -18,7 +18,7 @@ import grpc
 from aiohttp import web
 from grpc import aio
 
-from tests.features import asked, certificates, keys
+from tests.features import callouts, certificates, keys
 from tests.testbed.certificates import common_name, show
 
 PLAIN = ("one", "two", "three", "open")
@@ -52,9 +52,9 @@ async def serving() -> AsyncIterator[Peers]:
         peers.ports["full"] = stack.enter_context(_full())
         for name in ("packets", "other-packets"):
             peers.ports[name] = await stack.enter_async_context(_packets(name))
-        for name, server in asked.servers(_credentials()).items():
-            peers.ports[name] = await stack.enter_async_context(asked.listening(*server))
-        peers.ports["doorman-http"] = await stack.enter_async_context(_pages(asked.doorman()))
+        for name, server in callouts.servers(_credentials()).items():
+            peers.ports[name] = await stack.enter_async_context(callouts.listening(*server))
+        peers.ports["doorman-http"] = await stack.enter_async_context(_pages(callouts.doorman()))
         peers.ports["keys"] = await stack.enter_async_context(_pages(keys.pages()))
         secured = _context(certificates.pair("keys.example.com"))
         peers.ports["keys_tls"] = await stack.enter_async_context(_pages(keys.pages(), secured))
@@ -184,7 +184,7 @@ async def _calls(name: str, credentials: grpc.ServerCredentials | None) -> Async
 
             return grpc.unary_unary_rpc_method_handler(respond)
 
-    async with asked.listening(aio.server(handlers=[Every()]), credentials) as port:
+    async with callouts.listening(aio.server(handlers=[Every()]), credentials) as port:
         yield port
 
 

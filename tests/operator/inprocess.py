@@ -19,40 +19,40 @@ from provisioning.ownership import Owner
 LONGEST = 30.0  # seconds
 
 
-class Death(BaseException):
+class Crash(BaseException):
     """Nothing is done any more, not even tidying up."""
 
 
-class Mortal(guarded.Client):
+class CrashingClient(guarded.Client):
     """Its process dies when a certain number of its writes have changed something."""
 
     def __init__(self, access: Access, after: int) -> None:
-        super().__init__(access, "mortal", lambda: True)
+        super().__init__(access, "crashing", lambda: True)
         self.writes = 0
         self._after = after
 
     async def create(self, *given: Any, **named: Any) -> Any:
         """Adds an object, and perhaps dies."""
-        return self._die(await super().create(*given, **named))
+        return self._crash(await super().create(*given, **named))
 
     async def replace(self, *given: Any, **named: Any) -> Any:
         """Replaces an object, and perhaps dies."""
-        return self._die(await super().replace(*given, **named))
+        return self._crash(await super().replace(*given, **named))
 
     async def patch(self, *given: Any, **named: Any) -> Any:
         """Changes an object, and perhaps dies."""
-        return self._die(await super().patch(*given, **named))
+        return self._crash(await super().patch(*given, **named))
 
     async def apply(self, path: str, *given: Any, **named: Any) -> Any:
         """Applies an object, and perhaps dies, unless it was so already."""
         before = await self._version(path.removesuffix("/status"))
         answer = await super().apply(path, *given, **named)
         is_changed = answer["metadata"]["resourceVersion"] != before
-        return self._die(answer) if is_changed else answer
+        return self._crash(answer) if is_changed else answer
 
     async def delete(self, *given: Any, **named: Any) -> Any:
         """Removes an object, and perhaps dies."""
-        return self._die(await super().delete(*given, **named))
+        return self._crash(await super().delete(*given, **named))
 
     async def _version(self, path: str) -> str:
         try:
@@ -60,16 +60,16 @@ class Mortal(guarded.Client):
         except errors.Refused:
             return ""
 
-    def _die(self, answer: Any) -> Any:
+    def _crash(self, answer: Any) -> Any:
         self.writes += 1
         if self.writes == self._after:
-            raise Death
+            raise Crash
         return answer
 
 
 async def live(config: str, owner: Owner, after: int = 0) -> int:
     """The writes of a life that changed something: all that there was to do, or so many."""
-    async with Mortal(kubeconfig.Kubeconfig(config), after) as client:
+    async with CrashingClient(kubeconfig.Kubeconfig(config), after) as client:
         children = Children(client, lambda _: None)
         following = asyncio.ensure_future(children.run())
         try:
@@ -79,7 +79,7 @@ async def live(config: str, owner: Owner, after: int = 0) -> int:
                     client, children, desired.Release(), lambda *_: None, Trust(client)
                 )
                 await _until_done(client, reconciler, owner)
-        except Death:
+        except Crash:
             pass
         finally:
             following.cancel()
@@ -87,7 +87,7 @@ async def live(config: str, owner: Owner, after: int = 0) -> int:
         return client.writes
 
 
-async def _until_done(client: Mortal, reconciler: Reconciler, owner: Owner) -> None:
+async def _until_done(client: CrashingClient, reconciler: Reconciler, owner: Owner) -> None:
     while True:
         try:
             await reconciler.turn(owner)

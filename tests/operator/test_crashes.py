@@ -8,7 +8,7 @@ import pytest
 
 from provisioning.ownership import Owner
 from tests.operator import inprocess
-from tests.operator.execution import Executioner
+from tests.operator.kill_after_writes import KillAfterWrites
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy
 
@@ -51,9 +51,9 @@ def test_a_process_that_is_killed_is_made_up_for(rig: Rig) -> None:
     with proxy.running():
         rig.configure()
         for change in ("made", "removed"):
-            executioner = Executioner(proxy, after=6)
-            executioner.operator = rig.start(proxy=proxy)
-            rig.until(executioner.dead.is_set)
+            killing = KillAfterWrites(proxy, after=6)
+            killing.operator = rig.start(proxy=proxy)
+            rig.until(killing.dead.is_set)
             proxy.answered = lambda *_: None
             successor = rig.start(proxy=proxy)
             if change == "made":

@@ -14,7 +14,7 @@ import aiohttp
 from tests.cluster.cluster import RefusedError
 from tests.pods import names, network, services
 from tests.pods.api import Api, Collection, Key
-from tests.pods.bells import Bell
+from tests.pods.wakeups import Wakeup
 
 Raw = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Balancing:
         self.dark: set[str] = set()
         self._api = api
         self._network = net
-        self._bell = Bell()
+        self._wakeup = Wakeup()
         self._given: dict[str, str] = {}  # uid: address
         self._count = 0
         self._slices: dict[Key, dict[Key, Raw]] = defaultdict(dict)  # by Service
@@ -48,7 +48,7 @@ class Balancing:
     def refresh_now(self) -> None:
         """Has the rules written anew, before it returns."""
         self._network.translate(self._rules())
-        self._bell.ring()
+        self._wakeup.wake()
 
     async def run(self) -> None:
         """Never ends."""
@@ -59,7 +59,7 @@ class Balancing:
                 self._network.translate(rules)
                 told = rules
             await self._give_addresses()
-            await self._bell.heard()
+            await self._wakeup.wait()
             await asyncio.sleep(_TOGETHER)
 
     def lookup(self, name: str) -> Sequence[str] | None:
@@ -99,14 +99,14 @@ class Balancing:
         self._change()
 
     def _change(self) -> None:
-        self._bell.ring()
+        self._wakeup.wake()
         asyncio.get_running_loop().call_later(LAG, self._learn)
 
     def _learn(self) -> None:
         self._balanced = {
             front: targets for front, targets in self._table().items() if self._is_balancer(front)
         }
-        self._bell.ring()
+        self._wakeup.wake()
 
     def _rules(self) -> str:
         table = {
@@ -148,7 +148,7 @@ class Balancing:
             try:
                 await self._api.ask("PATCH", path, body, "merge")
             except (RefusedError, aiohttp.ClientError, OSError, TimeoutError):
-                self._bell.ring()
+                self._wakeup.wake()
 
     def _address(self, service: Raw) -> str:
         """As clouds do: the one that is asked for, if there is such a one; never another."""

@@ -10,12 +10,12 @@ from tests.cluster.cluster import Cluster, RefusedError
 from tests.pods import binding, images, names, services
 from tests.pods.api import Api, Collection, Key
 from tests.pods.balancing import Balancing
-from tests.pods.bells import Bell
 from tests.pods.journal import Journal
 from tests.pods.network import KUBERNETES, Network
 from tests.pods.nodes import Node
 from tests.pods.pod import Pod, Site
 from tests.pods.processes import Log
+from tests.pods.wakeups import Wakeup
 
 Raw = dict[str, Any]
 
@@ -44,7 +44,7 @@ class Kubelet:
         self._journal = Journal(folder, self._log)
         self._pods: dict[str, Pod] = {}
         self._bound: set[str] = set()
-        self._changed = Bell()
+        self._changed = Wakeup()
         self._tasks = asyncio.TaskGroup()
         self._running: list[asyncio.Task[None]] = []
         self.balancing: Balancing
@@ -60,7 +60,7 @@ class Kubelet:
         api_server = services.Front(KUBERNETES, "tcp", 443)
         self.balancing.extra = {api_server: (self.network.api_server,)}
         for kind in ("Secret", "ConfigMap"):
-            self._lists[kind].listen(lambda *_: self._site.news.ring())
+            self._lists[kind].listen(lambda *_: self._site.news.wake())
         self._lists["Pod"].listen(self._note)
         self._lists["Node"].listen(lambda *_: self._bind_all())
         await self._tasks.__aenter__()
@@ -109,7 +109,7 @@ class Kubelet:
         try:
             async with asyncio.timeout(seconds):
                 while not is_so(found := self.found(namespace, selector)):
-                    await self._changed.heard()
+                    await self._changed.wait()
                 return found
         except TimeoutError:
             told = [_told(it) for it in self.found(namespace, selector)]
@@ -185,7 +185,7 @@ class Kubelet:
                 pod.observe(None)
         if obj is not None:
             self._take(obj)
-        self._changed.ring()
+        self._changed.wake()
 
     def _take(self, obj: Raw) -> None:
         uid, node = obj["metadata"]["uid"], obj["spec"].get("nodeName")
@@ -197,7 +197,7 @@ class Kubelet:
             address = next((it.address for it in self._nodes if it.name == node), None)
             is_over = obj["status"].get("phase") in {"Succeeded", "Failed"}
             if address and (not is_over or "deletionTimestamp" in obj["metadata"]):
-                pod = Pod(self._site, address, obj, self._changed.ring)
+                pod = Pod(self._site, address, obj, self._changed.wake)
                 self._pods[uid] = pod
                 self._start(self._live(pod))
 
@@ -206,7 +206,7 @@ class Kubelet:
             await pod.live()
         finally:
             self._pods.pop(pod.uid, None)
-            self._changed.ring()
+            self._changed.wake()
 
     def _bind_all(self) -> None:
         for obj in list(self._lists["Pod"].objects.values()):

@@ -14,9 +14,9 @@ import aiohttp
 from tests.cluster.cluster import RefusedError
 from tests.pods import environment, images, names, processes, sandbox, statuses, volumes
 from tests.pods.api import Api
-from tests.pods.bells import Bell
 from tests.pods.containers import Container, Start
 from tests.pods.network import Network
+from tests.pods.wakeups import Wakeup
 
 Raw = dict[str, Any]
 
@@ -32,7 +32,7 @@ class Site:
     images: images.Images
     find: environment.Find
     folder: Path
-    news: Bell = field(default_factory=Bell)  # Secrets and ConfigMaps
+    news: Wakeup = field(default_factory=Wakeup)  # Secrets and ConfigMaps
     _awake: dict[str, asyncio.Event] = field(default_factory=dict)
 
     def awake(self, node: str) -> asyncio.Event:
@@ -58,7 +58,7 @@ class Pod:
         self._tokens: dict[str, tuple[str, float]] = {}
         self._is_prepared = False
         self._ending, self._gone = asyncio.Event(), asyncio.Event()
-        self._changed = Bell()
+        self._changed = Wakeup()
         spec = obj["spec"]
         self.initial = [self._container(it) for it in spec.get("initContainers") or ()]
         self.main = [self._container(it) for it in spec["containers"]]
@@ -79,7 +79,7 @@ class Pod:
             self._ending.set()
             for it in self.containers.values():
                 it.is_ending = True
-        self._changed.ring()
+        self._changed.wake()
 
     async def live(self) -> None:
         """From its binding until nothing of it is left."""
@@ -119,7 +119,7 @@ class Pod:
                 if it.spec.get("restartPolicy") == "Always":
                     tasks.create_task(it.keep("Always"))
                     while not it.is_started:
-                        await self._changed.heard()
+                        await self._changed.wait()
                 else:
                     await it.keep("Never" if policy == "Never" else "OnFailure")
                     if it.code != 0 or self._ending.is_set():
@@ -162,7 +162,7 @@ class Pod:
     # What is told
 
     def _note(self) -> None:
-        self._changed.ring()
+        self._changed.wake()
         self._told()
 
     async def _tell(self) -> None:
@@ -173,7 +173,7 @@ class Pod:
                 await self._write_status()
                 told = now
             else:
-                await self._changed.heard()
+                await self._changed.wait()
 
     def _status(self) -> Raw:
         where = (self.address, self._node)
@@ -222,7 +222,7 @@ class Pod:
                 container.wait_for("CreateContainerConfigError", str(error))
             except LookupError as error:
                 container.wait_for("ErrImagePull", str(error))
-            await self._site.news.heard(2.0)
+            await self._site.news.wait(2.0)
 
     def _start(self, spec: Raw) -> Start:
         image = self._site.images.find(spec["image"])
@@ -278,13 +278,13 @@ class Pod:
             except environment.MissingError as error:
                 for it in (*self.initial, *self.main):
                     it.wait_for("ContainerCreating", str(error))
-            await self._site.news.heard(2.0)
+            await self._site.news.wait(2.0)
 
     async def _refresh(self) -> None:
         """Volumes show what their objects now hold; tokens are renewed in time."""
         while True:
             soonest = min((end for _, end in self._tokens.values()), default=monotonic() + 3600)
-            await self._site.news.heard(max(1.0, soonest - monotonic()))
+            await self._site.news.wait(max(1.0, soonest - monotonic()))
             if self._is_prepared:
                 try:
                     await self._write_volumes()

@@ -15,10 +15,10 @@ from dag.fleets import Fleet
 from hack.measuring.faults.table import Limit, Turn, fault
 from hack.measuring.operating.stage import Site, blocking, clustered
 from provisioning.ownership import Owner
-from tests.contour.infrastructure import mortals
+from tests.contour.infrastructure import crash_harness
 from tests.contour.infrastructure.rig import PORTS, VERSIONS, of
 from tests.operator import inprocess
-from tests.operator.execution import Executioner
+from tests.operator.kill_after_writes import KillAfterWrites
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy
 
@@ -53,15 +53,15 @@ def operator_killed_at_a_write(turn: Turn, site: Site) -> None:
     proxy = Proxy(site.cluster)
     with site.home() as rig, proxy.running():
         for change, most in (("made", 12), ("changed", 4), ("removed", 11)):
-            executioner = Executioner(proxy, after=turn.chance.randint(1, most))
-            executioner.operator = rig.operators[-1] if rig.operators else rig.start(proxy=proxy)
+            killing = KillAfterWrites(proxy, after=turn.chance.randint(1, most))
+            killing.operator = rig.operators[-1] if rig.operators else rig.start(proxy=proxy)
             if change == "removed":
                 rig.cluster.delete(rig.configuration())
             else:
                 watched = [] if change == "made" else [rig.home]
                 rig.configure(contour={"watchNamespaces": watched})
-            rig.until(executioner.dead.is_set)
-            turn.prove(f"killed while it is {change}", executioner.dead.is_set())
+            rig.until(killing.dead.is_set)
+            turn.prove(f"killed while it is {change}", killing.dead.is_set())
             start, proxy.answered = time.monotonic(), lambda *_: None
             rig.start(proxy=proxy)
             rig.until(lambda is_made=change != "removed": _is_complete(rig, is_made))  # type: ignore[misc]
@@ -73,16 +73,16 @@ def operator_killed_at_a_write(turn: Turn, site: Site) -> None:
 async def leader_dies_after_each_write(turn: Turn, site: Site) -> None:
     """The shared fleet or that of a Gateway: made, changed twice and removed."""
     with site.namespace() as namespace:
-        rig = mortals.installed(site.cluster, namespace)
+        rig = crash_harness.installed(site.cluster, namespace)
         fleet = turn.chance.choice((of(), rig.own))
         deaths = 0
         for _ in range(3):
             fleet = _fleet(turn.chance, fleet)
-            deaths += await rig.lives(fleet, mortals.kept(fleet))
+            deaths += await rig.lives(fleet, crash_harness.kept(fleet))
             kinds = {*VERSIONS, "Secret"} - _absent(fleet)
             turn.expect(rig.made(fleet).keys() == kinds, f"{[*rig.made(fleet)]} of {kinds}")
-        deaths += await rig.lives(fleet, mortals.removed)
-        await mortals.until_gone(rig, fleet)
+        deaths += await rig.lives(fleet, crash_harness.removed)
+        await crash_harness.until_gone(rig, fleet)
         turn.figures["deaths"] = deaths
         turn.figures["orphans"] = len(rig.made(fleet))
 

@@ -19,7 +19,7 @@ from hack.measuring.operating.stage import Site, blocking, clustered, operated
 from provisioning.ownership import Owner
 from tests.cluster import controlplane
 from tests.cluster.cluster import OURS, RefusedError
-from tests.contour.infrastructure import mortals
+from tests.contour.infrastructure import crash_harness
 from tests.contour.infrastructure import rig as fleets
 from tests.operator import operators
 from tests.operator.operators import Rig
@@ -119,8 +119,8 @@ async def deletions_of_a_fleet_answered_with_errors(turn: Turn, site: Site) -> N
     """Likewise for the fleet of a Gateway that is gone, which its leader removes."""
     proxy = Proxy(site.cluster)
     with site.namespace() as namespace, proxy.running():
-        rig = mortals.installed(site.cluster, namespace)
-        await rig.live(rig.own, mortals.kept(rig.own))
+        rig = crash_harness.installed(site.cluster, namespace)
+        await rig.live(rig.own, crash_harness.kept(rig.own))
         turn.prove("made", len(rig.made(rig.own)) >= 6)
         token = site.cluster.token(namespace, "leader")
         controlplane.write_kubeconfig(
@@ -129,8 +129,8 @@ async def deletions_of_a_fleet_answered_with_errors(turn: Turn, site: Site) -> N
         refused: list[str] = []
         proxy.refuse = functools.partial(_refuses, _chosen(turn.chance, 3), refused)
         start = time.monotonic()
-        await rig.live(rig.own, mortals.removed)
-        await mortals.until_gone(rig, rig.own)
+        await rig.live(rig.own, crash_harness.removed)
+        await crash_harness.until_gone(rig, rig.own)
         turn.figures["gone"] = time.monotonic() - start
         turn.prove("refused", refused)
         turn.figures["left"] = len(rig.made(rig.own))

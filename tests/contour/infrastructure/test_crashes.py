@@ -12,8 +12,8 @@ from crds import workloads
 from dag.fleets import Trouble
 from provisioning import certificates, identities, pem
 from tests.cluster.cluster import Cluster
-from tests.contour.infrastructure import mortals
-from tests.contour.infrastructure.mortals import Rig, authority, kept, removed, until_gone
+from tests.contour.infrastructure import crash_harness
+from tests.contour.infrastructure.crash_harness import Rig, authority, kept, removed, until_gone
 from tests.contour.infrastructure.rig import PORTS, SHARED, VERSIONS, of
 
 pytestmark = pytest.mark.cluster
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.cluster
 
 @pytest.fixture
 def rig(cluster: Cluster, namespace: str) -> Rig:
-    return mortals.installed(cluster, namespace)
+    return crash_harness.installed(cluster, namespace)
 
 
 @pytest.mark.parametrize("is_shared", [True, False])

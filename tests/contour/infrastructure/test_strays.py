@@ -10,7 +10,7 @@ from dag.fleets import Fleet
 from provisioning import rights
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
-from tests.contour.infrastructure.mortals import authority
+from tests.contour.infrastructure.crash_harness import authority
 from tests.contour.infrastructure.rig import SHARED, Rig, leading
 
 pytestmark = pytest.mark.cluster

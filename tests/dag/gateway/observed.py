@@ -12,7 +12,7 @@ from dag.engine.incremental import Engine
 from dag.engine.view import Query
 from dag.plan import STATUSES
 from tests.dag.gateway import traits
-from tests.dag.gateway.told import short
+from tests.dag.gateway.status_text import short
 from tests.dag.world import FLEET, line
 
 T = TypeVar("T")

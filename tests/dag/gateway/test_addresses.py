@@ -6,7 +6,7 @@ from dag import statuses
 from dag.engine.incremental import Engine
 from dag.gateway import addresses
 from dag.plan import STATUSES
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, route, service
 from tests.dag.world import FLEET, apply, key, routes, world
 
@@ -55,7 +55,7 @@ def test_a_gateway_is_programmed_where_it_is_asked_to_be(
 ) -> None:
     it = world(gateway_class() + asking(*asked))
     assign(it, *assigned)
-    assert told.gateway(it) == ["Accepted", programmed, "ResolvedRefs"]
+    assert status_text.gateway(it) == ["Accepted", programmed, "ResolvedRefs"]
     assert has(it) == assigned
 
 
@@ -63,25 +63,28 @@ def test_an_address_that_is_not_there_yet_hurts_no_route() -> None:
     it = world(gateway_class() + asking("{value: 192.0.2.1}") + route("r") + service("s1"))
     assign(it)
     assert routes(it, "*") == ["/ -> default/s1:80"]
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
-    assert "192.0.2.1 not assigned; none is" in told.gateway_messages(it)[1]
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert "192.0.2.1 not assigned; none is" in status_text.gateway_messages(it)[1]
     assign(it, OTHER)
-    assert "192.0.2.1 not assigned; assigned: 192.0.2.2" in told.gateway_messages(it)[1]
+    assert "192.0.2.1 not assigned; assigned: 192.0.2.2" in status_text.gateway_messages(it)[1]
 
 
 def test_where_nobody_assigns_addresses_a_value_has_no_effect_and_its_author_is_told() -> None:
     it = world(gateway_class() + asking("{value: 192.0.2.1}"))
-    assert told.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
-    assert "spec.addresses: has no effect" in told.gateway_messages(it)[0]
+    assert status_text.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
+    assert "spec.addresses: has no effect" in status_text.gateway_messages(it)[0]
     assert has(it) is None
 
 
 def test_an_address_of_a_kind_that_envoy_cannot_have_stops_the_gateway_until_it_is_gone() -> None:
     it = world(gateway_class() + asking("{type: test/odd, value: x y}", "{value: 192.0.2.1}"))
     assign(it, IP)
-    assert told.gateway(it)[:2] == ["Accepted=False/UnsupportedAddress", "Programmed=False/Invalid"]
+    assert status_text.gateway(it)[:2] == [
+        "Accepted=False/UnsupportedAddress",
+        "Programmed=False/Invalid",
+    ]
     apply(it, asking("{value: 192.0.2.1}"))
-    assert told.gateway(it)[:2] == ["Accepted", "Programmed"]
+    assert status_text.gateway(it)[:2] == ["Accepted", "Programmed"]
 
 
 def test_a_gateway_that_waits_has_no_address() -> None:
@@ -96,4 +99,4 @@ def test_gateways_with_fleets_of_their_own_have_addresses_of_their_own() -> None
     assign(it, IP, fleet="default/gw")
     assign(it, fleet="default/late")
     assert (has(it), has(it, "late")) == ((IP,), ())
-    assert told.gateway(it, "late")[1] == "Programmed=False/AddressNotAssigned"
+    assert status_text.gateway(it, "late")[1] == "Programmed=False/AddressNotAssigned"

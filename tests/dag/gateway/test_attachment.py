@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     ALL,
     gateway,
@@ -46,8 +46,8 @@ def test_a_parent_reference_selects_by_section_and_port(
     parent: str, attached: dict[str, int]
 ) -> None:
     it = world(given(http("a"), http("b", port=8080)) + route("r", parents=parent))
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
-    assert told.attached(it) == attached
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.attached(it) == attached
     assert routes(it, "*", "ingress_http") == (S1 if attached["a"] else [])
     assert routes(it, "*", "http-8080") == (S1 if attached["b"] else [])
 
@@ -62,8 +62,8 @@ def test_a_parent_reference_selects_by_section_and_port(
 )
 def test_a_reference_that_selects_no_listener_has_no_matching_parent(parent: str) -> None:
     it = world(given(http("a"), http("b", port=8080)) + route("r", parents=parent))
-    assert told.route(it, "r") == [f"Accepted=False/{NOWHERE}", "ResolvedRefs"]
-    assert told.attached(it) == {"a": 0, "b": 0}
+    assert status_text.route(it, "r") == [f"Accepted=False/{NOWHERE}", "ResolvedRefs"]
+    assert status_text.attached(it) == {"a": 0, "b": 0}
     assert routes(it, "*") == []
 
 
@@ -78,19 +78,19 @@ def test_a_reference_that_selects_no_listener_has_no_matching_parent(parent: str
 )
 def test_parents_that_are_not_ours_say_nothing(parent: str) -> None:
     it = world(given() + route("r", parents=f"{parent}, {{name: gw}}"))
-    assert [each.parent.name for each in told.parents_of(it, "r")] == ["gw"]
+    assert [each.parent.name for each in status_text.parents_of(it, "r")] == ["gw"]
     apply(it, route("r", parents=parent))
-    assert told.parents_of(it, "r") == ()
+    assert status_text.parents_of(it, "r") == ()
 
 
 def test_each_parent_reference_has_its_entry_as_it_was_written() -> None:
     parents = "{name: gw, sectionName: a, namespace: default}, {name: gw, sectionName: x}"
     it = world(given(http("a")) + route("r", parents=parents))
-    first, second = (each.parent for each in told.parents_of(it, "r"))
+    first, second = (each.parent for each in status_text.parents_of(it, "r"))
     assert (first.section_name, first.namespace) == ("a", "default")
     assert (second.section_name, second.namespace) == ("x", None)
-    assert told.route(it, "r", 0) == ["Accepted", "ResolvedRefs"]
-    assert told.route(it, "r", 1)[0] == f"Accepted=False/{NOWHERE}"
+    assert status_text.route(it, "r", 0) == ["Accepted", "ResolvedRefs"]
+    assert status_text.route(it, "r", 1)[0] == f"Accepted=False/{NOWHERE}"
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_listeners_admit_namespaces(rest: str, admitted: bool) -> None:
         + route("far/r", parents="{name: gw, namespace: default}")
     )
     accepted = "Accepted" if admitted else f"Accepted=False/{REFUSED}"
-    assert told.route(it, "far/r")[0] == accepted
-    assert told.attached(it) == {"http": int(admitted)}
+    assert status_text.route(it, "far/r")[0] == accepted
+    assert status_text.attached(it) == {"http": int(admitted)}
 
 
 def test_labels_of_a_namespace_that_change_move_its_routes() -> None:
@@ -130,18 +130,18 @@ def test_labels_of_a_namespace_that_change_move_its_routes() -> None:
         given(http(rest=selector("{matchLabels: {team: blue}}")))
         + route("far/r", parents="{name: gw, namespace: default}")
     )
-    assert told.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
+    assert status_text.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
     apply(it, namespace("far", "team: blue"))
-    assert told.route(it, "far/r")[0] == "Accepted"
+    assert status_text.route(it, "far/r")[0] == "Accepted"
     apply(it, namespace("far", "team: red"))
-    assert told.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
+    assert status_text.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
 
 
 def test_a_namespace_that_is_not_there_has_its_name_as_a_label() -> None:
     by_name = selector("{matchLabels: {kubernetes.io/metadata.name: far}}")
     parent = "{name: gw, namespace: default}"
     it = world(given(http(rest=by_name)) + route("far/r", parents=parent))
-    assert told.route(it, "far/r")[0] == "Accepted"
+    assert status_text.route(it, "far/r")[0] == "Accepted"
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_a_namespace_that_is_not_there_has_its_name_as_a_label() -> None:
 )
 def test_listeners_that_take_no_httproutes_refuse_them(only: str) -> None:
     it = world(given(only) + route("r"))
-    assert told.route(it, "r") == [f"Accepted=False/{REFUSED}", "ResolvedRefs"]
-    assert told.attached(it) == {"http": 0}
+    assert status_text.route(it, "r") == [f"Accepted=False/{REFUSED}", "ResolvedRefs"]
+    assert status_text.attached(it) == {"http": 0}
 
 
 @pytest.mark.parametrize(
@@ -183,69 +183,69 @@ def test_the_hosts_of_listener_and_route_intersect(
     candidates = {*wanted, served or "*", "*.x.com"}
     assert sorted(each for each in candidates if routes(it, each)) == sorted(effective)
     accepted = "Accepted" if effective else f"Accepted=False/{STRANGER}"
-    assert told.route(it, "r") == [accepted, "ResolvedRefs"]
-    assert told.attached(it) == {"http": int(bool(effective))}
+    assert status_text.route(it, "r") == [accepted, "ResolvedRefs"]
+    assert status_text.attached(it) == {"http": int(bool(effective))}
 
 
 def test_one_listener_that_takes_it_is_enough() -> None:
     it = world(
         given(http("a", host("a.com")), http("b", host("b.com"))) + route("r", hosts=("b.com",))
     )
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
-    assert told.attached(it) == {"a": 0, "b": 1}
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.attached(it) == {"a": 0, "b": 1}
 
 
 def test_the_numbers_of_attached_routes_follow_routes_that_come_and_go() -> None:
     it = world(given(http("a", host("*.a.com")), https("b", "missing", host("x.a.com"))))
     for name, hosts in (("r1", ("x.a.com",)), ("r2", ("y.a.com",)), ("r3", ("z.com",))):
         apply(it, route(name, hosts=hosts))
-    assert told.attached(it) == {"a": 2, "b": 1}
+    assert status_text.attached(it) == {"a": 2, "b": 1}
     delete(it, "HTTPRoute", "r1")
-    assert told.attached(it) == {"a": 1, "b": 0}
+    assert status_text.attached(it) == {"a": 1, "b": 0}
     delete(it, "HTTPRoute", "r2")
-    assert told.attached(it) == {"a": 0, "b": 0}
+    assert status_text.attached(it) == {"a": 0, "b": 0}
 
 
 def test_a_route_that_is_attached_twice_to_a_listener_counts_and_serves_once() -> None:
     parents = "{name: gw, sectionName: a}, {name: gw, port: 80}"
     it = world(given(http("a")) + route("r", parents=parents))
-    assert told.attached(it) == {"a": 1}
+    assert status_text.attached(it) == {"a": 1}
     assert routes(it, "*") == S1
 
 
 def test_a_listener_that_is_added_takes_the_routes_that_wait_for_it() -> None:
     it = world(given(http("a")) + route("r", parents="{name: gw, sectionName: b}"))
-    assert told.route(it, "r")[0] == f"Accepted=False/{NOWHERE}"
+    assert status_text.route(it, "r")[0] == f"Accepted=False/{NOWHERE}"
     apply(it, gateway("gw", http("a"), http("b", port=81)))
-    assert told.route(it, "r")[0] == "Accepted"
+    assert status_text.route(it, "r")[0] == "Accepted"
     assert routes(it, "*", "http-81") == S1
     apply(it, gateway("gw", http("a")))
-    assert told.route(it, "r")[0] == f"Accepted=False/{NOWHERE}"
+    assert status_text.route(it, "r")[0] == f"Accepted=False/{NOWHERE}"
     assert routes(it, "*", "http-81") == []
 
 
 def test_a_route_may_ask_for_the_default_gateways_and_follows_them() -> None:
     asking = with_field(route("r", parents=""), "useDefaultGateways: All")
     it = world(given() + asking)
-    assert told.route(it, "r") == []
+    assert status_text.route(it, "r") == []
     apply(it, gateway("gw", rest="defaultScope: All"))
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
     assert routes(it, "*") == S1
-    assert told.attached(it) == {"http": 1}
+    assert status_text.attached(it) == {"http": 1}
     apply(it, gateway("gw", rest="defaultScope: None"))
-    assert told.route(it, "r") == []
+    assert status_text.route(it, "r") == []
     assert routes(it, "*") == []
 
 
 def test_a_default_gateway_takes_only_routes_that_ask_and_that_it_allows() -> None:
     default = gateway_class() + gateway("gw", rest="defaultScope: All") + service("s1")
     it = world(default + route("quiet", parents=""))
-    assert told.route(it, "quiet") == []
+    assert status_text.route(it, "quiet") == []
     apply(it, with_field(route("far/r", parents=""), "useDefaultGateways: All"))
-    assert told.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
+    assert status_text.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
 
 
 def test_a_default_gateway_that_a_route_names_too_is_told_once() -> None:
     default = gateway_class() + gateway("gw", rest="defaultScope: All") + service("s1")
     it = world(default + with_field(route("r"), "useDefaultGateways: All"))
-    assert len(told.parents_of(it, "r")) == 1
+    assert len(status_text.parents_of(it, "r")) == 1

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -52,7 +52,7 @@ def test_requests_are_split_by_weight(references: tuple[str, ...], text: str) ->
 def test_a_rule_without_backends_answers_500_and_its_references_are_resolved() -> None:
     it = world(GIVEN + route("r", to_all(), on("/ok", "s1")))
     assert routes(it, "*") == ["/ok/... -> default/s1:80", "/ -> 500"]
-    assert told.route(it, "r") == FINE
+    assert status_text.route(it, "r") == FINE
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ spec: {type: ExternalName, externalName: example.com, ports: [{port: 80}]}
         + route("r", to_all(reference), on("/ok", "s2"))
     )
     assert routes(it, "*") == ["/ok/... -> default/s2:80", "/ -> 500"]
-    assert told.route(it, "r") == ["Accepted", f"ResolvedRefs=False/{reason}"]
-    assert told.route_messages(it, "r")[1].startswith("spec.rules[0].backendRefs[0]: ")
-    assert told.attached(it) == {"http": 1}
+    assert status_text.route(it, "r") == ["Accepted", f"ResolvedRefs=False/{reason}"]
+    assert status_text.route_messages(it, "r")[1].startswith("spec.rules[0].backendRefs[0]: ")
+    assert status_text.attached(it) == {"http": 1}
 
 
 def test_every_bad_reference_is_listed_and_a_missing_grant_gives_the_reason() -> None:
@@ -101,8 +101,8 @@ def test_every_bad_reference_is_listed_and_a_missing_grant_gives_the_reason() ->
         "name: s, namespace: far, port: 80",
     )
     it = world(GIVEN + route("r", to_all(*references)))
-    assert told.route(it, "r")[1] == "ResolvedRefs=False/RefNotPermitted"
-    message = told.route_messages(it, "r")[1]
+    assert status_text.route(it, "r")[1] == "ResolvedRefs=False/RefNotPermitted"
+    message = status_text.route_messages(it, "r")[1]
     assert [f"backendRefs[{index}]" in message for index in range(3)] == [True] * 3
 
 
@@ -111,23 +111,23 @@ def test_a_message_lists_sixteen_problems_and_counts_the_rest() -> None:
         to_all(*(f"name: missing{rule}x{each}, port: 80" for each in range(5))) for rule in range(4)
     ]
     it = world(GIVEN + route("r", *rules))
-    message = told.route_messages(it, "r")[1]
+    message = status_text.route_messages(it, "r")[1]
     assert message.endswith("; and 4 more")
     assert message.count("not found") == 16
     apply(it, route("r", rules[0]))
-    assert "more" not in told.route_messages(it, "r")[1]
+    assert "more" not in status_text.route_messages(it, "r")[1]
 
 
 def test_what_is_told_without_a_grant_does_not_tell_whether_the_service_is_there() -> None:
     it = world(GIVEN + route("r", to_all("name: s1, namespace: far, port: 80")))
-    before = told.route_messages(it, "r")
+    before = status_text.route_messages(it, "r")
     apply(it, service("s1", "far"))
-    assert told.route_messages(it, "r") == before
+    assert status_text.route_messages(it, "r") == before
 
 
 def test_references_are_resolved_also_where_the_route_is_not_attached() -> None:
     it = world(GIVEN + route("r", to_all("name: missing, port: 80"), parents="{name: gw, port: 9}"))
-    assert told.route(it, "r") == [
+    assert status_text.route(it, "r") == [
         "Accepted=False/NoMatchingParent",
         "ResolvedRefs=False/BackendNotFound",
     ]
@@ -180,8 +180,8 @@ def test_headers_may_be_changed_for_one_backend_alone() -> None:
             (("via", "s1"),),
             (("via", "s2"),),
         ]
-    assert told.route(it, "r") == FINE
-    assert "not served" not in told.route_messages(it, "r")[0]
+    assert status_text.route(it, "r") == FINE
+    assert "not served" not in status_text.route_messages(it, "r")[0]
 
 
 GROUP = "group: gateway.networking.k8s.io"
@@ -218,7 +218,7 @@ def test_a_grant_permits_exactly_what_it_says(
     )
     assert routes(it, "*") == ["/ -> far/s1:80" if permitted else "/ -> 500"]
     reason = "ResolvedRefs" if permitted else "ResolvedRefs=False/RefNotPermitted"
-    assert told.route(it, "r") == ["Accepted", reason]
+    assert status_text.route(it, "r") == ["Accepted", reason]
 
 
 def test_grants_are_alternatives_and_the_last_one_that_goes_revokes() -> None:

@@ -8,7 +8,7 @@ import yaml
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
 from dag.engine.incremental import Engine, Work
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -100,7 +100,7 @@ def test_a_certificate_or_field_that_routes_do_not_read_leaves_them_alone() -> N
     runs, _, woken = work(it, lambda it: apply(it, before))
     assert runs < 12
     assert woken > 60
-    assert told.attached(it) == {"http": 30}
+    assert status_text.attached(it) == {"http": 30}
 
 
 def sets(size: int) -> Engine:
@@ -111,7 +111,7 @@ def sets(size: int) -> Engine:
         + service("s1")
         + "".join(_set(number) for number in range(size))
     )
-    assert told.set_listener(it, "l0", "s0") == ["Accepted", "ResolvedRefs", "Programmed"]
+    assert status_text.set_listener(it, "l0", "s0") == ["Accepted", "ResolvedRefs", "Programmed"]
     return it
 
 

@@ -1,7 +1,7 @@
 """What we claim is what the API knows by these names, and every claim has folders that show it."""
 
 from dag.gateway import features
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
 from tests.dag.gateway.test_crdversions import definition
@@ -45,20 +45,20 @@ def test_a_class_tells_the_claims_sorted_and_at_most_as_many_as_the_api_takes() 
     )
     assert list(features.SUPPORTED) == sorted(set(features.SUPPORTED))
     assert len(features.SUPPORTED) <= 64
-    assert told.features(it, "contour") == features.SUPPORTED
+    assert status_text.features(it, "contour") == features.SUPPORTED
 
 
 def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else() -> None:
-    missing = set(features.SUPPORTED) - set(told.features(world(gateway_class()), "contour"))
+    missing = set(features.SUPPORTED) - set(status_text.features(world(gateway_class()), "contour"))
     assert missing == {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}
 
 
 def test_what_the_installed_crds_have_no_fields_for_is_not_claimed() -> None:
     def claims(channel: str) -> set[str]:
         crd = definition("v1.6.1", channel=channel)
-        return set(told.features(world(gateway_class() + crd), "contour"))
+        return set(status_text.features(world(gateway_class() + crd), "contour"))
 
     missing = claims("experimental") - claims("standard")
     retries = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"}
     assert missing == retries
-    assert claims("experimental") == set(told.features(world(gateway_class()), "contour"))
+    assert claims("experimental") == set(status_text.features(world(gateway_class()), "contour"))

@@ -4,7 +4,7 @@ import yaml
 
 from dag import hosts, listeners, nodes, refusals
 from dag.engine.incremental import Engine
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import gateway, gateway_class, http, listener_set, route, service
 from tests.dag.world import FLEET, apply, delete, world
 
@@ -43,7 +43,7 @@ def origins(it: Engine, fleet: str) -> list[str]:
 
 def test_every_gateway_is_a_fleet_with_its_own_routes() -> None:
     it = world(configured("PerGateway") + two() + INGRESS)
-    assert told.gateway(it) == told.gateway(it, "far/gw") == FINE
+    assert status_text.gateway(it) == status_text.gateway(it, "far/gw") == FINE
     assert origins(it, "default/gw") == ["HTTPRoute default/r"]
     assert origins(it, "far/gw") == ["HTTPRoute far/r"]
     assert origins(it, FLEET) == ["Ingress default/i"]
@@ -62,11 +62,11 @@ def test_a_fleet_goes_with_its_gateway() -> None:
 def test_the_mode_can_be_changed_while_running() -> None:
     it = world(configured("PerGateway") + two())
     apply(it, configured("Single"))
-    assert told.gateway(it, "far/gw")[0] == "Accepted=False/OlderGatewayExists"
+    assert status_text.gateway(it, "far/gw")[0] == "Accepted=False/OlderGatewayExists"
     assert origins(it, FLEET) == ["HTTPRoute default/r"]
     assert origins(it, "default/gw") == []
     apply(it, configured("PerGateway"))
-    assert told.gateway(it, "far/gw") == FINE
+    assert status_text.gateway(it, "far/gw") == FINE
     assert origins(it, FLEET) == []
 
 
@@ -75,7 +75,7 @@ def test_a_listener_set_goes_to_the_fleet_of_its_gateway() -> None:
     own = listener_set("s", http("x", port=8080))
     it = world(configured("PerGateway") + gateway_class() + allowing + own)
     assert served(it, "default/gw") == ["ingress_http", "http-8080"]
-    assert told.listener_set(it, "s") == ["Accepted", "Programmed"]
+    assert status_text.listener_set(it, "s") == ["Accepted", "Programmed"]
 
 
 def test_each_gateway_is_told_of_its_own_envoys() -> None:
@@ -83,8 +83,8 @@ def test_each_gateway_is_told_of_its_own_envoys() -> None:
     it.write(refusals.ENVOYS, "default/gw", 1)
     it.write(refusals.ENVOYS, "far/gw", 0)
     it.settle()
-    assert told.gateway(it) == FINE
-    assert "Programmed=False/NoResources" in told.gateway(it, "far/gw")
+    assert status_text.gateway(it) == FINE
+    assert "Programmed=False/NoResources" in status_text.gateway(it, "far/gw")
     it.write(refusals.PENDING, "default/gw", ("ingress_http",))
     it.settle()
-    assert "Programmed=False/Pending" in told.gateway(it)
+    assert "Programmed=False/Pending" in status_text.gateway(it)

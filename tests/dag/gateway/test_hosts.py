@@ -2,7 +2,7 @@
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -66,7 +66,7 @@ def test_a_route_of_a_wider_listener_gets_no_host_that_a_narrower_one_owns() -> 
         given(*NESTED)
         + route("r", parents="{name: gw, sectionName: none}", hosts=("x.example.com", "b.com"))
     )
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
     assert routes(it, "b.com") == ["/ -> default/s1:80"]
     assert not exists(it, "x.example.com")
 

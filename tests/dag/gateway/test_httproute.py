@@ -4,7 +4,7 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -61,7 +61,7 @@ def forward(it: Engine) -> nodes.Forward:
 def test_a_match_takes_the_requests_it_describes(match: str, text: str) -> None:
     it = world(GIVEN + route("r", to("s1", f"matches: [{match}]")))
     assert routes(it, "*") == [f"{text} -> default/s1:80"]
-    assert told.route(it, "r") == FINE
+    assert status_text.route(it, "r") == FINE
 
 
 def test_each_match_of_a_rule_is_a_route_of_its_own() -> None:
@@ -91,18 +91,18 @@ def test_a_rule_whose_match_cannot_be_served_is_dropped_and_the_others_serve(
     bad = to("s1", f"matches: [{match}]")
     it = world(GIVEN + route("r", bad, on("/ok", "s2")))
     assert routes(it, "*") == ["/ok/... -> default/s2:80"]
-    assert told.route(it, "r") == PARTLY_DROPPED
-    message = told.route_messages(it, "r")[2]
+    assert status_text.route(it, "r") == PARTLY_DROPPED
+    message = status_text.route_messages(it, "r")[2]
     assert message.startswith(f"Dropped Rule: spec.rules[0].matches[0].{path}: ")
-    assert told.attached(it) == {"http": 1}
+    assert status_text.attached(it) == {"http": 1}
 
 
 def test_a_route_that_has_no_rule_left_is_not_accepted_and_not_counted() -> None:
     bad = to("s1", "matches: [{path: {type: RegularExpression, value: '('}}]")
     it = world(GIVEN + route("r", bad))
     assert routes(it, "*") == []
-    assert told.route(it, "r") == WHOLLY_DROPPED
-    assert told.attached(it) == {"http": 0}
+    assert status_text.route(it, "r") == WHOLLY_DROPPED
+    assert status_text.attached(it) == {"http": 0}
 
 
 def headers(text: str) -> str:
@@ -148,7 +148,7 @@ def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
     it = world(GIVEN + route("r", guarded, on("/", "s2")))
     assert routes(it, "*") == ["/guarded/... -> 500", "/ -> default/s2:80"]
     assert first(it).request_headers is None
-    assert told.route(it, "r") == PARTLY_DROPPED
+    assert status_text.route(it, "r") == PARTLY_DROPPED
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_a_filter_that_cannot_be_served_closes_the_rule_it_stands_on(filter_: st
     on_backend = on("/backend", f"{{name: s1, port: 80, filters: [{filter_}]}}")
     it = world(GIVEN + route("r", on_rule, on_backend, to("s2")))
     assert routes(it, "*") == ["/backend/... -> 500", "/rule/... -> 500", "/ -> default/s2:80"]
-    assert told.route(it, "r") == PARTLY_DROPPED
+    assert status_text.route(it, "r") == PARTLY_DROPPED
     only = world(GIVEN + route("r", on_rule))
     assert routes(only, "*") == ["/rule/... -> 500"]
-    assert told.route(only, "r") == WHOLLY_DROPPED
+    assert status_text.route(only, "r") == WHOLLY_DROPPED
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_redirect_goes_where_it_says_and_leaves_usual_ports_out(
     )
     listener = "ingress_http" if port == 80 else f"http-{port}"
     assert first(it, listener, "a.com").action == expected
-    assert told.route(it, "r") == FINE
+    assert status_text.route(it, "r") == FINE
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_backends_whose_filters_envoy_has_per_route_are_drawn(
     references = ", ".join(f"{{name: s1, port: 80, {it}}}" for it in backends)
     it = world(GIVEN + route("r", f"{{backendRefs: [{references}]}}"))
     assert routes(it, "*") == expected
-    assert told.route(it, "r") == FINE
+    assert status_text.route(it, "r") == FINE
 
 
 def test_a_client_with_a_session_is_not_drawn_at_each_request() -> None:
@@ -321,13 +321,13 @@ def test_a_client_with_a_session_is_not_drawn_at_each_request() -> None:
     rule = f"{{sessionPersistence: {{sessionName: a}}, backendRefs: [{references}]}}"
     it = world(GIVEN + route("r", rule))
     assert routes(it, "*") == ["/ -> 500"]
-    assert told.route(it, "r") == WHOLLY_DROPPED
-    assert "session persistence" in told.route_messages(it, "r")[0]
+    assert status_text.route(it, "r") == WHOLLY_DROPPED
+    assert "session persistence" in status_text.route_messages(it, "r")[0]
 
 
 def test_a_missing_backend_of_a_drawn_share_is_told_once_with_its_place() -> None:
     references = f"{{name: s1, port: 80, {MIRROR}}}, {{name: gone, port: 80}}"
     it = world(GIVEN + route("r", f"{{backendRefs: [{references}]}}"))
     assert routes(it, "*") == ["/ up to 50% -> default/s1:80", "/ -> 500"]
-    (message,) = (it for it in told.route_messages(it, "r") if "gone" in it)
+    (message,) = (it for it in status_text.route_messages(it, "r") if "gone" in it)
     assert message.count("rules[0].backendRefs[1]") == 1

@@ -7,7 +7,7 @@ from dag import tables
 from dag.engine.incremental import Engine
 from dag.gateway import infrastructure
 from dag.statuses import Address
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     configuration,
     gateway,
@@ -58,8 +58,8 @@ def test_labels_annotations_and_addresses_are_for_whoever_makes_the_fleet() -> N
     found = asked(it)
     assert (found.labels, found.annotations) == ({"team": "a"}, {"a.example/b": "c d"})
     assert found.addresses == ()
-    assert told.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
-    assert told.gateway_messages(it)[0] == "the Gateway is served"
+    assert status_text.gateway(it) == ["Accepted", "Programmed", "ResolvedRefs"]
+    assert status_text.gateway_messages(it)[0] == "the Gateway is served"
     apply(it, gateway("gw", http(), rest="addresses: [{value: 192.0.2.1}, {type: Hostname}]"))
     assert asked(it).addresses == (Address("IPAddress", "192.0.2.1"),)
 
@@ -69,7 +69,7 @@ def test_what_is_asked_of_envoys_that_others_make_has_no_effect_and_is_told(mana
     left = configuration(f"envoy: {{{LOAD_BALANCER}, managed: false}}")
     it = world((SINGLE if managed else left) + gateway_class() + asking("labels: {a: b}"))
     assert asked(it).is_managed is managed
-    (message, *_) = told.gateway_messages(it)
+    (message, *_) = status_text.gateway_messages(it)
     assert ("spec.infrastructure: has no effect" in message) is not managed
 
 
@@ -86,10 +86,10 @@ def test_the_nearest_parameters_say_how_a_fleet_is_published_and_runs() -> None:
     assert (published(it), asked(it).workload) == ("LoadBalancerService", None)
     apply(it, of_class + named)
     assert (published(it), asked(it).workload) == ("NodePortService", Workload(replicas=5))
-    assert "hold for the Envoys of each Gateway" in told.class_messages(it, "contour")[0]
+    assert "hold for the Envoys of each Gateway" in status_text.class_messages(it, "contour")[0]
     apply(it, own + asking(f"parametersRef: {{{OURS}, name: own}}"))
     assert (published(it), asked(it).workload) == ("ClusterIPService", Workload(replicas=5))
-    assert told.gateway(it)[0] == "Accepted"
+    assert status_text.gateway(it)[0] == "Accepted"
 
 
 def test_gateways_that_share_envoys_share_the_settings_of_the_instance() -> None:
@@ -98,7 +98,7 @@ def test_gateways_that_share_envoys_share_the_settings_of_the_instance() -> None
     follow(it)
     apply(it, class_with(f"{OURS}, name: class, namespace: ops"))
     assert published(it) == "LoadBalancerService"
-    assert "has no effect in mode Single" in told.class_messages(it, "contour")[0]
+    assert "has no effect in mode Single" in status_text.class_messages(it, "contour")[0]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_parameters_that_nobody_can_follow_stop_every_gateway_of_the_class(
     it = world(EACH + bad + gateway("gw", http()))
     follow(it)
     apply(it, class_with(parameters))
-    assert told.gateway_class(it, "contour")[0] == "Accepted=False/InvalidParameters"
-    assert "spec.parametersRef: " in told.class_messages(it, "contour")[0]
-    assert told.gateway(it)[:2] == REFUSED
-    assert "GatewayClass contour" in told.gateway_messages(it)[0]
+    assert status_text.gateway_class(it, "contour")[0] == "Accepted=False/InvalidParameters"
+    assert "spec.parametersRef: " in status_text.class_messages(it, "contour")[0]
+    assert status_text.gateway(it)[:2] == REFUSED
+    assert "GatewayClass contour" in status_text.gateway_messages(it)[0]
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_parameters_that_nobody_can_follow_stop_the_gateway_that_names_them(
     it = world(gateway_class() + own + bad + route("r") + service("s1"))
     follow(it, "default/own")
     apply(it, gateway("gw", rest=rest))
-    assert told.gateway(it)[:2] == REFUSED
-    assert "spec.infrastructure.parametersRef: " in told.gateway_messages(it)[0]
+    assert status_text.gateway(it)[:2] == REFUSED
+    assert "spec.infrastructure.parametersRef: " in status_text.gateway_messages(it)[0]
     assert routes(it, "*") == []
 
 
 def test_parameters_that_come_later_are_followed_and_those_that_go_are_missed() -> None:
     it = world(EACH + gateway_class() + asking(f"parametersRef: {{{OURS}, name: own}}"))
     follow(it)
-    assert told.gateway(it)[:2] == REFUSED
+    assert status_text.gateway(it)[:2] == REFUSED
     apply(it, configuration("envoy: {networkPublishing: {type: ClusterIPService}}", "own"))
-    assert told.gateway(it)[0] == "Accepted"
+    assert status_text.gateway(it)[0] == "Accepted"
     assert published(it) == "ClusterIPService"
     delete(it, "ContourConfiguration", "own")
-    assert told.gateway(it)[:2] == REFUSED
+    assert status_text.gateway(it)[:2] == REFUSED
     assert it.answer(infrastructure.infrastructure, key("gw")) is None

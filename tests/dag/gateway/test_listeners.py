@@ -4,7 +4,7 @@ import pytest
 
 from dag import listeners, nodes
 from dag.engine.incremental import Engine
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -40,7 +40,7 @@ def envoy(it: Engine) -> list[str]:
 
 def test_listeners_on_the_usual_ports_take_over_those_of_ingress_and_httpproxy() -> None:
     it = world(with_listeners(http(), https()) + pairs.secret("cert"))
-    assert told.listener(it, "http") == told.listener(it, "https") == FINE
+    assert status_text.listener(it, "http") == status_text.listener(it, "https") == FINE
     assert envoy(it) == ["ingress_http HTTP 80", "ingress_https HTTPS 443"]
 
 
@@ -51,21 +51,25 @@ def test_listeners_on_other_ports_are_named_after_protocol_and_port() -> None:
 
 def test_listeners_on_one_port_share_an_envoy_listener() -> None:
     it = world(with_listeners(http("a", host("a.com")), http("b", host("b.com"))))
-    assert told.listener(it, "a") == told.listener(it, "b") == FINE
+    assert status_text.listener(it, "a") == status_text.listener(it, "b") == FINE
     assert envoy(it) == ["ingress_http HTTP 80", "ingress_https HTTPS 443"]
 
 
 @pytest.mark.parametrize("protocol", ["SCTP", "example.com/SMTP"])
 def test_a_protocol_that_is_not_served_hurts_only_its_listener(protocol: str) -> None:
     it = world(with_listeners(http(), listener("odd", 9000, protocol)))
-    assert told.listener(it, "odd") == [
+    assert status_text.listener(it, "odd") == [
         "Accepted=False/UnsupportedProtocol",
         "ResolvedRefs",
         LOST,
     ]
-    assert told.kinds(it, "odd") == []
-    assert told.listener(it, "http") == FINE
-    assert told.gateway(it) == ["Accepted=True/ListenersNotValid", "Programmed", "ResolvedRefs"]
+    assert status_text.kinds(it, "odd") == []
+    assert status_text.listener(it, "http") == FINE
+    assert status_text.gateway(it) == [
+        "Accepted=True/ListenersNotValid",
+        "Programmed",
+        "ResolvedRefs",
+    ]
 
 
 FILTERS = "filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: GRPC}}]}"
@@ -79,13 +83,17 @@ def test_a_listener_with_filters_answers_503_and_says_so() -> None:
         + route("r", hosts=("y.a.com", "x.a.com"))
         + service("s1")
     )
-    assert told.listener(it, "shut") == GUARDED
+    assert status_text.listener(it, "shut") == GUARDED
     why = "is not served yet; until it is, the listener answers every request with 503"
-    messages = told.listener_messages(it, "shut")
+    messages = status_text.listener_messages(it, "shut")
     assert messages[0] == messages[2] == f"spec.listeners[1].filters: {why}"
-    assert told.gateway(it) == ["Accepted=True/ListenersNotValid", "Programmed", "ResolvedRefs"]
+    assert status_text.gateway(it) == [
+        "Accepted=True/ListenersNotValid",
+        "Programmed",
+        "ResolvedRefs",
+    ]
     assert routes(it, "x.a.com") == ["/ -> 503"]
-    assert told.listener(it, "open") == FINE
+    assert status_text.listener(it, "open") == FINE
     assert routes(it, "y.a.com") == ["/ -> default/s1:80"]
 
 
@@ -99,7 +107,7 @@ def test_a_listener_with_filters_closes_its_routes_and_the_hosts_of_other_apis()
         + httpproxy.root("p", f"routes: [{httpproxy.on('/x', 's1')}]", "p.com")
         + httpproxy.tls_root("t", stream, fqdn="t.com")
     )
-    assert told.listener(it, "http") == told.listener(it, "https") == GUARDED
+    assert status_text.listener(it, "http") == status_text.listener(it, "https") == GUARDED
     for name in ("ingress_http", "ingress_https"):
         assert routes(it, "*", name) == routes(it, "g.com", name) == ["/ -> 503"]
     assert routes(it, "p.com") == ["/ -> 503"]
@@ -120,7 +128,7 @@ def test_a_listener_set_with_filters_on_a_stream_sends_nothing_on(protocol: str)
         + service("s1", port=f"port: 80, protocol: {protocol}")
         + raw.replace("{name: gw}", "{kind: ListenerSet, name: set}")
     )
-    assert told.set_listener(it, "raw", "set") == GUARDED
+    assert status_text.set_listener(it, "raw", "set") == GUARDED
     found = it.answer(listeners.listener, nodes.ListenerKey(FLEET, f"{protocol.lower()}-9000"))
     assert found is not None
     assert found.stream == CLOSED_STREAM
@@ -128,7 +136,7 @@ def test_a_listener_set_with_filters_on_a_stream_sends_nothing_on(protocol: str)
 
 def test_a_gateway_without_a_good_listener_is_not_accepted() -> None:
     it = world(with_listeners(listener("odd", 9000, "SCTP")))
-    assert told.gateway(it) == [
+    assert status_text.gateway(it) == [
         "Accepted=False/ListenersNotValid",
         "Programmed=False/Invalid",
         "ResolvedRefs",
@@ -137,7 +145,7 @@ def test_a_gateway_without_a_good_listener_is_not_accepted() -> None:
 
 def test_a_protocol_that_is_not_served_takes_nothing_away_from_others_on_its_port() -> None:
     it = world(with_listeners(http(), listener("odd", 80, "SCTP")))
-    assert told.listener(it, "http") == FINE
+    assert status_text.listener(it, "http") == FINE
 
 
 @pytest.mark.parametrize(
@@ -161,8 +169,8 @@ def test_the_kinds_that_are_served_are_used_and_the_others_told(
     wanted: str, left: list[str], conditions: list[str]
 ) -> None:
     it = world(with_listeners(http(rest=f"allowedRoutes: {{kinds: [{wanted}]}}")))
-    assert told.kinds(it, "http") == left
-    assert told.listener(it, "http") == conditions
+    assert status_text.kinds(it, "http") == left
+    assert status_text.listener(it, "http") == conditions
 
 
 def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
@@ -174,14 +182,14 @@ def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
     )
     conflict = "ProtocolConflict"
     for name in ("http", "https"):
-        assert told.listener(it, name) == [
+        assert status_text.listener(it, name) == [
             f"Accepted=False/{conflict}",
             "ResolvedRefs",
             f"Programmed=False/{conflict}",
             f"Conflicted=True/{conflict}",
         ]
-    assert told.listener(it, "ok") == FINE
-    assert "conflicts with https" in told.listener_messages(it, "http")[0]
+    assert status_text.listener(it, "ok") == FINE
+    assert "conflicts with https" in status_text.listener_messages(it, "http")[0]
     assert tls(it, "b.com") == ""
     assert routes(it, "*") == ["/ -> default/s1:80"]
 
@@ -189,7 +197,7 @@ def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
 def test_the_same_host_and_port_twice_is_a_conflict_and_none_is_served() -> None:
     passthrough = listener("raw", 443, "TLS", f"tls: {{mode: Passthrough}}, {host('a.com')}")
     it = world(with_listeners(https(rest=host("a.com")), passthrough) + pairs.secret("cert"))
-    assert "Conflicted=True/HostnameConflict" in told.listener(it, "https")
+    assert "Conflicted=True/HostnameConflict" in status_text.listener(it, "https")
     assert tls(it, "a.com") == ""
 
 
@@ -197,7 +205,7 @@ def test_a_conflict_ends_when_one_of_its_listeners_is_gone() -> None:
     it = world(with_listeners(http(port=443), https()) + pairs.secret("cert"))
     assert tls(it, "*") == ""
     apply(it, gateway("gw", https()))
-    assert told.listener(it, "https") == FINE
+    assert status_text.listener(it, "https") == FINE
     assert tls(it, "*") == "default/cert 1.2-1.3"
 
 
@@ -212,14 +220,16 @@ def test_hosts_that_overlap_behind_tls_are_told_and_served() -> None:
         + pairs.secret("cert")
     )
     overlap = "OverlappingTLSConfig=True/OverlappingHostnames"
-    assert told.listener(it, "wide") == told.listener(it, "narrow") == [*FINE, overlap]
-    assert told.listener(it, "other") == told.listener(it, "elsewhere") == FINE
+    assert (
+        status_text.listener(it, "wide") == status_text.listener(it, "narrow") == [*FINE, overlap]
+    )
+    assert status_text.listener(it, "other") == status_text.listener(it, "elsewhere") == FINE
     assert tls(it, "x.a.com") == "default/cert 1.2-1.3"
 
 
 def test_hosts_that_overlap_on_plain_http_are_no_news() -> None:
     it = world(with_listeners(http("wide"), http("narrow", host("a.com"))))
-    assert told.listener(it, "wide") == FINE
+    assert status_text.listener(it, "wide") == FINE
 
 
 @pytest.mark.parametrize(
@@ -245,11 +255,11 @@ def test_a_certificate_that_cannot_serve_stops_its_listener_alone(
         + pairs.with_pair("broken", chain, b"no key")
         + route("r")
     )
-    assert told.listener(it, "bad") == ["Accepted", f"ResolvedRefs=False/{reason}", LOST]
-    assert told.kinds(it, "bad") == ["HTTPRoute", "GRPCRoute"]
-    assert told.attached(it) == {"bad": 1, "https": 1}
-    assert told.listener(it, "https") == FINE
-    assert told.gateway(it) == [
+    assert status_text.listener(it, "bad") == ["Accepted", f"ResolvedRefs=False/{reason}", LOST]
+    assert status_text.kinds(it, "bad") == ["HTTPRoute", "GRPCRoute"]
+    assert status_text.attached(it) == {"bad": 1, "https": 1}
+    assert status_text.listener(it, "https") == FINE
+    assert status_text.gateway(it) == [
         "Accepted=True/ListenersNotValid",
         "Programmed",
         "ResolvedRefs=False/ListenersNotResolved",
@@ -260,48 +270,48 @@ def test_a_certificate_that_cannot_serve_stops_its_listener_alone(
 def test_what_is_told_without_a_grant_does_not_tell_whether_the_secret_is_there() -> None:
     it = world(with_listeners(https("a", "far/there"), https("b", "far/absent", port=8443)))
     apply(it, pairs.secret("there", namespace="far"))
-    there, absent = (told.listener_messages(it, name)[1] for name in ("a", "b"))
+    there, absent = (status_text.listener_messages(it, name)[1] for name in ("a", "b"))
     assert there.split(": ", 1)[1].replace("there", "absent") == absent.split(": ", 1)[1]
 
 
 def test_a_certificate_that_comes_goes_and_breaks_is_followed() -> None:
     it = world(with_listeners(https()))
-    assert told.listener(it, "https")[1] == "ResolvedRefs=False/InvalidCertificateRef"
+    assert status_text.listener(it, "https")[1] == "ResolvedRefs=False/InvalidCertificateRef"
     apply(it, pairs.secret("cert"))
-    assert told.listener(it, "https") == FINE
+    assert status_text.listener(it, "https") == FINE
     assert tls(it, "*") == "default/cert 1.2-1.3"
     delete(it, "Secret", "cert")
-    assert told.listener(it, "https")[2] == LOST
+    assert status_text.listener(it, "https")[2] == LOST
     assert tls(it, "*") == ""
 
 
 def test_a_certificate_of_another_namespace_needs_a_grant_and_loses_it() -> None:
     it = world(with_listeners(https(secret="far/cert")) + pairs.secret("cert", namespace="far"))
-    assert told.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
+    assert status_text.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
     apply(it, grant("g", "far", FROM_GATEWAY, TO_SECRETS))
-    assert told.listener(it, "https") == FINE
+    assert status_text.listener(it, "https") == FINE
     assert tls(it, "*") == "far/cert 1.2-1.3"
     delete(it, "ReferenceGrant", "far/g")
-    assert told.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
+    assert status_text.listener(it, "https")[1] == "ResolvedRefs=False/RefNotPermitted"
     assert tls(it, "*") == ""
 
 
 def test_https_needs_a_certificate() -> None:
     it = world(with_listeners(listener("bare", 443, "HTTPS")))
-    assert told.listener(it, "bare")[1] == "ResolvedRefs=False/InvalidCertificateRef"
+    assert status_text.listener(it, "bare")[1] == "ResolvedRefs=False/InvalidCertificateRef"
 
 
 def test_several_certificates_are_served_and_a_broken_one_hurts_no_other() -> None:
     two = "tls: {certificateRefs: [{name: cert}, {name: other}]}"
     it = world(with_listeners(listener("https", 443, "HTTPS", two)) + pairs.secret("cert"))
-    assert told.listener(it, "https") == [
+    assert status_text.listener(it, "https") == [
         "Accepted",
         "ResolvedRefs=False/InvalidCertificateRef",
         "Programmed",
     ]
     assert secure_host(it, "*").tls == nodes.Tls(key("cert"))
     apply(it, pairs.secret("other"))
-    assert told.listener(it, "https") == FINE
+    assert status_text.listener(it, "https") == FINE
     assert secure_host(it, "*").tls == nodes.Tls(key("cert"), more_secrets=(key("other"),))
 
 
@@ -315,8 +325,8 @@ def test_where_clients_must_show_certificates_tls_is_not_served_without() -> Non
         with_listeners(http(), https(), https("closed", port=8443), rest=frontend)
         + pairs.secret("cert")
     )
-    assert told.listener(it, "closed")[0] == "Accepted=False/NoValidCACertificate"
-    assert told.listener(it, "http") == told.listener(it, "https") == FINE
+    assert status_text.listener(it, "closed")[0] == "Accepted=False/NoValidCACertificate"
+    assert status_text.listener(it, "http") == status_text.listener(it, "https") == FINE
 
 
 @pytest.mark.parametrize(
@@ -330,4 +340,8 @@ def test_where_clients_must_show_certificates_tls_is_not_served_without() -> Non
 )
 def test_values_that_make_no_sense_stop_the_listener(rest: str) -> None:
     it = world(with_listeners(http(rest=rest)) + namespace("default"))
-    assert told.listener(it, "http") == ["Accepted=False/UnsupportedValue", "ResolvedRefs", LOST]
+    assert status_text.listener(it, "http") == [
+        "Accepted=False/UnsupportedValue",
+        "ResolvedRefs",
+        LOST,
+    ]

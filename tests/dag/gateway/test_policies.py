@@ -6,7 +6,7 @@ from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
 from dag.gateway import statusoverflow
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -48,7 +48,7 @@ def test_a_policy_says_whom_a_backend_has_to_prove_to_be() -> None:
     assert tls.trust is not None
     assert [ref.name for ref in tls.trust.authorities] == ["authority"]
     assert (tls.sni, tls.names) == ("a.com", (nodes.AlternativeName("DNS", "a.com"),))
-    assert told.policy(it, "p") == FINE
+    assert status_text.policy(it, "p") == FINE
 
 
 def test_other_names_replace_the_host_but_not_what_is_asked_for() -> None:
@@ -71,7 +71,7 @@ def test_a_policy_for_a_port_beats_one_for_the_service() -> None:
     one = policy("one", f"hostname: one.com, {SYSTEM}", section="https", created="02")
     it = world(GIVEN + going() + whole + one)
     assert cluster(it).tls is not None
-    assert told.policy(it, "whole") == told.policy(it, "one") == FINE
+    assert status_text.policy(it, "whole") == status_text.policy(it, "one") == FINE
     assert _asked_for(it) == "one.com"
     apply(it, going(444))
     assert _asked_for(it) == "whole.com"
@@ -86,10 +86,10 @@ def test_the_younger_of_equals_is_told_and_promoted() -> None:
     two = (policy(f"p{n}", f"hostname: p{n}.com, {SYSTEM}", created=f"0{n}") for n in (1, 2))
     it = world(GIVEN + going() + "".join(two))
     assert _asked_for(it) == "p1.com"
-    assert told.policy(it, "p2") == ["Accepted=False/Conflicted", "ResolvedRefs"]
+    assert status_text.policy(it, "p2") == ["Accepted=False/Conflicted", "ResolvedRefs"]
     delete(it, "BackendTLSPolicy", "p1")
     assert _asked_for(it) == "p2.com"
-    assert told.policy(it, "p2") == FINE
+    assert status_text.policy(it, "p2") == FINE
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_a_policy_that_cannot_be_met_closes_its_backend(
 ) -> None:
     it = world(GIVEN + going() + policy("p", f"hostname: a.com, {validation}"))
     assert routes(it, "*") == ["/ -> 500"]
-    assert told.policy(it, "p") == conditions
-    assert told.route(it, "r") == FINE
-    assert "BackendTLSPolicy default/p cannot be met" in told.route_messages(it, "r")[1]
+    assert status_text.policy(it, "p") == conditions
+    assert status_text.route(it, "r") == FINE
+    assert "BackendTLSPolicy default/p cannot be met" in status_text.route_messages(it, "r")[1]
 
 
 def test_one_authority_that_can_be_read_is_enough_and_the_other_is_told() -> None:
@@ -127,7 +127,7 @@ def test_one_authority_that_can_be_read_is_enough_and_the_other_is_told() -> Non
     )
     it = world(GIVEN + going() + policy("p", f"hostname: a.com, {both}"))
     assert cluster(it).tls is not None
-    assert told.policy(it, "p") == ["Accepted", "ResolvedRefs=False/InvalidCACertificateRef"]
+    assert status_text.policy(it, "p") == ["Accepted", "ResolvedRefs=False/InvalidCACertificateRef"]
 
 
 def test_an_authority_that_comes_later_opens_the_backend() -> None:
@@ -136,7 +136,7 @@ def test_an_authority_that_comes_later_opens_the_backend() -> None:
     assert routes(it, "*") == ["/ -> 500"]
     apply(it, pairs.authority("late"))
     assert cluster(it).tls is not None
-    assert told.policy(it, "p") == FINE
+    assert status_text.policy(it, "p") == FINE
 
 
 @pytest.mark.parametrize(("target", "section"), [("absent", ""), ("s1", "absent")])
@@ -145,16 +145,16 @@ def test_a_target_that_is_not_there_is_told_once_a_route_leads_to_it(
 ) -> None:
     wanted = policy("p", f"hostname: a.com, {SYSTEM}", target=target, section=section)
     it = world(GIVEN + wanted)
-    assert told.policy(it, "p") == []
+    assert status_text.policy(it, "p") == []
     apply(it, route("r", to(f"{{name: {target}, port: 443}}")))
-    assert told.policy(it, "p") == ["Accepted=False/TargetNotFound", "ResolvedRefs"]
+    assert status_text.policy(it, "p") == ["Accepted=False/TargetNotFound", "ResolvedRefs"]
 
 
 def test_a_policy_that_no_gateway_of_ours_needs_is_told_nothing() -> None:
     it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SYSTEM}"))
-    assert told.policy(it, "p") == FINE
+    assert status_text.policy(it, "p") == FINE
     delete(it, "HTTPRoute", "r")
-    assert told.policy(it, "p") == []
+    assert status_text.policy(it, "p") == []
 
 
 def test_a_policy_holds_in_its_own_namespace_only() -> None:
@@ -213,15 +213,15 @@ def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
 
 def test_a_gateway_says_for_whom_there_is_no_room() -> None:
     it = world(GIVEN + going() + policy("p", f"hostname: a.com, {SYSTEM}"))
-    before = told.gateway_messages(it)
+    before = status_text.gateway_messages(it)
     refs = [ObjectRef("BackendTLSPolicy", "default", "p"), ObjectRef("HTTPRoute", "default", "r")]
     for ref in refs:
         it.write(statusoverflow.UNTOLD, ref, (key("gw"),))
     it.settle()
-    assert told.gateway(it)[0] == "Accepted"
+    assert status_text.gateway(it)[0] == "Accepted"
     for ref in refs:
-        assert f"the status of {ref} is full" in told.gateway_messages(it)[0]
+        assert f"the status of {ref} is full" in status_text.gateway_messages(it)[0]
     for ref in refs:
         it.write(statusoverflow.UNTOLD, ref, None)
     it.settle()
-    assert told.gateway_messages(it) == before
+    assert status_text.gateway_messages(it) == before

@@ -3,7 +3,7 @@
 import pytest
 
 from dag import listeners
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
@@ -50,9 +50,9 @@ def test_two_listeners_of_a_gateway(one: str, other: str, expected: list[str] | 
         gateway_class() + gateway("gw", one, other, http("c", port=99)) + pairs.secret("cert")
     )
     for name in ("a", "b"):
-        found = told.listener(it, name)
+        found = status_text.listener(it, name)
         assert found == expected if expected else found[:3] == FINE
-    assert told.listener(it, "c") == FINE
+    assert status_text.listener(it, "c") == FINE
 
 
 ALL_SETS = "allowedListeners: {namespaces: {from: All}}"
@@ -61,7 +61,7 @@ ALL_SETS = "allowedListeners: {namespaces: {from: All}}"
 def test_a_gateway_that_contradicts_itself_gives_its_port_to_nobody() -> None:
     both = gateway("gw", http("a"), listener("b", 80, "TCP"), http("c", port=99), rest=ALL_SETS)
     it = world(gateway_class() + both + listener_set("s", http("x", host("x.com"))))
-    assert told.set_listener(it, "x", "s") == PROTOCOL
+    assert status_text.set_listener(it, "x", "s") == PROTOCOL
 
 
 def test_what_loses_its_port_takes_nothing_from_later_ones() -> None:
@@ -71,26 +71,26 @@ def test_what_loses_its_port_takes_nothing_from_later_ones() -> None:
     )
     own = gateway("gw", http("a", host("a.com")), rest=ALL_SETS, created="01")
     it = world("".join((gateway_class(), own, *sets, pairs.secret("cert"))))
-    assert told.set_listener(it, "x", "s1") == PROTOCOL
-    assert told.set_listener(it, "x", "s2") == FINE
+    assert status_text.set_listener(it, "x", "s1") == PROTOCOL
+    assert status_text.set_listener(it, "x", "s2") == FINE
 
 
 def test_the_next_set_is_promoted_when_the_older_goes() -> None:
     sets = (listener_set(f"s{n}", http("x", host("x.com")), created=f"0{n}") for n in (1, 2))
     own = gateway("gw", http("a", host("a.com")), rest=ALL_SETS)
     it = world("".join((gateway_class(), own, *sets)))
-    assert told.set_listener(it, "x", "s2") == HOSTNAME
+    assert status_text.set_listener(it, "x", "s2") == HOSTNAME
     delete(it, "ListenerSet", "s1")
-    assert told.set_listener(it, "x", "s2") == FINE
+    assert status_text.set_listener(it, "x", "s2") == FINE
     apply(it, gateway("gw", http("a", host("x.com")), rest=ALL_SETS))
-    assert told.set_listener(it, "x", "s2") == HOSTNAME
+    assert status_text.set_listener(it, "x", "s2") == HOSTNAME
 
 
 def test_nothing_of_one_set_is_told_to_the_owner_of_another() -> None:
     sets = (listener_set(f"secret{n}", http(f"n{n}", host("x.com"))) for n in (1, 2))
     own = gateway("gw", http("a", host("a.com")), rest=ALL_SETS)
     it = world("".join((gateway_class(), own, *sets)))
-    for message in told.set_messages(it, "n2", "secret2"):
+    for message in status_text.set_messages(it, "n2", "secret2"):
         assert "secret1" not in message
         assert "n1" not in message
 
@@ -98,7 +98,7 @@ def test_nothing_of_one_set_is_told_to_the_owner_of_another() -> None:
 def test_a_set_of_a_gateway_that_waits_is_told_so() -> None:
     first = gateway("first", created="01")
     it = world(gateway_class() + first + gateway("gw", created="02") + listener_set("s", http("x")))
-    assert told.listener_set(it, "s") == [
+    assert status_text.listener_set(it, "s") == [
         "Accepted=False/ParentNotAccepted",
         "Programmed=False/ParentNotProgrammed",
     ]

@@ -1,7 +1,7 @@
 """Which GatewayClass and Gateway are served, and what the others are told."""
 
 from dag.plan import STATUSES
-from tests.dag.gateway import told
+from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import gateway, gateway_class, http, route, service
 from tests.dag.world import apply, delete, key, routes, world
 
@@ -12,36 +12,36 @@ S1 = ["/ -> default/s1:80"]
 
 def test_the_class_of_another_controller_and_its_gateways_are_told_nothing() -> None:
     it = world(gateway_class(controller="example.com/other") + gateway("gw") + route("r"))
-    assert told.gateway_class(it, "contour") == []
-    assert told.gateway(it) == []
-    assert told.route(it, "r") == []
+    assert status_text.gateway_class(it, "contour") == []
+    assert status_text.gateway(it) == []
+    assert status_text.route(it, "r") == []
     assert routes(it, "*") == []
 
 
 def test_a_gateway_without_its_class_is_told_nothing_until_the_class_comes() -> None:
     it = world(gateway("gw") + route("r") + service("s1"))
-    assert told.gateway(it) == []
+    assert status_text.gateway(it) == []
     apply(it, gateway_class())
-    assert told.gateway(it) == FINE
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.gateway(it) == FINE
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
     assert routes(it, "*") == S1
 
 
 def test_the_oldest_class_wins_and_the_others_are_told_which() -> None:
     it = world(gateway_class("b", created="01") + gateway_class("a", created="02"))
-    assert told.gateway_class(it, "b") == ["Accepted", "SupportedVersion"]
-    assert told.gateway_class(it, "a")[0] == "Accepted=False/OlderGatewayClassExists"
+    assert status_text.gateway_class(it, "b") == ["Accepted", "SupportedVersion"]
+    assert status_text.gateway_class(it, "a")[0] == "Accepted=False/OlderGatewayClassExists"
 
 
 def test_classes_of_the_same_age_are_ordered_by_name() -> None:
     it = world(gateway_class("b") + gateway_class("a"))
-    assert told.gateway_class(it, "a") == ["Accepted", "SupportedVersion"]
-    assert told.gateway_class(it, "b")[0] == "Accepted=False/OlderGatewayClassExists"
+    assert status_text.gateway_class(it, "a") == ["Accepted", "SupportedVersion"]
+    assert status_text.gateway_class(it, "b")[0] == "Accepted=False/OlderGatewayClassExists"
 
 
 def test_a_gateway_of_a_class_that_lost_is_told_which_one_is_served() -> None:
     it = world(gateway_class("first", created="01") + gateway_class(created="02") + gateway("gw"))
-    assert told.gateway(it) == [
+    assert status_text.gateway(it) == [
         "Accepted=False/OlderGatewayClassExists",
         "Programmed=False/Invalid",
         "ResolvedRefs",
@@ -51,16 +51,16 @@ def test_a_gateway_of_a_class_that_lost_is_told_which_one_is_served() -> None:
         found
     )
     apply(it, gateway_class(created="02", controller="example.com/other"))
-    assert told.gateway(it) == []
+    assert status_text.gateway(it) == []
 
 
 def test_the_next_class_is_promoted_when_the_winner_goes() -> None:
     it = world(gateway_class("first", created="01") + gateway_class(created="02") + gateway("gw"))
-    assert told.gateway(it)[0] == "Accepted=False/OlderGatewayClassExists"
+    assert status_text.gateway(it)[0] == "Accepted=False/OlderGatewayClassExists"
     apply(it, gateway_class("first", created="01", controller="example.com/other"))
-    assert told.gateway_class(it, "first") == []
-    assert told.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
-    assert told.gateway(it) == FINE
+    assert status_text.gateway_class(it, "first") == []
+    assert status_text.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
+    assert status_text.gateway(it) == FINE
 
 
 def test_the_oldest_gateway_wins_and_the_next_is_promoted_when_it_goes() -> None:
@@ -71,13 +71,13 @@ def test_the_oldest_gateway_wins_and_the_next_is_promoted_when_it_goes() -> None
         + route("r", parents="{name: young}")
         + service("s1")
     )
-    assert told.gateway(it, "old") == FINE
-    assert told.gateway(it, "young") == OLDER
-    assert told.route(it, "r") == ["Accepted=False/NoMatchingParent", "ResolvedRefs"]
+    assert status_text.gateway(it, "old") == FINE
+    assert status_text.gateway(it, "young") == OLDER
+    assert status_text.route(it, "r") == ["Accepted=False/NoMatchingParent", "ResolvedRefs"]
     assert routes(it, "*") == []
     delete(it, "Gateway", "old")
-    assert told.gateway(it, "young") == FINE
-    assert told.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert status_text.gateway(it, "young") == FINE
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
     assert routes(it, "*") == S1
 
 
@@ -87,8 +87,8 @@ def test_a_gateway_that_is_being_deleted_has_left_already() -> None:
         "namespace: default", "namespace: default, deletionTimestamp: '2026-01-01T00:00:00Z'"
     )
     apply(it, leaving)
-    assert told.gateway(it) == []
-    assert told.route(it, "r") == []
+    assert status_text.gateway(it) == []
+    assert status_text.route(it, "r") == []
     assert routes(it, "*") == []
 
 
@@ -101,5 +101,5 @@ metadata: {name: contour}
 spec: {}
 """
     it = world(gateway_class() + gateway("gw") + silent)
-    assert told.gateway_class(it, "contour") == []
-    assert told.gateway(it) == []
+    assert status_text.gateway_class(it, "contour") == []
+    assert status_text.gateway(it) == []

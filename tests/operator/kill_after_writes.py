@@ -7,7 +7,7 @@ from tests.operator.operators import Operator
 from tests.operator.proxy import Proxy, Request
 
 
-class Executioner:
+class KillAfterWrites:
     """Kills an operator when its API server has taken a certain number of writes."""
 
     def __init__(self, proxy: Proxy, after: int) -> None:

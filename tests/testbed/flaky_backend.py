@@ -13,7 +13,7 @@ def serving() -> Iterator[int]:
     """Runs one; yields its port. `?status=N` says how it fails."""
     requests: Counter[str] = Counter()
 
-    class Moody(BaseHTTPRequestHandler):
+    class Flaky(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -21,13 +21,13 @@ def serving() -> Iterator[int]:
             status = parse_qs(urlsplit(self.path).query).get("status", ["503"])[0]
             self.send_response(200 if requests[self.path] >= 3 else int(status))
             self.send_header("content-length", "0")
-            self.send_header("x-mood", "bad")
+            self.send_header("x-flaky", "yes")
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
             """Says nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Moody) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Flaky) as server:
         server.daemon_threads = True
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

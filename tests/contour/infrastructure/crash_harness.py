@@ -21,7 +21,7 @@ from provisioning import certificates, pem, rights
 from provisioning.ownership import Owner
 from tests.cluster.cluster import Cluster, RefusedError
 from tests.contour.infrastructure.rig import VERSIONS, of
-from tests.operator.inprocess import Death, Mortal
+from tests.operator.inprocess import Crash, CrashingClient
 
 Raw = dict[str, Any]
 Turn = Callable[[Keeper, Key], Awaitable[Sequence[Trouble]]]
@@ -62,7 +62,7 @@ class Rig:
     async def live(self, fleet: Fleet, turn: Turn, after: int = 0) -> int:
         """The writes of a life that changed something: all that there was to do, or so many."""
         key = desired.key(self.release, fleet.gateway)
-        async with Mortal(kubeconfig.Kubeconfig(self.config), after) as client:
+        async with CrashingClient(kubeconfig.Kubeconfig(self.config), after) as client:
             reach = Reach((key.namespace,), with_secrets=True)
             children = Children(client, self.release.mark, reach, lambda _: None)
             following = asyncio.ensure_future(children.run())
@@ -72,7 +72,7 @@ class Rig:
                     keeper = Keeper(client, self.release, children)
                     while await turn(keeper, key):
                         await asyncio.sleep(0.02)
-            except Death:
+            except Crash:
                 pass
             finally:
                 following.cancel()

@@ -3,21 +3,21 @@
 import asyncio
 
 
-class Bell:
+class Wakeup:
     """Whoever looks and then waits, without awaiting in between, misses nothing."""
 
     def __init__(self) -> None:
-        self._rung = asyncio.Event()
+        self._event = asyncio.Event()
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         """Wakes all who wait now."""
-        self._rung.set()
-        self._rung = asyncio.Event()
+        self._event.set()
+        self._event = asyncio.Event()
 
-    async def heard(self, seconds: float | None = None) -> None:
-        """Returns when it rings, or when the time is over."""
+    async def wait(self, seconds: float | None = None) -> None:
+        """Returns when it is woken, or when the time is over."""
         try:
             async with asyncio.timeout(seconds):
-                await self._rung.wait()
+                await self._event.wait()
         except TimeoutError:
             pass
