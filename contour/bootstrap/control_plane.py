@@ -95,9 +95,11 @@ def cluster(given: settings.Settings) -> cluster_pb2.Cluster:
     return result
 
 
-def _discovery_type(target: settings.SocketAddress | settings.Pipe) -> str:
+def _discovery_type(
+    target: settings.SocketAddress | settings.Pipe,
+) -> cluster_pb2.Cluster.DiscoveryType.ValueType:
     is_known = isinstance(target, settings.Pipe) or _is_ip_address(target.host)
-    return "STATIC" if is_known else "STRICT_DNS"
+    return cluster_pb2.Cluster.STATIC if is_known else cluster_pb2.Cluster.STRICT_DNS
 
 
 def _is_ip_address(host: str) -> bool:

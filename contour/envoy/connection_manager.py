@@ -129,7 +129,7 @@ def _write_edge(target: Pb, policy: Downstream) -> None:
         target.tracing.CopyFrom(logs.tracing(edge.tracing, cluster))
 
 
-def _codec(policy: Downstream) -> pb.HttpConnectionManager.CodecType:
+def _codec(policy: Downstream) -> Pb.CodecType.ValueType:
     if "HTTP/2" not in policy.http_versions:
         return Pb.HTTP1
     return Pb.AUTO if "HTTP/1.1" in policy.http_versions else Pb.HTTP2

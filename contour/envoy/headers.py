@@ -46,7 +46,7 @@ def _options(policy: nodes.HeaderPolicy) -> Iterable[base_pb2.HeaderValueOption]
 
 
 def _option(
-    name: str, value: nodes.Value, action: base_pb2.HeaderValueOption.HeaderAppendAction
+    name: str, value: nodes.Value, action: base_pb2.HeaderValueOption.HeaderAppendAction.ValueType
 ) -> base_pb2.HeaderValueOption:
     return base_pb2.HeaderValueOption(
         header=base_pb2.HeaderValue(key=name, value=formatted(value)),

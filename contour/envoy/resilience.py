@@ -16,7 +16,7 @@ from google.protobuf import duration_pb2, wrappers_pb2
 from contour.envoy import encoding
 from dag import nodes
 
-_BALANCING: Mapping[str, pb.Cluster.LbPolicy] = {
+_BALANCING: Mapping[str, pb.Cluster.LbPolicy.ValueType] = {
     "RoundRobin": pb.Cluster.ROUND_ROBIN,
     "Random": pb.Cluster.RANDOM,
     "WeightedLeastRequest": pb.Cluster.LEAST_REQUEST,

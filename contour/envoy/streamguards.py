@@ -8,6 +8,7 @@ holds whichever way a connection came to its chain. The limits decide before any
 
 from collections.abc import Iterator
 
+from envoy.config.core.v3 import config_source_pb2
 from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.extensions.filters.network.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.network.ratelimit.v3 import rate_limit_pb2 as global_pb
@@ -65,7 +66,7 @@ def _global(
         result.timeout.CopyFrom(encoding.seconds(service.timeout))
     result.rate_limit_service.CopyFrom(
         rls_pb2.RateLimitServiceConfig(
-            grpc_service=encoding.grpc(cluster), transport_api_version="V3"
+            grpc_service=encoding.grpc(cluster), transport_api_version=config_source_pb2.V3
         )
     )
     return result

@@ -38,7 +38,7 @@ def refusal(expression: str) -> str | None:
 
 def quoted(text: str) -> str:
     """An expression that matches exactly this text."""
-    return str(re2.escape(text))
+    return re2.escape(text)
 
 
 def _text(reason: object) -> str:

@@ -15,6 +15,7 @@ import grpc
 from aiohttp import web
 from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
+from envoy.type.v3 import http_status_pb2
 from grpc import aio
 
 Server = tuple[Any, grpc.ServerCredentials | None]
@@ -46,7 +47,7 @@ async def listening(server: Any, credentials: grpc.ServerCredentials | None) -> 
         await server.stop(0)
 
 
-class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ignore[misc]
+class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -56,7 +57,7 @@ class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ign
         result = external_auth_pb2.CheckResponse()
         if http.headers.get("x-let-me-in") != "please":
             result.status.code = 16
-            result.denied_response.status.code = 401
+            result.denied_response.status.code = http_status_pb2.Unauthorized
             result.denied_response.body = f"who are you? says {self._name}"
             return result
         told = {
@@ -71,7 +72,7 @@ class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ign
         return result
 
 
-class _Limits(rls_pb2_grpc.RateLimitServiceServicer):  # type: ignore[misc]
+class _Limits(rls_pb2_grpc.RateLimitServiceServicer):
     async def ShouldRateLimit(self, request: Any, _: Any) -> Any:  # noqa: N802
         found = [{entry.key: entry.value for entry in it.entries} for it in request.descriptors]
         await asyncio.sleep(1 if any("slow" in it.values() for it in found) else 0)

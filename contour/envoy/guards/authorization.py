@@ -11,7 +11,7 @@ change what no route may: the frame of a message, and what Envoy tells of the cl
 
 from collections.abc import Iterator
 
-from envoy.config.core.v3 import http_uri_pb2
+from envoy.config.core.v3 import config_source_pb2, http_uri_pb2
 from envoy.extensions.filters.http.ext_authz.v3 import ext_authz_pb2 as pb
 from envoy.type.matcher.v3 import string_pb2
 from envoy.type.v3 import http_status_pb2
@@ -76,11 +76,11 @@ def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Messa
 
 def _filter(*, fails_open: bool) -> pb.ExtAuthz:
     result = pb.ExtAuthz(
-        transport_api_version="V3",
+        transport_api_version=config_source_pb2.V3,
         failure_mode_allow=fails_open,
         clear_route_cache=True,
         include_peer_certificate=True,
-        status_on_error=http_status_pb2.HttpStatus(code=403),
+        status_on_error=http_status_pb2.HttpStatus(code=http_status_pb2.Forbidden),
     )
     result.disallowed_headers.patterns.add(prefix=_PRIVATE)
     result.decoder_header_mutation_rules.disallow_expression.regex = _UNTOUCHED

@@ -8,11 +8,12 @@ cluster, so rules warn there.
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from envoy.config.core.v3 import config_source_pb2
 from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.config.route.v3 import route_components_pb2 as route_pb
 from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
-from envoy.type.v3 import percent_pb2
+from envoy.type.v3 import http_status_pb2, percent_pb2
 
 from contour.envoy import encoding, headers, matches
 from dag import nodes
@@ -44,7 +45,7 @@ def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.Ra
     result.rate_limit_service.CopyFrom(
         rls_pb2.RateLimitServiceConfig(
             grpc_service=encoding.grpc(cluster),
-            transport_api_version="V3",
+            transport_api_version=config_source_pb2.V3,
         )
     )
     return result
@@ -60,7 +61,7 @@ def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
     for enabled in (result.filter_enabled, result.filter_enforced):
         enabled.default_value.numerator = 100
         enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
-    result.status.code = node.status
+    result.status.code = http_status_pb2.StatusCode.ValueType(node.status)
     for name, value in node.response_headers:
         result.response_headers_to_add.append(headers.overwriting(name, value))
     return result

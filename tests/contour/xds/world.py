@@ -18,13 +18,19 @@ from envoy.extensions.network.dns_resolver.cares.v3 import cares_dns_resolver_pb
 from contour.xds import resources
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part
 
-ADS = config_source_pb2.ConfigSource(ads={}, resource_api_version="V3")
+ADS = config_source_pb2.ConfigSource(
+    ads=config_source_pb2.AggregatedConfigSource(), resource_api_version=config_source_pb2.V3
+)
 
 
-def cluster(name: str, **fields: object) -> Change:
+def cluster(name: str, alt_stat_name: str = "", lb_policy: str = "ROUND_ROBIN") -> Change:
     """A cluster whose endpoints come by EDS."""
     made = cluster_pb2.Cluster(
-        name=name, type="EDS", eds_cluster_config={"eds_config": ADS}, **fields
+        name=name,
+        alt_stat_name=alt_stat_name,
+        type=cluster_pb2.Cluster.EDS,
+        lb_policy=cluster_pb2.Cluster.LbPolicy.Value(lb_policy),
+        eds_cluster_config=cluster_pb2.Cluster.EdsClusterConfig(eds_config=ADS),
     )
     part = resources.part(made.SerializeToString(), {Name(ENDPOINTS, name)})
     return Change(Name(CLUSTER, name), "", part)
@@ -32,7 +38,7 @@ def cluster(name: str, **fields: object) -> Change:
 
 def dns_cluster(name: str, resolver: int) -> Change:
     """A cluster whose name is asked for at a port of this machine."""
-    made = cluster_pb2.Cluster(name=name, type="STRICT_DNS")
+    made = cluster_pb2.Cluster(name=name, type=cluster_pb2.Cluster.STRICT_DNS)
     made.load_assignment.cluster_name = name
     address = made.load_assignment.endpoints.add().lb_endpoints.add().endpoint.address
     address.socket_address.address, address.socket_address.port_value = "name.test", 80
@@ -58,9 +64,9 @@ def route_head(name: str) -> Change:
     return Change(Name(ROUTE, name), "", resources.part(made.SerializeToString()))
 
 
-def host(route: str, fqdn: str, to: str, domains: Iterable[str] = (), **fields: object) -> Change:
+def host(route: str, fqdn: str, to: str, domains: Iterable[str] = ()) -> Change:
     """A virtual host that sends everything to one cluster."""
-    made = route_components_pb2.VirtualHost(name=fqdn, domains=list(domains) or [fqdn], **fields)
+    made = route_components_pb2.VirtualHost(name=fqdn, domains=list(domains) or [fqdn])
     it = made.routes.add()
     it.match.prefix = "/"
     it.route.cluster = to
@@ -78,7 +84,7 @@ def listener(name: str, port: int, route: str) -> Change:
     router.typed_config.Pack(router_pb2.Router())
     hcm = hcm_pb2.HttpConnectionManager(
         stat_prefix=name,
-        rds={"route_config_name": route, "config_source": ADS},
+        rds=hcm_pb2.Rds(route_config_name=route, config_source=ADS),
         http_filters=[router],
     )
     made = listener_pb2.Listener(name=name)

@@ -13,6 +13,7 @@ from aiohttp import web
 from envoy.config.core.v3 import base_pb2
 from envoy.service.auth.v3 import external_auth_pb2, external_auth_pb2_grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
+from envoy.type.v3 import http_status_pb2
 from grpc import aio
 
 from tests.testbed import tokens
@@ -57,7 +58,7 @@ async def serving() -> AsyncIterator[Peers]:
         await server.stop(0)
 
 
-class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ignore[misc]
+class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):
     """Lets in who says so in `x-let-me-in`."""
 
     def __init__(self, peers: Peers) -> None:
@@ -76,7 +77,7 @@ class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ign
                 added.append_action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
         else:
             result.status.code = 16
-            result.denied_response.status.code = 401
+            result.denied_response.status.code = http_status_pb2.Unauthorized
             result.denied_response.body = "who are you?"
             if "x-frame" in headers:
                 cut = result.denied_response.headers.add()
@@ -85,7 +86,7 @@ class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):  # type: ign
         return result
 
 
-class _RateLimits(rls_pb2_grpc.RateLimitServiceServicer):  # type: ignore[misc]
+class _RateLimits(rls_pb2_grpc.RateLimitServiceServicer):
     """Refuses descriptors with the value `too-often`."""
 
     def __init__(self, peers: Peers) -> None:
