@@ -1,8 +1,8 @@
 """ContourConfiguration (projectcontour.io/v1alpha1): how an instance of the control plane works.
 
-A superset of Contour's: what is ours beside it is optional and says so. Absent means the default
-that the settings rules put in its place; absent and zero differ. What concerns Envoy is in
-`envoysettings.py`, where the processes run is in `workloads.py`.
+A superset of Contour's: the additions are optional and say so. An absent field has the default that
+the rules of the configuration give it; absent and zero differ. The settings of Envoy are in
+`envoysettings.py`, where and how the processes run is in `workloads.py`.
 """
 
 from typing import Annotated, Literal
@@ -21,20 +21,23 @@ from crds.workloads import Contour
 
 @model
 class IngressSettings:
-    """Which Ingresses and HTTPProxies are served."""
+    """Which Ingresses and HTTPProxies the instance serves, and which address their status has."""
 
     class_names: tuple[str, ...] = ()
-    """Their classes; if empty, `contour` and those without a class."""
+    """The ingress classes that are served; objects of other classes, or of none, are not. By
+    default objects of the class `contour` and those without a class are served, and Ingresses of an
+    IngressClass of this controller."""
     status_address: str | None = None
-    """The address to be told in their status; that of Envoy's Service if absent."""
+    """The addresses, separated by commas, that Ingresses, HTTPProxies and Gateways have in their
+    status. The default is the addresses of Envoy's Service."""
 
 
 _OLDEST = Unserved(
-    instead="this field has no effect; the oldest Gateway of the class that names "
-    "`gateway.controllerName` is served, so write that one"
+    instead="this field has no effect; the oldest Gateway of the class with the controller name "
+    "`gateway.controllerName` is served, so set that field instead"
 )
-_FLAGS = "the flags of `contour serve` say where, for Envoys find it there before they know this"
-_NO_FLAGS = "there is no feature that waits for a flag"
+_FLAGS = "the flags of `contour serve` set it, because Envoys connect before this is read"
+_NO_FLAGS = "this release has no feature that a flag enables"
 
 
 @model
@@ -42,149 +45,180 @@ class GatewaySettings:
     """Which Gateways are served, and by which Envoys."""
 
     controller_name: str | None = None
-    """Serve the GatewayClasses that name this controller. Beside Contour's fields."""
+    """GatewayClasses with this controller name, and their Gateways, are served. The default is
+    `projectcontour.io/gateway-controller`. Upstream Contour does not have this field."""
     mode: Literal["Single", "PerGateway"] = "Single"
-    """Single: the oldest Gateway, on the Envoys of Ingress and HTTPProxy. PerGateway: every
-    Gateway, each on Envoys of its own. Beside Contour's fields."""
+    """Single serves the oldest Gateway with the Envoys of Ingress and HTTPProxy. PerGateway serves
+    every Gateway with Envoys of its own. The default is Single. Upstream Contour does not have this
+    field."""
     gateway_ref: Annotated[ObjectName | None, _OLDEST] = None
-    """The only Gateway to be served, as Contour's users write it."""
+    """The only Gateway that upstream Contour would serve, by namespace and name."""
     name: Annotated[str | None, _OLDEST] = None
-    """The old spelling of `gatewayRef.name`."""
+    """The name of the only Gateway, in an older spelling of `gatewayRef`."""
     namespace: Annotated[str | None, _OLDEST] = None
-    """The old spelling of `gatewayRef.namespace`."""
+    """The namespace of the only Gateway, in an older spelling of `gatewayRef`."""
 
 
 @model
 class HTTPProxySettings:
-    """How HTTPProxies are served."""
+    """Settings that apply to all HTTPProxies of the instance."""
 
     disable_permit_insecure: Flag | None = None
-    """Redirect plain HTTP on TLS hosts even where a route permits it."""
+    """If true, plain HTTP of hosts with TLS is redirected to https even where a route has
+    `permitInsecure`. The default is false."""
     root_namespaces: tuple[str, ...] = ()
-    """The only namespaces that may have virtual hosts; all of them if empty."""
+    """The namespaces in which HTTPProxies may be roots, that is, have a virtual host. Roots
+    elsewhere get an error. By default all namespaces may have roots."""
     fallback_certificate: ObjectName | None = None
-    """The Secret for clients that send no server name."""
+    """The TLS Secret for clients that send no server name (SNI). It is used by hosts with
+    `enableFallbackCertificate`, whose namespaces need a TLSCertificateDelegation."""
 
 
 @model
 class DefaultHeadersPolicy:
-    """Headers that are set and removed."""
+    """Headers that are set and removed on all routes. What a route or Service says about the same
+    header wins."""
 
     set: dict[str, str] = Field(default_factory=dict)
-    """Headers and their values."""
+    """The headers that are set, by name, with their values. A header that cannot be changed, such
+    as `Connection`, is an error."""
     remove: tuple[str, ...] = ()
-    """Names of headers."""
+    """The names of the headers that are removed. A header that cannot be changed, such as
+    `Connection`, is an error."""
 
 
 @model
 class PolicySettings:
-    """What holds for every route that does not say otherwise."""
+    """Header policies that apply to every route, unless the route or its Service says otherwise."""
 
     request_headers: DefaultHeadersPolicy | None = None
-    """Headers of requests."""
+    """Headers that are set and removed on requests before they are forwarded."""
     response_headers: DefaultHeadersPolicy | None = None
-    """Headers of answers."""
+    """Headers that are set and removed on responses before clients get them."""
     apply_to_ingress: Flag | None = None
-    """Also for routes of Ingresses."""
+    """If true, these policies also apply to the routes of Ingresses. By default they apply to
+    HTTPProxies alone."""
 
 
 @model
 class RateLimitServiceSettings:
-    """The service that counts requests for all Envoys."""
+    """The service that counts requests for all Envoys, by Envoy's gRPC rate limit API. While it
+    cannot be asked, hosts and routes with a global limit answer 503, unless `failOpen` is set."""
 
     extension_service: ObjectName
-    """The ExtensionService."""
+    """The ExtensionService of the rate limit service, by namespace and name. A missing or invalid
+    one is an error."""
     domain: str = ""
-    """What the service calls our limits."""
+    """The domain under which the rate limit service has the limits of this instance. The default is
+    `contour`."""
     fail_open: Flag | None = None
-    """Let requests pass if the service does not answer."""
+    """If true, requests are allowed when the rate limit service does not answer. By default they
+    are rejected."""
     enable_x_rate_limit_headers: Flag | None = None
-    """Tell clients of their limits by `X-RateLimit-` headers."""
+    """If true, responses have `X-RateLimit-` headers, which tell clients their limits and what is
+    left of them. The default is false."""
     enable_resource_exhausted_code: Flag | None = None
-    """Tell gRPC clients RESOURCE_EXHAUSTED instead of UNAVAILABLE."""
+    """If true, rejected gRPC requests get the status `RESOURCE_EXHAUSTED` instead of `UNAVAILABLE`.
+    The default is false."""
     default_global_rate_limit_policy: GlobalRateLimitPolicy | None = None
-    """What is counted on virtual hosts that do not say."""
+    """The global rate limit of virtual hosts of HTTPProxies that have none of their own. By default
+    there is none."""
 
 
 @model
 class CustomTag:
-    """A tag on every span; exactly one of `literal` and `requestHeaderName` is set."""
+    """A tag that every span has. Exactly one of `literal` and `requestHeaderName` must be set;
+    another tag is an error and is left out."""
 
     tag_name: str
-    """The name of the tag."""
+    """The name of the tag, which must not be empty."""
     literal: str = ""
-    """Its value."""
+    """The tag has this fixed value on every span."""
     request_header_name: str = ""
-    """The header that has its value."""
+    """The tag has the value of this request header."""
 
 
 @model
 class TracingSettings:
-    """Where traces are sent, and which (OpenTelemetry)."""
+    """Envoy sends traces of requests to a collector, by OpenTelemetry over gRPC."""
 
     include_pod_detail: Flag | None = None
-    """Tell the name and namespace of Envoy's pod."""
+    """If true, spans have the name and namespace of Envoy's pod in the tags `podName` and
+    `podNamespace`. The default is true."""
     service_name: str | None = None
-    """What the traces call us; `contour` if absent."""
+    """The service name that the traces have. The default is `contour`."""
     overall_sampling: str | None = None
-    """The most requests to trace, in percent; 100 if absent."""
+    """The percentage of requests that are traced at most, a decimal number from 0 to 100 in quotes.
+    The default is 100; another value is an error."""
     client_sampling: str | None = None
-    """Requests to trace of those that ask for it, in percent; 100 if absent."""
+    """The percentage of traced requests among those with the header `x-client-trace-id`, a decimal
+    number from 0 to 100 in quotes. The default is 100."""
     random_sampling: str | None = None
-    """Requests to trace of the others, in percent; 100 if absent."""
+    """The percentage of traced requests among all others, a decimal number from 0 to 100 in quotes.
+    The default is 100."""
     max_path_tag_length: Uint32 | None = None
-    """How much of the path is told; 256 if absent."""
+    """The number of bytes of the request path that spans have at most; the rest is cut off. The
+    default is 256."""
     custom_tags: tuple[CustomTag, ...] = ()
-    """More tags."""
+    """Tags that every span has, in addition to those of Envoy."""
     extension_service: ObjectName
-    """The ExtensionService that takes them."""
+    """The ExtensionService of the collector, by namespace and name. While it is missing or invalid,
+    no traces are sent, and the status says so."""
 
 
 @model
 class ContourConfigurationSpec:
-    """How the instance works."""
+    """The settings of an instance. If one of them is invalid, the status names the field, and the
+    last valid configuration stays in force."""
 
     xds_server: Annotated[XDSServer | None, Unserved(instead=_FLAGS)] = None
-    """Where Envoys get their configuration."""
+    """The address and port on which Envoys get their configuration by xDS."""
     ingress: IngressSettings | None = None
-    """Which Ingresses and HTTPProxies are served."""
+    """Which Ingresses and HTTPProxies the instance serves, by class, and the address in their
+    status."""
     debug: DebugEndpoint | None = None
-    """Where the debugging pages are."""
+    """The address and port of the control plane's debug pages. The default is `127.0.0.1:6060`."""
     health: Endpoint | None = None
-    """Where health is told."""
+    """The address and port of the control plane's health pages, such as `/healthz` and `/readyz`.
+    The default is `0.0.0.0:8000`."""
     envoy: Envoy | None = None
-    """How Envoy is set up."""
+    """The settings of Envoy: its listeners, clusters, logs and timeouts, and how its pods run."""
     gateway: GatewaySettings | None = None
-    """Which Gateways are served; none if absent."""
+    """Which Gateways of the Gateway API the instance serves. By default, without this field, it
+    serves none."""
     httpproxy: HTTPProxySettings | None = None
-    """How HTTPProxies are served."""
+    """Settings that apply to all HTTPProxies of the instance."""
     enable_external_name_service: Flag | None = None
-    """Let routes go to Services of type ExternalName: whoever may create one can then reach
-    whatever the Envoys can reach."""
+    """If true, routes may lead to Services of type ExternalName. Whoever may create such Services
+    can then reach whatever Envoy can reach. The default is false."""
     foreign_guards: Literal["Closed", "Report"] = "Closed"
-    """What becomes of objects with annotations of other controllers (ingress-nginx, HAProxy,
-    Traefik) that are to guard something and have no effect here, such as lists of addresses or
-    authentication. Closed: what they guard is answered with 503. Report: it is served without
-    them. Their status has an error in both cases. Beside Contour's fields."""
+    """What happens to objects with annotations of other controllers (ingress-nginx, HAProxy,
+    Traefik) that protect something and have no effect here, such as address lists or
+    authentication. Closed, the default, answers requests with 503; Report serves them without that
+    protection. The status has an error in both cases. Upstream Contour does not have this field."""
     global_ext_auth: AuthorizationServer | None = None
-    """A service that is asked whether requests may pass, on every host that does not say."""
+    """The authorization service that is asked on every host that does not say otherwise. While it
+    cannot be asked, these hosts answer 503."""
     rate_limit_service: RateLimitServiceSettings | None = None
-    """The service that counts requests."""
+    """The service that counts requests for global rate limits. Without it global rate limits have
+    no effect."""
     policy: PolicySettings | None = None
-    """What holds for every route that does not say otherwise."""
+    """Header policies that apply to every route, unless the route or its Service says otherwise."""
     metrics: MetricsEndpoint | None = None
-    """Where our metrics are."""
+    """The address and port of the control plane's metrics at `/metrics`. The default is
+    `0.0.0.0:8000`, in plain text."""
     tracing: TracingSettings | None = None
-    """Where traces are sent."""
+    """The collector to which Envoy sends traces of requests. By default no traces are sent."""
     feature_flags: Annotated[tuple[str, ...], Unserved(instead=_NO_FLAGS)] = ()
-    """New features to be switched on."""
+    """The names of experimental features of upstream Contour that are enabled."""
     contour: Contour | None = None
-    """Present, even empty: the operator makes this instance. Beside Contour's fields."""
+    """How the control plane runs. If this is present, even empty, the operator provisions the
+    instance. Upstream Contour does not have this field."""
 
 
 @model
 class ContourConfiguration:
-    """The settings of an instance; applied as they change, without a restart."""
+    """The settings of an instance of Contour. Changes take effect without a restart."""
 
     metadata: ObjectMeta
     spec: ContourConfigurationSpec

@@ -1,29 +1,31 @@
-"""TLSCertificateDelegation (projectcontour.io/v1): which namespaces may use which secrets."""
+"""TLSCertificateDelegation (projectcontour.io/v1): which namespaces may use which Secrets."""
 
 from crds.meta import ObjectMeta, model
 
 
 @model
 class CertificateDelegation:
-    """A Secret and those who may refer to it."""
+    """A Secret, and the namespaces whose objects may refer to it."""
 
     secret_name: str
-    """A Secret in the namespace of this object."""
+    """The name of the Secret, in the namespace of this object. A missing one is a warning."""
     target_namespaces: tuple[str, ...]
-    """The namespaces that may use it; `*` alone stands for all."""
+    """The namespaces whose objects may refer to the Secret. `*` means all of them, but only as the
+    single entry; beside others it is ignored with a warning."""
 
 
 @model
 class TLSCertificateDelegationSpec:
-    """The delegated Secrets."""
+    """The Secrets that objects of other namespaces may refer to."""
 
     delegations: tuple[CertificateDelegation, ...]
-    """Secrets and those who may refer to them."""
+    """The Secrets, each with the namespaces whose objects may refer to it."""
 
 
 @model
 class TLSCertificateDelegation:
-    """Lets HTTPProxies of other namespaces refer to Secrets of this one."""
+    """Objects of other namespaces may refer to Secrets of this namespace by `namespace/name`. When
+    it is deleted, they no longer may, and the certificates are no longer served."""
 
     metadata: ObjectMeta
     spec: TLSCertificateDelegationSpec

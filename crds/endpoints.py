@@ -1,4 +1,4 @@
-"""Where a process listens, and the names of objects, as ContourConfiguration writes them."""
+"""Addresses and ports to listen on, and references to objects, as in a ContourConfiguration."""
 
 from typing import Annotated
 
@@ -12,79 +12,87 @@ Address = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 @model
 class ObjectName:
-    """An object in any namespace."""
+    """A reference to an object in any namespace, by namespace and name."""
 
     namespace: str
-    """Its namespace."""
+    """The namespace that the referenced object is in."""
     name: str
-    """Its name."""
+    """The name of the referenced object in its namespace."""
 
 
 @model
 class Endpoint:
-    """An address and a port to listen at."""
+    """An IP address and a port on which a process listens."""
 
     address: NonEmpty | None = None
-    """The address."""
+    """The IP address to listen on. In a cluster the default is `0.0.0.0`, all IPv4 addresses."""
     port: PortOrNone | None = None
-    """The port."""
+    """The TCP port to listen on. If it is absent or 0, the default port of the purpose applies."""
 
 
 @model
 class DebugEndpoint:
-    """An address and a port to serve debugging pages at."""
+    """The IP address and port on which the control plane serves its debug pages. Whoever can
+    connect to it sees the whole configuration."""
 
     address: str | None = None
-    """The address."""
+    """The IP address to listen on; by default `127.0.0.1`, for the same machine or pod alone."""
     port: PortOrNone | None = None
-    """The port."""
+    """The TCP port to listen on. The default is 6060; 0 means the default."""
 
 
 @model
 class MetricsTLS:
-    """Files for serving metrics over TLS."""
+    """The files by which metrics are served over TLS. Without both `certFile` and `keyFile` it is
+    an error, and the metrics are not served at all rather than in plain text."""
 
     ca_file: str | None = None
-    """The authority that certificates of clients are checked against."""
+    """The path of a PEM file with the certificate authority that client certificates are verified
+    against. Without it clients need no certificate."""
     cert_file: str | None = None
-    """The certificate."""
+    """The path of a PEM file with the certificate of the server."""
     key_file: str | None = None
-    """Its key."""
+    """The path of a PEM file with the private key of the certificate."""
 
 
 @model
 class MetricsEndpoint:
-    """An address and a port to serve metrics at."""
+    """The IP address and port on which metrics are served, in plain text or over TLS."""
 
     address: Address | None = None
-    """The address."""
+    """The IP address to listen on. In a cluster the default is `0.0.0.0`, all IPv4 addresses."""
     port: PortOrNone | None = None
-    """The port."""
+    """The TCP port to listen on: by default 8000 for the control plane and 8002 for Envoy. With TLS
+    it cannot be shared with the health port."""
     tls: MetricsTLS | None = None
-    """Serve them over TLS."""
+    """The metrics are served over TLS with these files. By default they are served in plain
+    text."""
 
 
 @model
 class XDSServerTLS:
-    """Files for serving Envoys over TLS."""
+    """The files by which Envoys are served over TLS. The flags of `contour serve` name them
+    instead."""
 
     ca_file: str | None = None
-    """The authority that certificates of Envoys are checked against."""
+    """The path of a PEM file with the certificate authority that Envoys' certificates are verified
+    against."""
     cert_file: str | None = None
-    """The certificate."""
+    """The path of a PEM file with the certificate of the server."""
     key_file: str | None = None
-    """Its key."""
+    """The path of a PEM file with the private key of the certificate."""
     insecure: Flag | None = None
-    """Serve without TLS."""
+    """If true, Envoys would be served without TLS. Setting it has no effect."""
 
 
 @model
 class XDSServer:
-    """Where Envoys get their configuration."""
+    """The IP address and port on which Envoys get their configuration by xDS. The flags of `contour
+    serve` set it instead."""
 
     address: NonEmpty | None = None
-    """The address."""
+    """The IP address to listen on for Envoys."""
     port: PortOrNone | None = None
-    """The port."""
+    """The TCP port to listen on for Envoys."""
     tls: XDSServerTLS | None = None
-    """How Envoys are served over TLS."""
+    """The files by which Envoys are served over TLS."""

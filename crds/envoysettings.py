@@ -1,6 +1,6 @@
-"""How a ContourConfiguration sets up Envoy: listeners, clusters, logs, limits of time.
+"""How a ContourConfiguration sets up Envoy: listeners, clusters, logs and timeouts.
 
-The names of the fields are Contour's; absent means Envoy's own setting unless said otherwise.
+The names of the fields are Contour's. Unless a field says otherwise, absent means Envoy's default.
 """
 
 from typing import Annotated, Literal
@@ -15,82 +15,94 @@ from crds.workloads import NetworkPublishing, Workload
 
 @model
 class EnvoyListener:
-    """Where Envoy listens."""
+    """The address and port on which Envoy listens for requests. `contour run` has the options
+    `--bind` and `--map-port` instead."""
 
     address: NonEmpty | None = None
-    """The address; 0.0.0.0 if absent."""
+    """The IP address to listen on; by default `0.0.0.0`, all IPv4 addresses."""
     port: Port | None = None
-    """The port; 8080 for HTTP and 8443 for HTTPS if absent."""
+    """The TCP port to listen on: by default 8080 for HTTP and 8443 for HTTPS."""
     access_log: str | None = None
-    """The file of its access log; /dev/stdout if absent."""
+    """The path of the file that the access log is written to. The default is `/dev/stdout`."""
 
 
 @model
 class ExternalPorts:
-    """The ports that clients see. Beside Contour's fields."""
+    """The ports that clients connect to, if a Service or load balancer maps them to Envoy's. The
+    two ports must differ. Upstream Contour does not have this type."""
 
     http: Port = 80
-    """The port of plain HTTP."""
+    """The port that clients use for plain HTTP. The default is 80."""
     https: Port = 443
-    """The port of HTTPS."""
+    """The port that clients use for HTTPS, to which redirects lead. The default is 443."""
 
 
 @model
 class UpstreamTLS:
-    """The versions, ciphers and curves of TLS with Services."""
+    """The TLS versions, ciphers and curves that Envoy uses towards Services."""
 
     minimum_protocol_version: str | None = None
-    """`1.2` or `1.3`; 1.2 if absent."""
+    """The lowest TLS version, `1.2` or `1.3`. The default is `1.2`; another value, or one above the
+    maximum, is an error."""
     maximum_protocol_version: str | None = None
-    """`1.2` or `1.3`; 1.3 if absent."""
+    """The highest TLS version, `1.2` or `1.3`. The default is `1.3`; another value is an error."""
     cipher_suites: tuple[str, ...] = ()
-    """The ciphers of TLS 1.2."""
+    """The cipher suites for TLS 1.2, by Envoy's names. The default is Contour's list of ECDHE
+    suites with AES-GCM and ChaCha20; an unknown name is an error."""
     ecdh_curves: tuple[str, ...] = ()
-    """The curves."""
+    """The elliptic curves for the key exchange, such as `X25519` or `P-256`. The default is Envoy's
+    list; an unknown name is an error."""
 
 
 @model
 class Fingerprint:
-    """Fingerprints of clients that Envoy takes."""
+    """Which fingerprints Envoy takes of TLS clients, for the access log and for headers."""
 
     ja3: Flag | None = None
-    """By JA3."""
+    """If true, Envoy takes the JA3 fingerprint of each TLS client. The default is false."""
     ja4: Flag | None = None
-    """By JA4."""
+    """If true, Envoy takes the JA4 fingerprint of each TLS client. The default is false."""
 
 
 @model
 class ListenerTLS:
-    """The versions, ciphers and curves of TLS with clients."""
+    """The TLS versions, ciphers and curves that Envoy offers clients."""
 
     minimum_protocol_version: str | None = None
-    """`1.2` or `1.3`; 1.2 if absent."""
+    """The lowest TLS version, `1.2` or `1.3`; no host may go below it. The default is `1.2`;
+    another value, or one above the maximum, is an error."""
     maximum_protocol_version: str | None = None
-    """`1.2` or `1.3`; 1.3 if absent."""
+    """The highest TLS version, `1.2` or `1.3`; no host may go above it. The default is `1.3`;
+    another value is an error."""
     cipher_suites: tuple[str, ...] = ()
-    """The ciphers of TLS 1.2."""
+    """The cipher suites for TLS 1.2, by Envoy's names. The default is Contour's list of ECDHE
+    suites with AES-GCM and ChaCha20; an unknown name is an error."""
     ecdh_curves: tuple[str, ...] = ()
-    """The curves."""
+    """The elliptic curves for the key exchange, such as `X25519` or `P-256`. The default is Envoy's
+    list; an unknown name is an error."""
     fingerprint: Fingerprint | None = None
-    """Fingerprints of clients."""
+    """Which fingerprints Envoy takes of TLS clients. By default it takes none."""
 
 
 @model
 class Compression:
-    """How answers are compressed."""
+    """How responses are compressed for clients that accept it."""
 
     algorithm: Literal["gzip", "brotli", "zstd", "disabled"] | None = None
-    """The algorithm; gzip if absent."""
+    """The compression algorithm: gzip (the default), brotli or zstd; `disabled` compresses
+    nothing."""
 
 
 @model
 class SocketOptions:
-    """Options of the listening sockets."""
+    """IP options of the sockets that Envoy listens on. With `contour run` a change takes effect at
+    the next start."""
 
     tos: Byte | None = None
-    """The TOS field of IPv4."""
+    """The value of the TOS field of IPv4 packets, from 0 to 255. By default it is not set."""
     traffic_class: Byte | None = None
-    """The traffic class field of IPv6."""
+    """The value of the traffic class field of IPv6 packets, from 0 to 255. By default it is not
+    set; on IPv4 listeners it has no effect."""
 
 
 _BUFFER_LIMIT = "per-connection-buffer-limit-bytes"
@@ -98,204 +110,256 @@ _BUFFER_LIMIT = "per-connection-buffer-limit-bytes"
 
 @model
 class ListenerSettings:
-    """What holds for every listener."""
+    """Settings that apply to every listener of Envoy."""
 
     use_proxy_protocol: Flag | None = None
-    """Clients come through a load balancer that speaks the PROXY protocol."""
+    """If true, every connection must begin with a PROXY protocol header, from which the client's
+    address is read. Connections without one are closed. The default is false."""
     disable_allow_chunked_length: Flag | None = None
-    """Refuse requests with both Content-Length and chunked encoding; if absent too, other than
-    Contour."""
+    """If true, requests with both `Content-Length` and chunked encoding are rejected. The default
+    is true here, unlike in upstream Contour; set `false` to allow them."""
     disable_merge_slashes: Flag | None = None
-    """Leave repeated slashes of a path as they are."""
+    """If true, repeated slashes in a path are kept. By default they are merged into one before
+    routes are matched."""
     disable_path_normalization: Flag | None = None
-    """Leave `.` and `..` in a path as they are, so that a prefix guards less than it says. Beside
-    Contour's fields."""
+    """If true, `.` and `..` in a path are kept, so that a prefix protects less than it seems to.
+    By default they are resolved before routes are matched. Upstream Contour does not have this
+    field."""
     escaped_slashes: Literal["UnescapeAndRedirect", "UnescapeAndForward", "Keep", "Reject"] = (
         "UnescapeAndRedirect"
     )
-    """What happens to paths with `%2F` or `%5C`: the client is redirected to the path with plain
-    slashes, the request is read as if it had them, they stay as they are (as in Contour), or the
-    answer is 400. Beside Contour's fields."""
+    """What happens to a path with `%2F` or `%5C`. UnescapeAndRedirect, the default, redirects to
+    the path with plain slashes; UnescapeAndForward reads it as that path; Keep leaves it unchanged,
+    as upstream Contour does; Reject answers 400. Upstream Contour does not have this field."""
     headers_with_underscores: Literal["Reject", "Drop", "Allow"] = "Reject"
-    """What happens to a header with an underscore in its name: the request is answered 400, the
-    header is dropped, or it is passed on (as in Contour). Beside Contour's fields."""
+    """What happens to a request header with an underscore in its name. Reject, the default, answers
+    400; Drop removes the header; Allow keeps it, as upstream Contour does. Upstream Contour does
+    not have this field."""
     server_header_transformation: str | None = None
-    """The Server header: overwrite (if absent), append_if_absent or pass_through."""
+    """What happens to the `Server` header of responses: overwrite (the default) sets it to `envoy`,
+    append_if_absent adds it where it is missing, pass_through leaves it unchanged. Another value is
+    an error."""
     connection_balancer: str | None = None
-    """`exact` spreads connections evenly over the threads."""
+    """With `exact` Envoy distributes connections evenly over its worker threads. By default the
+    kernel decides; another value is an error."""
     max_requests_per_connection: PositiveUint32 | None = None
-    """Close a connection after so many requests."""
+    """Envoy closes a client's connection after this number of requests. By default there is no
+    limit."""
     per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
-    """How many bytes are kept in memory for a connection before its sender has to wait; 32 KiB if
-    absent. A request that may be sent again is kept up to a megabyte, or up to this if it is more.
-    """
+    """The number of bytes that Envoy buffers for a connection before the sender has to wait. The
+    default is 32 KiB. The body of a request that may be retried is buffered up to 1 MiB, or up to
+    this limit if that is larger."""
     tls: ListenerTLS | None = None
-    """TLS with clients."""
+    """The TLS versions, ciphers and curves that Envoy offers clients."""
     socket_options: SocketOptions | None = None
-    """Options of the sockets."""
+    """IP options of the sockets that Envoy listens on."""
     max_requests_per_io_cycle: PositiveUint32 | None = None
-    """How many requests of one connection are taken at a time."""
+    """The number of requests of one connection that Envoy handles before it turns to other
+    connections. By default there is no limit."""
     http_max_concurrent_streams: PositiveUint32 | None = None
-    """How many requests an HTTP/2 client may have open."""
+    """The number of requests that an HTTP/2 client may have open at the same time on a connection.
+    The default is 100."""
     http2_stream_window_bytes: Window | None = None
-    """How many bytes of a request an HTTP/2 client may send ahead; 1 MiB if absent. Beside
-    Contour's fields."""
+    """The number of bytes of a request that an HTTP/2 or HTTP/3 client may send before Envoy
+    acknowledges them. The default is 1 MiB; larger values speed up uploads and cost memory.
+    Upstream Contour does not have this field."""
     http2_connection_window_bytes: Window | None = None
-    """The same of all requests of a connection; 4 MiB if absent. Beside Contour's fields."""
+    """The number of bytes of all requests of a connection that an HTTP/2 or HTTP/3 client may send
+    before Envoy acknowledges them. The default is 4 MiB, or `http2StreamWindowBytes` if that is
+    larger. Upstream Contour does not have this field."""
     max_headers_count: PositiveUint32 | None = None
-    """How many header fields a request may have; 256 if absent. Over HTTP/2 and HTTP/3 each cookie
-    is a field. Beside Contour's fields."""
+    """The number of header fields that a request may have; over HTTP/2 and HTTP/3 each cookie is
+    one. The default is 256, and more are answered with 431. Upstream Contour does not have this
+    field."""
     max_connections_per_listener: PositiveUint32 | None = None
-    """How many connections a listener may have."""
+    """The number of connections that a listener accepts at the same time; further ones are closed.
+    By default there is no limit."""
     max_connections_to_accept_per_socket_event: PositiveUint32 | None = None
-    """How many connections are taken at a time."""
+    """The number of connections that Envoy accepts before it turns to other work. By default it
+    accepts all that are waiting."""
     compression: Compression | None = None
-    """How answers are compressed."""
+    """How responses are compressed for clients that accept it. The default is gzip."""
     http3: Flag | None = None
-    """Let clients speak HTTP/3 (QUIC) on the HTTPS listener too. Beside Contour's fields."""
+    """If true, clients may use HTTP/3 (QUIC) on the UDP port of each HTTPS listener. The default is
+    false; it has no effect together with `useProxyProtocol`. Upstream Contour does not have this
+    field."""
     routing: Literal["Shards", "Single"] = "Shards"
-    """Shards: a change of one host costs the same however many there are. Single: one plain route
-    configuration. Read when a listener is first made. Beside Contour's fields."""
+    """How hosts are divided into xDS resources. With Shards, the default, a change of one host
+    costs the same however many hosts there are; Single uses one RouteConfiguration. A change takes
+    effect at the next start. Upstream Contour does not have this field."""
 
 
 @model
 class Logging:
-    """The access log."""
+    """The access log of all listeners: its format and which requests it has."""
 
     access_log_format: str | None = None
-    """`envoy` (if absent) or `json`."""
+    """The format of the access log: `envoy` (the default), a line of text, or `json`, an object per
+    line. Another value is an error."""
     access_log_format_string: str | None = None
-    """The line of the format `envoy`."""
+    """The line of the format `envoy`, with Envoy's operators such as `%RESPONSE_CODE%`. It must end
+    with a line break. The default is Envoy's line; an unknown operator is an error."""
     access_log_json_fields: tuple[str, ...] = ()
-    """The fields of the format `json`."""
+    """The fields of the format `json`: known names such as `method`, or `name=%OPERATOR%`. The
+    default is Contour's list; an unknown name or operator is an error."""
     access_log_level: str | None = None
-    """info (if absent), error, critical or disabled."""
+    """Which requests are logged: info (the default) logs all of them, error those with a status
+    code from 300, critical those with one from 500, disabled none. Another value is an error."""
 
 
 @model
 class CircuitBreakers:
-    """Limits towards each Service, for each Envoy."""
+    """Limits on what each Envoy may have open towards a Service at the same time. An absent limit
+    and 0 mean the default."""
 
     max_connections: Uint32 | None = None
-    """Connections."""
+    """The number of connections to all endpoints of the Service; further requests wait for one.
+    Envoy's default is 1024."""
     max_pending_requests: Uint32 | None = None
-    """Requests that wait for a connection."""
+    """The number of requests that may wait for a connection; further ones are answered with 503.
+    Envoy's default is 1024."""
     max_requests: Uint32 | None = None
-    """Requests at once."""
+    """The number of requests that may be in progress at the same time; further ones are answered
+    with 503. Envoy's default is 1024."""
     max_retries: Uint32 | None = None
-    """Further tries at once."""
+    """The number of retries that may be in progress at the same time; further failures are not
+    retried. Envoy's default is 3."""
     per_host_max_connections: Uint32 | None = None
-    """Connections to each endpoint."""
+    """The number of connections to each single endpoint. By default there is no limit."""
 
 
 @model
 class ClusterSettings:
-    """What holds towards every Service."""
+    """Settings that apply to the connections to every Service."""
 
     dns_lookup_family: str | None = None
-    """The addresses of external names: auto (if absent), v4, v6 or all."""
+    """The IP version by which external names are resolved: auto (the default) prefers IPv6 and
+    falls back to IPv4; v4 and v6 use one alone; all uses both. Another value is an error."""
     max_requests_per_connection: PositiveUint32 | None = None
-    """Close a connection after so many requests."""
+    """Envoy closes a connection to an endpoint after this number of requests. By default there is
+    no limit."""
     per_connection_buffer_limit_bytes: PositiveUint32 | None = Field(
         default=None, validation_alias=_BUFFER_LIMIT
     )
-    """How many bytes are kept in memory for a connection before its sender has to wait; 32 KiB if
-    absent."""
+    """The number of bytes that Envoy buffers for a connection to an endpoint before the sender has
+    to wait. The default is 32 KiB."""
     http2_stream_window_bytes: Window | None = None
-    """How many bytes of an answer an HTTP/2 Service may send ahead; Envoy's own
-    size if absent.
-    Beside Contour's fields."""
+    """The number of bytes of a response that an HTTP/2 Service may send before Envoy acknowledges
+    them. Envoy's default is 16 MiB; smaller values save memory. Upstream Contour does not have this
+    field."""
     http2_connection_window_bytes: Window | None = None
-    """The same of all answers of a connection; Envoy's own size if absent. Beside Contour's
-    fields."""
+    """The number of bytes of all responses of a connection that an HTTP/2 Service may send
+    before Envoy acknowledges them. Envoy's default is 24 MiB. Upstream Contour does not have
+    this field."""
     circuit_breakers: CircuitBreakers | None = None
-    """Limits; annotations of a Service win over them."""
+    """Limits on what each Envoy may have open towards every Service. Annotations of a Service such
+    as `projectcontour.io/max-connections` win over them."""
     upstream_tls: UpstreamTLS | None = None
-    """TLS with Services."""
+    """The TLS versions, ciphers and curves that Envoy uses towards Services."""
 
 
 @model
 class NetworkSettings:
-    """Envoy's place in the network."""
+    """How Envoy is placed in the network, and its administration pages."""
 
     num_trusted_hops: Uint32 | None = None
-    """How many proxies in front of Envoy are believed about the client's address."""
+    """The number of proxies in front of Envoy whose `X-Forwarded-For` entries are trusted when the
+    client's address is determined. The default is 0."""
     admin_port: Annotated[int, Field(ge=0, le=65535, strict=True)] | None = None
-    """The port of 127.0.0.1 where the admin pages can be read; if absent or 0, nowhere."""
+    """The TCP port on `127.0.0.1` at which Envoy serves those of its administration pages that only
+    read. If it is absent or 0, they are not served."""
     strip_trailing_host_dot: Flag | None = None
-    """Take `example.com.` for `example.com`; if absent too, other than Contour."""
+    """If true, the host name `example.com.` is read as `example.com`. The default is true here,
+    unlike in upstream Contour."""
 
 
 @model
 class TimeoutSettings:
-    """Limits of time; `infinity` lifts one."""
+    """Timeouts of clients' requests and connections, as durations such as `30s`. Absent and zero
+    mean the default, `infinity` means no limit; more than 24 hours, or another text, is an
+    error."""
 
     request_timeout: str | None = None
-    """How long a client may take to send a request; no limit if absent."""
+    """The longest time until a client has sent a complete request. By default there is no limit."""
     connection_idle_timeout: str | None = None
-    """How long a connection of a client is kept without requests."""
+    """The longest time that a client's connection is kept open without requests. Envoy's default is
+    1 hour."""
     stream_idle_timeout: str | None = None
-    """How long a request may rest without a byte in either direction."""
+    """The longest time that a request may go on without a byte in either direction. Envoy's default
+    is 5 minutes."""
     max_connection_duration: str | None = None
-    """How long a connection of a client is kept at all."""
+    """The longest time that a client's connection is kept open at all. By default there is no
+    limit."""
     delayed_close_timeout: str | None = None
-    """How long a client is given to close a connection."""
+    """The time that Envoy gives a client to close its connection before Envoy closes it. Envoy's
+    default is 1 second."""
     connection_shutdown_grace_period: str | None = None
-    """How long between the first and the last notice that a connection ends."""
+    """The time between the first and the final GOAWAY by which Envoy ends an HTTP/2 connection.
+    Envoy's default is 5 seconds."""
     request_headers_timeout: str | None = None
-    """How long a client may take to send the header of a request; 10 seconds if absent. Beside
-    Contour's fields."""
+    """The longest time until a client has sent the headers of a request. The default is 10 seconds.
+    Upstream Contour does not have this field."""
     tls_handshake_timeout: str | None = None
-    """How long a client may take for the TLS handshake; 10 seconds if absent. Beside Contour's
-    fields."""
+    """The longest time until a client has completed the TLS handshake. The default is 10 seconds.
+    Upstream Contour does not have this field."""
     tcp_idle_timeout: str | None = None
-    """How long a connection that is passed on as bytes (`tcpproxy`, TCPRoute, TLSRoute) may rest
-    without a byte in either direction; 9001 seconds if absent, as in Contour. Beside Contour's
-    fields."""
+    """The longest time that a forwarded connection (`tcpproxy`, TCPRoute, TLSRoute) may go on
+    without a byte in either direction. The default is 9001 seconds. Upstream Contour does not have
+    this field."""
     connect_timeout: str | None = None
-    """How long a connection to an endpoint may take; 2 seconds if absent."""
+    """The longest time until a connection to an endpoint is established. The default is 2 seconds;
+    `infinity` also means the default."""
 
 
 @model
 class Envoy:
-    """How Envoy is set up."""
+    """The settings of Envoy: its listeners, clusters, logs and timeouts, and how its pods run."""
 
     listener: ListenerSettings | None = None
-    """What holds for every listener."""
+    """Settings that apply to every listener of Envoy."""
     service: ObjectName | None = None
-    """The Service whose address is told in statuses."""
+    """The Service of Envoy, whose addresses are written to the status of Ingresses, HTTPProxies and
+    Gateways. The default is the Service that the flags of `contour serve` name."""
     http: EnvoyListener | None = None
-    """Where Envoy listens for plain HTTP."""
+    """The address and port on which Envoy listens for plain HTTP. The default is `0.0.0.0:8080`."""
     https: EnvoyListener | None = None
-    """Where Envoy listens for HTTPS."""
+    """The address and port on which Envoy listens for HTTPS. The default is `0.0.0.0:8443`."""
     external_ports: ExternalPorts | None = None
-    """The ports that clients see: for redirects, and of the Service of a fleet that we make. Where
-    they are set, they are served beside those of a Gateway. Beside Contour's fields."""
+    """The ports that clients connect to, for redirects and for the Service of a managed fleet. If
+    they are set, they are served in addition to those of a Gateway. The default is 80 and 443.
+    Upstream Contour does not have this field."""
     health: Endpoint | None = None
-    """Where Envoy's health is told; 0.0.0.0:8002 where no more is said."""
+    """The address and port at which Envoy serves `/ready`. The default port is 8002."""
     om_enforced_health: Endpoint | None = None
-    """Where Envoy's health is told only while it is not overloaded."""
+    """The address and port at which Envoy serves `/ready` and rejects probes while it is
+    overloaded. The port is required and must not be shared."""
     metrics: MetricsEndpoint | None = None
-    """Where Envoy's metrics are; 0.0.0.0:8002 where no more is said. Files are those of Envoy."""
+    """The address and port at which Envoy serves `/stats` and `/stats/prometheus`. The default port
+    is 8002. The files of `tls` are on Envoy's machine."""
     client_certificate: ObjectName | None = None
-    """The Secret with the certificate that Services are shown."""
+    """The TLS Secret with the client certificate that Envoy sends to Services that ask for one. By
+    default it sends none; a missing or invalid Secret is an error."""
     logging: Logging | None = None
-    """The access log."""
+    """The access log of all listeners: its format and which requests it has."""
     default_http_versions: tuple[str, ...] = ()
-    """What clients may speak: HTTP/1.1, HTTP/2; both if empty."""
+    """The HTTP versions that clients may use, `HTTP/1.1` and `HTTP/2`. The default is both; another
+    value is an error."""
     timeouts: TimeoutSettings | None = None
-    """Limits of time."""
+    """Timeouts of clients' requests and connections, and of connections to endpoints."""
     cluster: ClusterSettings | None = None
-    """What holds towards every Service."""
+    """Settings that apply to the connections to every Service."""
     network: NetworkSettings | None = None
-    """Envoy's place in the network."""
+    """How Envoy is placed in the network, and its administration pages."""
     runtime_settings: dict[str, str] = Field(default_factory=dict)
-    """Runtime keys of Envoy and their values."""
+    """Keys of Envoy's runtime, up to 253 characters each, with their values. Keys that begin with
+    `re2.max_program_size.` are an error."""
     network_publishing: NetworkPublishing | None = None
-    """Present: we make and keep a fleet of Envoys and its Service. Beside Contour's fields."""
+    """The Service in front of Envoy. If this is present, the instance makes a fleet of Envoys with
+    its Service and keeps both as they should be. Upstream Contour does not have this field."""
     managed: Flag | None = None
-    """`false`: leave the fleet that we made as it is from now on. Beside Contour's fields."""
+    """If false, the fleet that the instance has made is left as it is and no longer updated. The
+    default is true. Upstream Contour does not have this field."""
     workload: Workload | None = None
-    """How the Envoys of a fleet that we make run. Beside Contour's fields."""
+    """How the Envoys of a managed fleet run. Upstream Contour does not have this field."""

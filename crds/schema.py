@@ -1,9 +1,9 @@
-"""The CRDs of our own kinds, as the API server wants them: structural OpenAPI made from the models.
+"""The CRDs of our own kinds: structural OpenAPI schemas, generated from the models.
 
-For `hack/generate`, which writes them to `crds/schema/`, and for the operator, which installs them.
-Structural (Kubernetes, "Structural schemas"): every `$ref` is unfolded, null is no type of its own.
-Defaults are written only where they differ from the zero of their type: the API server would put
-each of them into every object.
+`hack/generate` writes them to `crds/schema/`. A schema is structural (Kubernetes, "Structural
+schemas"): every `$ref` is resolved, and null is not a type of its own. Descriptions are the
+docstrings of the models; `kubectl explain` prints them. Defaults are written only where they differ
+from the zero value of their type, because the API server adds each of them to every object.
 """
 
 from typing import Any
@@ -85,9 +85,9 @@ def _object(kind: kinds.Kind) -> Schema:
     types = {
         "apiVersion": {
             "type": "string",
-            "description": "The version that the object is written in.",
+            "description": "The API group and version of this representation of the object.",
         },
-        "kind": {"type": "string", "description": "The kind of the object."},
+        "kind": {"type": "string", "description": "The name of the kind that this object is of."},
         "metadata": {"type": "object"},
     }
     schema["properties"] = {**types, "spec": schema["properties"]["spec"], "status": _status(kind)}
@@ -118,42 +118,80 @@ _AVAILABLE = '.status.conditions[?(@.type=="Available")]'
 _WIDE = {"priority": 1}  # shown with `-o wide`
 
 # kubectl shows the age by itself only where a kind says nothing.
-_AGE = _column("Age", ".metadata.creationTimestamp", "Since when it is there", type="date")
-_ERROR = _column("Error", f"{_VALID}.errors[0].message", "The first error")
+_AGE = _column(
+    "Age", ".metadata.creationTimestamp", "The time at which the object was created.", type="date"
+)
+_ERROR = _column(
+    "Error", f"{_VALID}.errors[0].message", "The message of the first error, if there is one."
+)
 
-_OF_CONDITIONS = [_column("Valid", f"{_VALID}.status", "Whether it is valid"), _ERROR, _AGE]
+_OF_CONDITIONS = [
+    _column("Valid", f"{_VALID}.status", "Whether the object is valid as a whole."),
+    _ERROR,
+    _AGE,
+]
 
 _COLUMNS = {
     "HTTPProxy": [
-        _column("FQDN", ".spec.virtualhost.fqdn", "The name of the virtual host"),
-        _column("TLS Secret", ".spec.virtualhost.tls.secretName", "The Secret it is served with"),
-        _column("Status", ".status.currentStatus", "Whether it is valid"),
-        _column("Status Description", ".status.description", "Why"),
+        _column(
+            "FQDN", ".spec.virtualhost.fqdn", "The DNS name of the virtual host that it serves."
+        ),
+        _column(
+            "TLS Secret",
+            ".spec.virtualhost.tls.secretName",
+            "The Secret with the certificate of the host.",
+        ),
+        _column("Status", ".status.currentStatus", "Whether it is valid, invalid or orphaned."),
+        _column(
+            "Status Description", ".status.description", "The reason for the status, in a sentence."
+        ),
         _ERROR,
-        _column("Address", ".status.loadBalancer.ingress[0].ip", "Where clients reach it", **_WIDE),
+        _column(
+            "Address",
+            ".status.loadBalancer.ingress[0].ip",
+            "The IP address at which clients reach it.",
+            **_WIDE,
+        ),
         _AGE,
     ],
     "ExtensionService": _OF_CONDITIONS,
     "TLSCertificateDelegation": _OF_CONDITIONS,
     "ContourConfiguration": [
-        _column("Available", f"{_AVAILABLE}.status", "Whether the instance serves"),
-        _column("Reason", f"{_AVAILABLE}.reason", "Why it does, or does not"),
-        _column("Contours", ".status.availableContours", "Control planes", type="integer"),
-        _column("Envoys", ".status.availableEnvoys", "Envoys that are available", type="integer"),
-        _column("Valid", f"{_VALID}.status", "Whether its settings are valid"),
-        _column("Message", f"{_AVAILABLE}.message", "What it waits for", **_WIDE),
+        _column(
+            "Available", f"{_AVAILABLE}.status", "Whether the instance is available to clients."
+        ),
+        _column("Reason", f"{_AVAILABLE}.reason", "The reason why it is available, or is not."),
+        _column(
+            "Contours",
+            ".status.availableContours",
+            "The available replicas of the control plane.",
+            type="integer",
+        ),
+        _column(
+            "Envoys",
+            ".status.availableEnvoys",
+            "The available Envoys in managed fleets.",
+            type="integer",
+        ),
+        _column("Valid", f"{_VALID}.status", "Whether the settings of the instance are valid."),
+        _column(
+            "Message",
+            f"{_AVAILABLE}.message",
+            "What the instance is waiting for, if anything.",
+            **_WIDE,
+        ),
         _ERROR | _WIDE,
         _AGE,
     ],
 }
-"""Of HTTPProxy those of upstream come first; of the other kinds it has none."""
+"""Upstream's columns of HTTPProxy come first; for the other kinds it has none."""
 
 
 _WIDEST = 2**63 - 1
 
 
 class _Structural(GenerateJsonSchema):
-    """Leaves out what no structural schema may have, and puts in what only Kubernetes knows."""
+    """Omits what a structural schema may not have, and adds the extensions of Kubernetes."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -168,7 +206,8 @@ class _Structural(GenerateJsonSchema):
         return {**inner, "default": default} if is_written else inner
 
     def int_schema(self, schema: IntSchema) -> JsonSchemaValue:
-        """An API server reads bounds as floating point: that of 64 bits would come out negative."""
+        """Omits bounds of 64 bits: the API server reads bounds as floating point numbers, and the
+        upper one would overflow to a negative number."""
         written = super().int_schema(schema)
         is_wide = written.get("maximum") == _WIDEST
         for bound, value in (("maximum", _WIDEST), ("minimum", -_WIDEST - 1)):
@@ -190,7 +229,7 @@ class _Structural(GenerateJsonSchema):
             property_ = written["properties"][name]
             _describe(property_, property_.get("description", ""), shape.mark(field, Unserved))
         if not written["properties"]:
-            # An API server forgets it, and kubectl would send it again each time.
+            # The API server drops an empty object, and kubectl would send it again each time.
             del written["properties"]
         if rules := cel_rules(model):
             written["x-kubernetes-validations"] = [it._asdict() for it in rules]
@@ -198,16 +237,19 @@ class _Structural(GenerateJsonSchema):
 
 
 def _describe(schema: Schema, text: str, mark: Unserved | None) -> None:
-    values = ", ".join(map(str, mark.values)) if mark else ""
-    unserved = " Not served yet" + (f": {values}." if values else ".") if mark else ""
-    if mark and mark.instead:
-        unserved = f" Not served: {mark.instead}."
-    if text or unserved:
-        schema["description"] = " ".join((text + unserved).split())
+    if text or mark:
+        schema["description"] = " ".join(f"{text} {_unserved(mark) if mark else ''}".split())
+
+
+def _unserved(mark: Unserved) -> str:
+    if mark.instead:
+        return f"It is not served: {mark.instead}."
+    values = ", ".join(map(str, mark.values))
+    return f"Not served yet: {values}." if values else "It is not served yet."
 
 
 def _unfolded(schema: Any, definitions: Schema) -> Any:
-    """The same schema with the definitions in place of the references to them."""
+    """The same schema with each reference replaced by the definition it refers to."""
     match schema:
         case {"$ref": str(reference), **beside}:
             target = definitions[reference.removeprefix("#/$defs/")]

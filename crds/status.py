@@ -1,6 +1,6 @@
-"""The statuses of our kinds, for the CRD schema alone: decoding drops `status`.
+"""The statuses of our kinds, for the CRD schema alone: decoding ignores `status`.
 
-Conditions follow Kubernetes, "API conventions", with the errors and warnings that Contour adds.
+Conditions follow the Kubernetes API conventions, with the errors and warnings that Contour adds.
 """
 
 from typing import Annotated, Literal
@@ -30,38 +30,39 @@ Truth = Literal["True", "False", "Unknown"]
 
 @model
 class SubCondition:
-    """One thing that is wrong, or worth a warning."""
+    """One error or warning in a condition."""
 
     type: ConditionType
-    """What part of the object it is about."""
+    """The part of the object that this is about, such as `RouteError` or `TLSError`."""
     status: Truth
-    """True: it is so."""
+    """The status of the error or warning, which is `True` as long as it is listed."""
     reason: Reason
-    """What is wrong, for programs."""
+    """The cause as a single word in CamelCase, which programs may rely on."""
     message: Message
-    """What is wrong, for people."""
+    """The cause as a sentence for people, with the path of the field."""
 
 
 @model
 class DetailedCondition:
-    """A condition of an object, with what led to it."""
+    """A condition of the object, with the errors and warnings that led to it."""
 
     type: ConditionType
-    """What it is about."""
+    """The name of the condition, such as `Valid`; each occurs once."""
     status: Truth
-    """Whether it is so."""
+    """Whether the condition holds: `True`, `False`, or `Unknown`."""
     observed_generation: Natural64 | None = None
-    """The generation of the object that this was found on."""
+    """The `metadata.generation` of the object that this was found on. If it is older than the
+    object's, the condition may be out of date."""
     last_transition_time: AwareDatetime
-    """When `status` changed."""
+    """The time at which `status` changed, in RFC 3339 form."""
     reason: Reason
-    """Why, for programs."""
+    """The cause of the status as a single word in CamelCase, which programs may rely on."""
     message: Message
-    """Why, for people."""
+    """The cause of the status as a sentence for people."""
     errors: tuple[SubCondition, ...] = ()
-    """What keeps the object, or a part of it, from being served."""
+    """What prevents the object, or a part of it, from being served."""
     warnings: tuple[SubCondition, ...] = ()
-    """What is served, but perhaps not as meant."""
+    """What is served, but perhaps not as intended, such as ignored fields."""
 
 
 Conditions = Annotated[
@@ -77,14 +78,14 @@ Conditions = Annotated[
 
 @model
 class PortStatus:
-    """A port of a load balancer."""
+    """The state of one port of a load balancer."""
 
     port: Int32
-    """Its number."""
+    """The number of the port that clients connect to."""
     protocol: str
-    """Its protocol."""
+    """The transport protocol of the port: TCP, UDP or SCTP."""
     error: ConditionType | None = None
-    """What is wrong with it."""
+    """What is wrong with the port, as a word that programs may rely on."""
 
 
 _Atomic = Field(default=(), json_schema_extra={"x-kubernetes-list-type": "atomic"})
@@ -92,56 +93,61 @@ _Atomic = Field(default=(), json_schema_extra={"x-kubernetes-list-type": "atomic
 
 @model
 class LoadBalancerIngress:
-    """An address of a load balancer."""
+    """One address at which clients reach the object: an IP address or a host name."""
 
     ip: str = ""
-    """Its IP address."""
+    """The IP address, if the load balancer has one."""
     hostname: str = ""
-    """Its name."""
+    """The host name, if the load balancer has one instead of an IP address."""
     ip_mode: str | None = None
-    """How the address behaves: VIP or Proxy."""
+    """Whether packets for the IP address reach the nodes with that address (`VIP`) or with that of
+    the node (`Proxy`)."""
     ports: tuple[PortStatus, ...] = _Atomic
-    """Its ports."""
+    """The state of the single ports, as the load balancer reports it."""
 
 
 @model
 class LoadBalancerStatus:
-    """Where clients reach the object."""
+    """The addresses at which clients reach the object."""
 
     ingress: tuple[LoadBalancerIngress, ...] = _Atomic
-    """Addresses."""
+    """The addresses of Envoy's Service, or those of `ingress.statusAddress` in the
+    configuration."""
 
 
 @model
 class HTTPProxyStatus:
-    """What has become of an HTTPProxy."""
+    """What the controller found out about an HTTPProxy."""
 
     current_status: str = ""
-    """`valid`, `invalid`, `orphaned`, or `NotReconciled` before anyone looked."""
+    """A summary: `valid`; `invalid`; `orphaned`, if no root includes it; or `NotReconciled`, until
+    a controller has looked at it."""
     description: str = ""
-    """Why."""
+    """The reason for `currentStatus`, in a sentence for people."""
     load_balancer: LoadBalancerStatus = LoadBalancerStatus()
-    """Where clients reach it."""
+    """The addresses at which clients reach the host of the HTTPProxy."""
     conditions: Conditions = ()
-    """`Valid`, with its errors and warnings."""
+    """The condition `Valid`, with all errors and warnings that were found."""
 
 
 @model
 class ConditionsStatus:
-    """What has become of an object."""
+    """What the controller found out about the object."""
 
     conditions: Conditions = ()
-    """What was found, with its errors and warnings."""
+    """The condition `Valid`, with all errors and warnings that were found."""
 
 
 @model
 class ContourConfigurationStatus:
-    """What has become of an instance."""
+    """What the instance and the operator report about the configuration."""
 
     conditions: Conditions = ()
-    """`Valid` is told by the instance; `Provisioned`, `Progressing` and `Available` by the
-    operator, of the instances that it makes."""
+    """The instance writes `Valid`, about its settings. The operator writes `Provisioned`,
+    `Progressing` and `Available`, about the instances that it provisions."""
     available_contours: Int32 | None = None
-    """How many of the control plane are available. Beside Contour's fields."""
+    """The number of available replicas of the control plane, if the operator provisions it.
+    Upstream Contour does not have this field."""
     available_envoys: Int32 | None = None
-    """How many Envoys are available, of fleets that we make. Beside Contour's fields."""
+    """The number of available Envoys in managed fleets. Upstream Contour does not have this
+    field."""

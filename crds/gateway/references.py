@@ -94,13 +94,13 @@ class LocalObjectReference:
 
 @model
 class ParametersReference:
-    """The object that configures a GatewayClass."""
+    """The object with the parameters of a GatewayClass."""
 
     group: Group
-    """The group of its API."""
+    """The API group of the object, such as `projectcontour.io`."""
     kind: KindName
-    """Its kind."""
+    """The kind of the object, such as `ContourConfiguration`."""
     name: ObjectName
-    """Its name."""
+    """The name of the object that has the parameters."""
     namespace: Label | None = None
-    """Absent for a cluster-scoped object."""
+    """The namespace of the object. It must be absent for a cluster-scoped object."""

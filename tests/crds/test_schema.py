@@ -76,7 +76,7 @@ class Marked:
 def test_descriptions_say_what_is_not_served_yet() -> None:
     fields = schema.structural(Marked)["properties"]
     assert {name: it["description"] for name, it in fields.items()} == {
-        "whole": "A field. Not served yet.",
+        "whole": "A field. It is not served yet.",
         "choice": "A choice. Not served yet: a, b.",
         "served": "Another one.",
     }
