@@ -1,3 +1,3 @@
 """What all tests may ask for."""
 
-pytest_plugins = ["tests.cluster.fixtures"]
+pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]

@@ -1,96 +1,67 @@
-"""The command line of `hack/bench` and `hack/chaos`: `python -m hack.measuring bench|chaos …`."""
+"""The command line of `hack/bench` and `hack/chaos`: what it says goes to pytest.
 
-import importlib
-import pkgutil
+python -m hack.measuring bench|chaos …
+"""
+
+import contextlib
+import io
 import sys
-import traceback
 from pathlib import Path
 
 import click
-from rich.console import Console
+import pytest
 
-from hack.measuring import figures, registry
+HERE = Path(__file__).parent
+WHERE = {"bench": [HERE / "bench"], "chaos": [HERE / "chaos", HERE.parents[1] / "tests" / "faults"]}
+MARKERS = {"bench": "bench", "chaos": "fault"}
+PYTEST = (
+    *("-p", "tests.testbed.measuring", "-p", "no:cacheprovider", "-p", "no:logging", "-q"),
+    *("-o", "python_files=*.py", "-o", "consider_namespace_packages=true", "--no-header"),
+)
 
-ROOT = Path(__file__).parents[2]
+
+class Names:
+    """Collects the names of what there is."""
+
+    def __init__(self) -> None:
+        self.found: list[str] = []
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """A measurement is known."""
+        self.found.append(item.name)
 
 
 @click.command()
 @click.argument("which", type=click.Choice(["bench", "chaos"]))
 @click.argument("names", nargs=-1, metavar="[NAME…]")
-@click.option(
-    "--json",
-    "path",
-    type=click.Path(path_type=Path),
-    help="Also write the figures to this file, as JSON.",
-)
-@click.option(
-    "--runs",
-    type=click.IntRange(1),
-    help="Repeat each measurement so many times instead of its usual number.",
-)
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random choices.")
-@click.option(
-    "--quick",
-    is_flag=True,
-    help="Use smaller worlds and fewer runs, so that everything takes minutes.",
-)
-@click.option(
-    "--list",
-    "list_them",
-    is_flag=True,
-    help="List the names of the measurements, and measure nothing.",
-)
+@click.option("--json", "path", metavar="FILE", help="Also write all figures as JSON.")
+@click.option("--runs", type=click.IntRange(1), help="How often, instead of the usual number.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of what is left to chance.")
+@click.option("--quick", is_flag=True, help="Smaller and fewer: everything within minutes.")
+@click.option("--list", "list_them", is_flag=True, help="Only say what there is.")
 def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     which: str,
     names: tuple[str, ...],
-    path: Path | None,
+    path: str | None,
     runs: int | None,
     seed: int,
     quick: bool,
     list_them: bool,
 ) -> None:
-    """Runs the named measurements, or all of them. Exits with 1 if a target is not reached."""
-    known = _loaded(which)
-    if unknown := set(names) - set(known.measurements):
-        raise click.UsageError(
-            f"no {', '.join(sorted(unknown))} here; there is {', '.join(known.measurements)}"
-        )
+    """Measures what is named, or everything; ends with 1 if a target is not reached."""
+    arguments = [*PYTEST, "-m", MARKERS[which], *map(str, WHERE[which])]
     if list_them:
-        click.echo("\n".join(known.measurements))
+        known = Names()
+        with contextlib.redirect_stdout(io.StringIO()):
+            pytest.main([*arguments, "--collect-only"], [known])
+        click.echo("\n".join(known.found))
         return
-    with registry.outcomes_file(ROOT / ".measured", which).open("a") as outcomes:
-        options = registry.Options(seed, runs, quick, outcomes)
-        found = _measured(known, names or tuple(known.measurements), options)
-    if path is not None:
-        figures.save(found, path)
-    sys.exit(any(it.reached is False for it in found))
-
-
-def _loaded(which: str) -> registry.Registry:
-    package = importlib.import_module(f"hack.measuring.{which}")
-    for module in sorted(it.name for it in pkgutil.iter_modules(package.__path__)):
-        importlib.import_module(f"{package.__name__}.{module}")
-    return registry.BENCH if which == "bench" else registry.CHAOS
-
-
-def _measured(
-    known: registry.Registry, names: tuple[str, ...], options: registry.Options
-) -> list[figures.Figure]:
-    """Shows each table as soon as it is there; what fails does not stop the others."""
-    console, found = Console(width=110), []
-    for name in names:
-        console.print(f"[bold]{name}[/bold]  (seed {options.seed})")
-        try:
-            some = list(known.figures([name], options))
-        except Exception:
-            console.print(
-                "".join(traceback.format_exc().splitlines(keepends=True)[-20:]), markup=False
-            )
-            some = [figures.Figure(f"{name}: measurements that failed", 1, "", 0)]
-        figures.show(some, console)
-        found += some
-    return found
+    arguments += [f"--row={it}" for it in names]
+    arguments += [f"--seed={seed}", *(["--quick"] if quick else [])]
+    arguments += [f"--runs={runs}"] if runs else []
+    arguments += [f"--figures={path}"] if path else []
+    sys.exit(pytest.main(arguments))
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="hack/measuring")

@@ -1,12 +1,12 @@
 """The kinds of change that are measured, endless, none like the last."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
 from contour.events import Batch
-from hack.measuring import world
-from hack.measuring.instance import batch, removal
-from hack.measuring.world import World
+from tests.testbed import world
+from tests.testbed.world import World, batch
 
 Edits = Callable[[World, Random], Iterator[Batch]]
 
@@ -36,7 +36,7 @@ def host_added_and_removed(of: World, _: Random) -> Iterator[Batch]:
     for number in _numbers():
         documents = of.host(of.hosts + number)
         yield batch(*documents)
-        yield removal(*documents)
+        yield batch(gone=documents)
 
 
 def secret_renewed(of: World, chance: Random) -> Iterator[Batch]:
@@ -61,7 +61,4 @@ BY_NAME: Mapping[str, Edits] = {
 
 
 def _numbers() -> Iterator[int]:
-    number = 1
-    while True:
-        yield number
-        number += 1
+    return itertools.count(1)

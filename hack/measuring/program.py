@@ -3,57 +3,45 @@
 import asyncio
 import contextlib
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
-from hack.measuring import rig
+from tests.testbed.ports import free_ports
+from tests.testbed.programs import PATIENCE, Program
+from tests.testbed.replicas import COMMAND
 
-PATIENCE = 120.0
 
-
-@dataclass(frozen=True, slots=True)
-class Program:
+class Running(Program):
     """A run that is ready."""
 
-    process: asyncio.subprocess.Process
-    port: int
-    seconds: float
+    port = 0
+    seconds = 0.0
     """From the start of the process until it was ready."""
 
 
 @contextlib.asynccontextmanager
-async def running(manifests: Path) -> AsyncIterator[Program]:
+async def running(manifests: Path) -> AsyncIterator[Running]:
     """Serves the manifests; ends with SIGTERM, as a user would end it."""
-    port, tls_port = rig.free_port(), rig.free_port()
+    run = Running()
+    run.port, tls_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="state-") as state:
         start = time.monotonic()
-        process = await asyncio.create_subprocess_exec(
-            *(command(), "run", str(manifests), "--state-dir", state),
-            *("--map-port", f"80={port}", "--map-port", f"443={tls_port}", "--drain-time", "0"),
+        await run.spawn(
+            *(COMMAND, "run", str(manifests), "--state-dir", state),
+            *("--map-port", f"80={run.port}", "--map-port", f"443={tls_port}"),
+            *("--drain-time", "0"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
         try:
-            await _ready(process, Path(state, "ready"))
-            yield Program(process, port, time.monotonic() - start)
+            async with asyncio.timeout(PATIENCE):
+                while not Path(state, "ready").exists():
+                    if run.status is not None:
+                        raise RuntimeError(f"contour run ended with {run.status}")
+                    await asyncio.sleep(0.005)
+            run.seconds = time.monotonic() - start
+            yield run
         finally:
-            if process.returncode is None:
-                process.send_signal(signal.SIGTERM)
-            await process.wait()
-
-
-async def _ready(process: asyncio.subprocess.Process, ready: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not ready.exists():
-            if process.returncode is not None:
-                raise RuntimeError(f"contour run ended with {process.returncode}")
-            await asyncio.sleep(0.005)
-
-
-def command() -> str:
-    """The program of this environment."""
-    return str(Path(sys.executable).with_name("contour"))
+            await run.end(signal.SIGTERM)

@@ -4,15 +4,17 @@ import itertools
 from collections.abc import Iterator
 from random import Random
 
-from hack.measuring import edits, fresh, instance, registry, world
-from hack.measuring.figures import Figure, spread
-from hack.measuring.world import World
+from hack.measuring import edits, fresh, metered
+from tests.testbed import world
+from tests.testbed.figures import Figure, spread
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 ROUTES = (30, 3_000)
 
 
-@registry.BENCH.measures("changes")
-def changes(options: registry.Options) -> Iterator[Figure]:
+@measures("changes", "bench")
+def changes(options: Options) -> Iterator[Figure]:
     """Every kind of change on worlds of two sizes."""
     times = options.times(1_000, 200)
     for hosts in (1_000, 10_000):
@@ -22,38 +24,39 @@ def changes(options: registry.Options) -> Iterator[Figure]:
             yield from spread(f"{hosts:,} hosts: {name}", seconds, *limits)
 
 
-@registry.BENCH.measures("gateway-changes")
-def gateway_changes(options: registry.Options) -> Iterator[Figure]:
+@measures("gateway-changes", "bench")
+def gateway_changes(options: Options) -> Iterator[Figure]:
     """An HTTPRoute added on a Gateway that has few, or many."""
     for routes in ROUTES:
         seconds = fresh.fresh(_routes, routes, options.times(300, 100), options.seed)
         yield from spread(f"HTTPRoute added on a Gateway with {routes:,}", seconds)
 
 
-def _all_kinds(hosts: int, times: int, seed: int) -> dict[str, list[float]]:
+async def _all_kinds(hosts: int, times: int, seed: int) -> dict[str, list[float]]:
     of = World.of(hosts, certificates=100)
-    made, _ = instance.built(of.documents())
-    made.connect()
+    made, _ = metered.built(of.documents())
+    await made.connect()
     return {
-        name: _seconds(made, of, kind, times, Random(seed)) for name, kind in edits.BY_NAME.items()
+        name: await _seconds(made, of, kind, times, Random(seed))
+        for name, kind in edits.BY_NAME.items()
     }
 
 
-def _routes(routes: int, times: int, seed: int) -> list[float]:
+async def _routes(routes: int, times: int, seed: int) -> list[float]:
     of = World.of(100)
     on_gateway = (world.http_route(it, it % of.services) for it in range(routes))
     documents = (*of.documents(), *world.gateway(), *on_gateway)
-    made, _ = instance.built(documents)
-    made.connect()
-    return _seconds(made, of, edits.http_route_added, times, Random(seed))
+    made, _ = metered.built(documents)
+    await made.connect()
+    return await _seconds(made, of, edits.http_route_added, times, Random(seed))
 
 
-def _seconds(
-    made: instance.Instance, of: World, kind: edits.Edits, times: int, chance: Random
+async def _seconds(
+    made: metered.Metered, of: World, kind: edits.Edits, times: int, chance: Random
 ) -> list[float]:
     found = []
     for batch in itertools.islice(kind(of, chance), times):
-        work = made.change(batch)
+        work = await made.change(batch)
         if not work.parts:
             raise AssertionError(f"{kind.__name__} changed nothing")
         found.append(work.seconds)

@@ -10,10 +10,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hack.measuring import registry
-from hack.measuring.figures import Figure, percentile
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.measuring import Options, measures
 from tests.workflows import expectations
 from tests.workflows.instances import backed
 from tests.workflows.site import Site, opened
@@ -24,8 +24,8 @@ SPEC = {
 }
 
 
-@registry.BENCH.measures("first-answer")
-def first_answer(options: registry.Options) -> Iterator[Figure]:
+@measures("first-answer", "bench")
+def first_answer(options: Options) -> Iterator[Figure]:
     """One instance after the other, each in a namespace of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="first-answer-") as folder,

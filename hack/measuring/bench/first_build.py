@@ -4,13 +4,15 @@ import gc
 import time
 from collections.abc import Iterator
 
-from hack.measuring import fresh, instance, registry
-from hack.measuring.figures import Figure
-from hack.measuring.world import World
+from hack.measuring import fresh, metered
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
+from tests.testbed.programs import resident
+from tests.testbed.world import World, batch
 
 
-@registry.BENCH.measures("first-build")
-def first_build(options: registry.Options) -> Iterator[Figure]:
+@measures("first-build", "bench")
+def first_build(options: Options) -> Iterator[Figure]:
     """Each size in a process of its own; the median over some runs."""
     for hosts, target in ((1_000, None), (10_000, 6.0)):
         times = options.times(3, 1)
@@ -25,13 +27,13 @@ def first_build(options: registry.Options) -> Iterator[Figure]:
         yield Figure(f"{label}: resident memory", memory, "MiB", limit)
 
 
-def _build(hosts: int) -> tuple[float, float, float, float, float]:
+async def _build(hosts: int) -> tuple[float, float, float, float, float]:
     of = World.of(hosts)
-    made, told = instance.built(of.documents())
-    edit = instance.batch(of.child(0, header="first"))
+    made, found = metered.built(of.documents())
+    edit = batch(of.child(0, header="first"))
     start = time.perf_counter()
     made.take(edit)
     first = time.perf_counter() - start
-    made.connect()
+    await made.connect()
     gc.collect()
-    return told["decoding"], told["building"], told["bytes"], instance.resident(), first
+    return found.decoding, found.building, found.size, resident(), first

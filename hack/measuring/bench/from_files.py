@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
-from hack.measuring import instance, program, registry, rig, world
-from hack.measuring.figures import Figure, percentile, spread
-from hack.measuring.world import World
-from tests.testbed import probe
+from hack.measuring import program
+from tests.testbed import probe, world
+from tests.testbed.envoys import backends
+from tests.testbed.figures import Figure, percentile, spread
 from tests.testbed.load import Connection, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 EDITED_HOSTS, EDITED_SERVICES = 1_000, 500  # 3,000 documents
 
 
-@registry.BENCH.measures("cold-start")
-def cold_start(options: registry.Options) -> Iterator[Figure]:
+@measures("cold-start", "bench")
+def cold_start(options: Options) -> Iterator[Figure]:
     """From the start of the process until `ready`, one file per 100 objects."""
     for hosts, target in ((1_000, None), (10_000, 20)):
         runs = [asyncio.run(_started(World.of(hosts))) for _ in range(options.times(3, 1))]
@@ -28,8 +30,8 @@ def cold_start(options: registry.Options) -> Iterator[Figure]:
         yield Figure(f"{label}: memory of contour run", max(it for _, it in runs), "MiB", limit)
 
 
-@registry.BENCH.measures("file-edit")
-def file_edit(options: registry.Options) -> Iterator[Figure]:
+@measures("file-edit", "bench")
+def file_edit(options: Options) -> Iterator[Figure]:
     """From a saved file to the answer that shows it, through a real Envoy, at 1,000 hosts."""
     times = options.times(100, 30)
     for label, per_file, target in (
@@ -44,11 +46,11 @@ async def _started(of: World) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="manifests-") as folder:
         world.write(Path(folder), of.documents(), per_file=100)
         async with program.running(Path(folder)) as it:
-            return it.seconds, instance.resident(it.process.pid)
+            return it.seconds, it.resident
 
 
 async def _edited(per_file: int, times: int, chance: Random) -> list[float]:
-    async with rig.backends(1) as ports:
+    async with backends(1) as ports:
         of = World(EDITED_HOSTS, EDITED_SERVICES, backends=ports)
         with tempfile.TemporaryDirectory(prefix="manifests-") as path:
             folder = Path(path)

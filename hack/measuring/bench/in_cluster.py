@@ -5,13 +5,15 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from hack.measuring import registry, world
-from hack.measuring.cluster import caller, processes, site
-from hack.measuring.cluster.caller import Caller
+from hack.measuring.cluster import site
 from hack.measuring.cluster.site import Shares, Site
-from hack.measuring.figures import Figure
-from hack.measuring.world import Document, World
+from tests.testbed import caller, world
+from tests.testbed.caller import Caller
+from tests.testbed.figures import Figure
 from tests.testbed.load import Connection, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.programs import load_average, processor
+from tests.testbed.world import Document, World
 
 MANY, QUICK = 10_000, 1_000
 
@@ -30,8 +32,8 @@ class Start:
     shares: Shares
 
 
-@registry.BENCH.measures("cluster-cold-start")
-def cold_start(options: registry.Options) -> Iterator[Figure]:
+@measures("cluster-cold-start", "bench")
+def cold_start(options: Options) -> Iterator[Figure]:
     """HTTPProxies, Services and EndpointSlices, as many of each, from the start of the process."""
     number = QUICK if options.quick else MANY
     for found in asyncio.run(_started(number, options.times(3, 1))):
@@ -46,7 +48,7 @@ def cold_start(options: registry.Options) -> Iterator[Figure]:
         yield Figure(f"{label}: memory with all statuses written", found.resident, "MiB", 600)
         yield Figure(f"{label}: the most memory", found.most, "MiB", 600)
         yield from shared(found.shares)
-        yield Figure("load average", processes.load_average(), "")
+        yield Figure("load average", load_average(), "")
 
 
 async def _started(number: int, times: int) -> list[Start]:
@@ -60,7 +62,7 @@ async def _start(it: Site, of: World) -> Start:
     listed = await _listed(it)
     begin = time.monotonic()
     ready = await it.replica.start()
-    used = processes.processor(it.replica.pid)
+    used = processor(it.replica.pid)
     with site.shares({**it.control_plane.pids, "contour": it.replica.pid}) as shares:
         start = time.monotonic()
         await it.envoy.start()
@@ -69,7 +71,7 @@ async def _start(it: Site, of: World) -> Start:
         await all_told(it.api, map(of.root, range(of.hosts)))
     told = time.monotonic() - begin
     found = Start(listed, ready, used, first, told, it.replica.resident, it.replica.most, shares)
-    await it.envoy.kill()
+    await it.envoy.end()
     await it.replica.end()
     await _untold(it, of)
     return found
@@ -148,8 +150,8 @@ class Burst:
     lost: int = 0
 
 
-@registry.BENCH.measures("cluster-burst")
-def burst(options: registry.Options) -> Iterator[Figure]:
+@measures("cluster-burst", "bench")
+def burst(options: Options) -> Iterator[Figure]:
     """HTTPProxies created as fast as the API server takes them, from the first call on."""
     number = QUICK if options.quick else MANY
     found, shares = asyncio.run(_burst(number))
@@ -163,7 +165,7 @@ def burst(options: registry.Options) -> Iterator[Figure]:
     yield Figure(f"{label}: answers but 404 and then 200", found.lost, "", 0)
     yield Figure(f"{label}: the most memory", found.resident, "MiB", 600)
     yield from shared(shares)
-    yield Figure("load average", processes.load_average(), "")
+    yield Figure("load average", load_average(), "")
 
 
 async def _burst(number: int) -> tuple[Burst, Shares]:

@@ -13,15 +13,16 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from hack.measuring import registry, world
 from hack.measuring.bench.in_cluster import all_told, seen, shared
-from hack.measuring.cluster import caller, processes, site
-from hack.measuring.cluster.caller import Call, Sighting
+from hack.measuring.cluster import site
 from hack.measuring.cluster.site import Shares, Site
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import probe
+from tests.testbed import caller, probe, world
+from tests.testbed.caller import Call, Sighting
+from tests.testbed.figures import Figure, percentile
 from tests.testbed.load import Connection, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.programs import load_average
+from tests.testbed.world import Document, World
 
 PROBES = 0.001
 """Seconds between two requests: the precision, and what it leaves of the machine to others."""
@@ -38,8 +39,8 @@ class Delays:
     served: list[float] = field(default_factory=list)  # by Envoy
 
 
-@registry.BENCH.measures("cluster-change")
-def change(options: registry.Options) -> Iterator[Figure]:
+@measures("cluster-change", "bench")
+def change(options: Options) -> Iterator[Figure]:
     """One HTTPProxy edited or created, with 1,000 and with 10,000 of them there."""
     times = options.times(300, 100)
     for hosts in (1_000,) if options.quick else tuple(TARGETS):
@@ -60,7 +61,7 @@ def change(options: registry.Options) -> Iterator[Figure]:
             options.note("cluster-change", hosts=hosts, label=label, served=delays.served,
                          told=delays.told, answered=delays.answered)  # fmt: skip
         yield from shared(shares)
-        yield Figure("load average", processes.load_average(), "")
+        yield Figure("load average", load_average(), "")
 
 
 async def _changed(hosts: int, times: int, chance: Random) -> tuple[dict[str, Delays], Shares]:
@@ -143,8 +144,8 @@ async def _watching(it: Site) -> AsyncIterator[Watched]:
         yield Watched(it, sightings)
 
 
-@registry.BENCH.measures("cluster-secrets")
-def secrets(options: registry.Options) -> Iterator[Figure]:
+@measures("cluster-secrets", "bench")
+def secrets(options: Options) -> Iterator[Figure]:
     """Secrets that nobody refers to are written 200 times a second."""
     seconds = 10 if options.quick else 30
     for label, kind in (("of Helm's type", "helm.sh/release.v1"), ("of any type", "Opaque")):
@@ -154,7 +155,7 @@ def secrets(options: registry.Options) -> Iterator[Figure]:
         yield Figure(f"Secrets {label}: rules run", found.rules, "", 0)
         yield Figure(f"Secrets {label}: of a core: contour", found.busy, "%", 5)
         yield Figure(f"Secrets {label}: of a core without any writes: contour", found.idle, "%")
-        yield Figure("load average", processes.load_average(), "")
+        yield Figure("load average", load_average(), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +221,8 @@ def _grown(name: str, before: dict[str, float], after: dict[str, float]) -> floa
     return after[name] - before[name]
 
 
-@registry.BENCH.measures("cluster-gateway")
-def gateway(options: registry.Options) -> Iterator[Figure]:
+@measures("cluster-gateway", "bench")
+def gateway(options: Options) -> Iterator[Figure]:
     """A thousand HTTPRoutes on one Gateway come at once, and go."""
     number = options.times(1_000, 200)
     found, shares = asyncio.run(_attached(number))
@@ -233,7 +234,7 @@ def gateway(options: registry.Options) -> Iterator[Figure]:
     yield Figure("last removal to none attached", found.emptied, "s", 2)
     yield Figure("versions of the Gateway meanwhile", found.values_of_removal, "", 100)
     yield from shared(shares)
-    yield Figure("load average", processes.load_average(), "")
+    yield Figure("load average", load_average(), "")
 
 
 @dataclass(slots=True)

@@ -5,9 +5,10 @@ import statistics
 from collections.abc import Iterator
 from random import Random
 
-from hack.measuring import edits, fresh, instance, registry
-from hack.measuring.figures import Figure
-from hack.measuring.world import World
+from hack.measuring import edits, fresh, metered
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 COUNTS = {
     "runs": "rules run",
@@ -21,8 +22,8 @@ MOST = 1.25
 """What grows with the world grows 50-fold; numbers get a digit longer, and some more bytes."""
 
 
-@registry.BENCH.measures("work-touched")
-def work_touched(options: registry.Options) -> Iterator[Figure]:
+@measures("work-touched", "bench")
+def work_touched(options: Options) -> Iterator[Figure]:
     """Every count of a change on a large world may be what it is on a small one, and no more."""
     sizes = (SMALL, 10_000) if options.quick else (SMALL, 10_000, 50_000)
     found = {it: fresh.fresh(_counted, it, options.seed) for it in sizes}
@@ -38,13 +39,13 @@ def work_touched(options: registry.Options) -> Iterator[Figure]:
             yield Figure(label, found[hosts][name]["sent"], "")
 
 
-def _counted(hosts: int, seed: int) -> dict[str, dict[str, float]]:
+async def _counted(hosts: int, seed: int) -> dict[str, dict[str, float]]:
     of = World.of(hosts, certificates=max(10, hosts // 10))
-    made, _ = instance.built(of.documents())
-    made.connect()
+    made, _ = metered.built(of.documents())
+    await made.connect()
     found = {}
     for name, kind in edits.BY_NAME.items():
-        works = [made.change(it) for it in itertools.islice(kind(of, Random(seed)), TIMES)]
+        works = [await made.change(it) for it in itertools.islice(kind(of, Random(seed)), TIMES)]
         found[name] = {
             it: statistics.mean(float(getattr(work, it)) for work in works)
             for it in (*COUNTS, "sent")

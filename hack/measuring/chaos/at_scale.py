@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from random import Random
 from typing import Any
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, spread
-from hack.measuring.rig import Took
-from hack.measuring.world import World
-from tests.testbed import probe
-from tests.testbed.load import Answer, Connection, Request
+from tests.testbed import probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.fed import Fed, Took
+from tests.testbed.figures import Figure, spread
+from tests.testbed.load import Connection, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site, is_ok
+from tests.testbed.world import World
 
 Measured = tuple[float, float]
 """Seconds from the event to the publication, and to the answer."""
@@ -21,8 +23,8 @@ Memory = tuple[float, float]
 """Envoy's, in MiB: before the changes, and after them."""
 
 
-@registry.CHAOS.measures("one-route-edit")
-def one_route_edit(options: registry.Options) -> Iterator[Figure]:
+@measures("one-route-edit")
+def one_route_edit(options: Options) -> Iterator[Figure]:
     """A response header changes on one of 10,000 plain HTTP hosts."""
     times = options.times(500, 100)
     of = World.of(2_000 if options.quick else 10_000)
@@ -33,8 +35,8 @@ def one_route_edit(options: registry.Options) -> Iterator[Figure]:
     yield Figure("Envoy's memory", memory[1], "MiB")
 
 
-@registry.CHAOS.measures("endpoint-change")
-def endpoint_change(options: registry.Options) -> Iterator[Figure]:
+@measures("endpoint-change")
+def endpoint_change(options: Options) -> Iterator[Figure]:
     """The endpoint of one of 5,000 Services changes."""
     times, number = options.times(500, 100), 1_000 if options.quick else 5_000
     of = World(number, number)
@@ -44,8 +46,8 @@ def endpoint_change(options: registry.Options) -> Iterator[Figure]:
     yield Figure("Envoy's memory", memory[1], "MiB")
 
 
-@registry.CHAOS.measures("tls-host")
-def tls_host(options: registry.Options) -> Iterator[Figure]:
+@measures("tls-host")
+def tls_host(options: Options) -> Iterator[Figure]:
     """A TLS host joins 10,000 that share 100 certificates."""
     times = options.times(50, 20)
     of = World.of(2_000 if options.quick else 10_000, certificates=100, children=False)
@@ -57,16 +59,16 @@ def tls_host(options: registry.Options) -> Iterator[Figure]:
     yield Figure("Envoy's memory after", memory[1], "MiB", 300)
 
 
-Changes = Callable[[rig.Rig, World, Random], AsyncIterator[Measured]]
+Changes = Callable[[Site[Fed], World, Random], AsyncIterator[Measured]]
 
 
 async def _measured(
     of: World, changes: Changes, times: int, chance: Random
 ) -> tuple[list[Measured], Memory]:
     found: list[Measured] = []
-    async with rig.backends(2) as ports:
+    async with backends(2) as ports:
         of = dataclasses.replace(of, backends=ports)
-        async with rig.running(of.documents()) as it:
+        async with served.running(of) as it:
             before = it.envoy.resident
             async for measured in changes(it, of, chance):
                 found.append(measured)
@@ -75,36 +77,36 @@ async def _measured(
             return found, (before, it.envoy.resident)
 
 
-async def _edits(it: rig.Rig, of: World, chance: Random) -> AsyncIterator[Measured]:
+async def _edits(it: Site[Fed], of: World, chance: Random) -> AsyncIterator[Measured]:
     connection, number = Connection(it.port), 0
     while True:
         number += 1
         host, shown = chance.randrange(of.hosts), f"edit {number}"
         request = Request(world.fqdn(host), "/api/v1")
-        edited = it.control.change([of.child(host, header=shown)])
+        edited = it.change([of.child(host, header=shown)])
         seen = probe.observed(connection, request, _shows(shown))
         yield await _took(seen, edited)
 
 
-async def _endpoints(it: rig.Rig, of: World, chance: Random) -> AsyncIterator[Measured]:
+async def _endpoints(it: Site[Fed], of: World, chance: Random) -> AsyncIterator[Measured]:
     connection, turned = Connection(it.port), set[int]()
     while True:
         service = chance.randrange(of.services)
         turned ^= {service}
         backend = (service + (service in turned)) % 2
-        changed = it.control.change([of.slice(service, [of.backends[backend]])])
+        changed = it.change([of.slice(service, [of.backends[backend]])])
         request = Request(world.fqdn(service))
         yield await _took(probe.observed(connection, request, _is_from(f"b{backend}")), changed)
 
 
-async def _tls_hosts(it: rig.Rig, of: World, _: Random) -> AsyncIterator[Measured]:
+async def _tls_hosts(it: Site[Fed], of: World, _: Random) -> AsyncIterator[Measured]:
     number = of.hosts
     may_be = frozenset({probe.NO_CONNECTION, 404, 421})
     while True:
         name = world.fqdn(number)
         connection = Connection(it.tls_port, server_name=name)
-        seen = probe.observed(connection, Request(name), _is_ok, may_be)
-        yield await _took(seen, it.control.change(of.host(number)))
+        seen = probe.observed(connection, Request(name), is_ok, may_be)
+        yield await _took(seen, it.change(of.host(number)))
         connection.close()
         number += 1
 
@@ -120,7 +122,3 @@ def _shows(shown: str) -> probe.Sign:
 
 def _is_from(backend: str) -> probe.Sign:
     return lambda answer: bool(json.loads(answer.body)["backend"] == backend)
-
-
-def _is_ok(answer: Answer) -> bool:
-    return answer.status == 200

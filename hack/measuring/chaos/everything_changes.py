@@ -5,20 +5,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure
-from hack.measuring.world import Document, World
-from tests.testbed import longlived
+from tests.testbed import longlived, served, world
+from tests.testbed.envoys import Envoy, backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure
 from tests.testbed.load import Load, Request
 from tests.testbed.longlived import Target
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site
+from tests.testbed.world import Document, World
 
 NAME = "configuration-change"
 RATE, PATIENCE = 200, 120
-PAGE = "/config_dump?resource=dynamic_active_clusters&mask=cluster.connect_timeout,cluster.name"
+ASKED = {"resource": "dynamic_active_clusters", "mask": "cluster.connect_timeout,cluster.name"}
 
 
-@registry.CHAOS.measures(NAME)
-def configuration_change(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def configuration_change(options: Options) -> Iterator[Figure]:
     """The connect timeout of all clusters, which gives each of them another name."""
     hosts, times = (1_000 if options.quick else 10_000), options.times(3, 1)
     found = asyncio.run(_run(hosts, times, options))
@@ -36,11 +39,11 @@ def configuration_change(options: registry.Options) -> Iterator[Figure]:
     yield Figure("most memory of Envoy", found["envoy"], "MiB")
 
 
-async def _run(hosts: int, times: int, options: registry.Options) -> dict[str, float]:
-    async with rig.backends(2) as ports:
+async def _run(hosts: int, times: int, options: Options) -> dict[str, float]:
+    async with backends(2) as ports:
         of = World.of(hosts, backends=ports)
-        documents = [_with_websockets(document) for document in of.documents()]
-        async with rig.running((_configuration(2), *documents)) as it:
+        documents = [world.allow_websockets(document) for document in of.documents()]
+        async with served.running(of, (_configuration(2), *documents)) as it:
             found: dict[str, float] = {"before": it.envoy.resident, "changes": 0}
             requests = [Request(world.fqdn(host)) for host in range(0, hosts, 7)]
             load = Load(it.port, requests, RATE)
@@ -56,8 +59,8 @@ async def _run(hosts: int, times: int, options: registry.Options) -> dict[str, f
     return found | {"whole": lasting.whole.total(), "cut": lasting.cut.total()}
 
 
-async def _changed(it: rig.Rig, seconds: int, clusters: int, found: dict[str, float]) -> None:
-    took = await it.control.change([_configuration(seconds)])
+async def _changed(it: Site[Fed], seconds: int, clusters: int, found: dict[str, float]) -> None:
+    took = await it.change([_configuration(seconds)])
     loop = asyncio.get_running_loop()
     async with asyncio.timeout(PATIENCE):
         while await _reached(it.envoy, seconds) < clusters:
@@ -68,23 +71,12 @@ async def _changed(it: rig.Rig, seconds: int, clusters: int, found: dict[str, fl
     found["everywhere"] = max(found.get("everywhere", 0), loop.time() - took.came)
 
 
-async def _reached(envoy: rig.Envoy, seconds: int) -> int:
+async def _reached(envoy: Envoy, seconds: int) -> int:
     """How many clusters have the new timeout; none while there are others, too."""
-    dump: dict[str, Any] = json.loads(await envoy.page(PAGE))
+    dump: dict[str, Any] = json.loads(await envoy.page("/config_dump", **ASKED))
     found = [it["cluster"].get("connect_timeout") for it in dump.get("configs", ())]
     return len(found) if set(found) == {f"{seconds}s"} else 0
 
 
 def _configuration(seconds: int) -> Document:
-    return {
-        "apiVersion": "projectcontour.io/v1alpha1",
-        "kind": "ContourConfiguration",
-        "metadata": {"name": "contour", "namespace": "projectcontour"},
-        "spec": {"envoy": {"timeouts": {"connectTimeout": f"{seconds}s"}}},
-    }
-
-
-def _with_websockets(document: Document) -> Document:
-    for route in document.get("spec", {}).get("routes", ()):
-        route["enableWebsockets"] = True
-    return document
+    return world.configuration(envoy={"timeouts": {"connectTimeout": f"{seconds}s"}})

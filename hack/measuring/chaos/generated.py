@@ -6,23 +6,19 @@ have answered before the next one is. A refusal is a fault of ours: it is printe
 """
 
 import asyncio
-import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from contour.controller import Controller
 from contour.events import Batch, Event
 from contour.xds.fleet import Fleet
-from contour.xds.server import Server
 from crds.decode import Decoded, decode
-from dag.listeners import DEFAULT_FLEET
-from dag.ports import HostPorts
-from hack.measuring import registry, rig
-from hack.measuring.figures import Figure
 from tests.laws import documents
+from tests.testbed import served
+from tests.testbed.figures import Figure
+from tests.testbed.local import Local
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 NAME = "generated-configurations"
 HOSTILE_SHARE = 0.3
@@ -35,8 +31,8 @@ HOSTILE = (
 )
 
 
-@registry.CHAOS.measures(NAME)
-def generated(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def generated(options: Options) -> Iterator[Figure]:
     """Random objects of every kind, one publication each."""
     number = options.times(20_000, 1_000)
     published, refused = asyncio.run(_run(number, options))
@@ -45,9 +41,10 @@ def generated(options: registry.Options) -> Iterator[Figure]:
     yield Figure("refused by Envoy", refused, "", 0)
 
 
-async def _run(number: int, options: registry.Options) -> tuple[int, int]:
+async def _run(number: int, options: Options) -> tuple[int, int]:
     chance, published = options.random(NAME), 0
-    async with _served() as (controller, fleet):
+    async with served.serving(Local, World(0, 1), ()) as site:
+        fleet = site.control.fleet
         for configuration in range(number):
             found = decode(_document(chance))
             if not isinstance(found, Decoded) or found.object is None:
@@ -55,32 +52,12 @@ async def _run(number: int, options: registry.Options) -> tuple[int, int]:
             gone = chance.random() < 0.2
             event = Event(found.kind, found.key, None if gone else found.object)
             before = _refusals(fleet)
-            controller.take(Batch((event,), {}))
+            site.control.instance.take(Batch((event,), {}))
             await _answered(fleet)
             published += 1
             if _refusals(fleet) > before:
                 options.note(NAME, configuration=configuration, object=repr(found.object))
     return published, _refusals(fleet)
-
-
-@asynccontextmanager
-async def _served() -> AsyncIterator[tuple[Controller, Fleet]]:
-    """The controller and the xDS server in this process, and an Envoy."""
-    with tempfile.TemporaryDirectory(prefix="measured-") as path:
-        socket = Path(path, "xds.sock")
-        server = Server((f"unix:{socket}",))
-        fleet = server.fleet(DEFAULT_FLEET)
-        controller = Controller(lambda name, changes: server.fleet(name).publish(changes))
-        controller.bind(HostPorts(overrides=((80, rig.free_port()), (443, rig.free_port()))))
-        controller.settle()
-        await server.start()
-        envoy = rig.Envoy(Path(path), socket)
-        try:
-            await envoy.start()
-            yield controller, fleet
-        finally:
-            await envoy.kill()
-            await server.stop()
 
 
 async def _answered(fleet: Fleet) -> None:

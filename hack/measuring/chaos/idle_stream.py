@@ -3,17 +3,18 @@
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure
-from hack.measuring.world import World
-from tests.testbed import probe
+from tests.testbed import probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.figures import Figure
 from tests.testbed.load import Connection, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 NAME = "idle-stream"
 
 
-@registry.CHAOS.measures(NAME)
-def idle_stream(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def idle_stream(options: Options) -> Iterator[Figure]:
     """Nothing happens; then a change has to arrive over the connection there was."""
     seconds = options.times(600, 20)
     connections, connected = asyncio.run(_idle(seconds))
@@ -23,16 +24,16 @@ def idle_stream(options: registry.Options) -> Iterator[Figure]:
 
 
 async def _idle(seconds: int) -> tuple[int, int]:
-    async with rig.backends(1) as ports:
+    async with backends(1) as ports:
         of = World.of(10, backends=ports)
-        async with rig.running(of.documents()) as it:
+        async with served.running(of) as it:
             await asyncio.sleep(seconds)
-            await it.control.change([of.child(0, header="awake")])
+            await it.change([of.child(0, header="awake")])
             await probe.observed(
                 Connection(it.port),
                 Request(world.fqdn(0), "/api/v1"),
                 lambda answer: answer.headers.get("x-edit") == "awake",
             )
-            made = await it.envoy.counts("cluster.contour.upstream_cx_total")
-            state = await it.envoy.counts("control_plane.connected_state")
+            made = await it.envoy.stats("cluster.contour.upstream_cx_total")
+            state = await it.envoy.stats("control_plane.connected_state")
             return made["cluster.contour.upstream_cx_total"], state["control_plane.connected_state"]

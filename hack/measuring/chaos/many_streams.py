@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dag.listeners import DEFAULT_FLEET
-from hack.measuring import registry, rig
-from hack.measuring.figures import Figure, percentile
 from hack.measuring.streams.processes import Process
 from tests.testbed import certificates
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.measuring import Options, measures
+from tests.testbed.ports import free_port
 
 KILOBYTE = 1024
 
 
-@registry.CHAOS.measures("fan-out")
-def fan_out(options: registry.Options) -> Iterator[Figure]:
+@measures("fan-out")
+def fan_out(options: Options) -> Iterator[Figure]:
     """One change, sent to every stream; the clients share the two cores with the server."""
     number, times = (300 if options.quick else 1_000), options.times(10, 3)
     for size, target in ((KILOBYTE, 0.3), (100 * KILOBYTE, 2.0)):
@@ -27,8 +28,8 @@ def fan_out(options: registry.Options) -> Iterator[Figure]:
         yield Figure(f"{label}: memory of the server per stream", each, "KiB", limit)
 
 
-@registry.CHAOS.measures("reconnect-storm")
-def reconnect_storm(options: registry.Options) -> Iterator[Figure]:
+@measures("reconnect-storm")
+def reconnect_storm(options: Options) -> Iterator[Figure]:
     """The server is killed and started again; all streams come back over mutual TLS."""
     number, times = (300 if options.quick else 1_000), options.times(3, 1)
     found = [asyncio.run(_storm(number)) for _ in range(times)]
@@ -40,7 +41,7 @@ def reconnect_storm(options: registry.Options) -> Iterator[Figure]:
 
 
 async def _fan_out(number: int, size: int, times: int) -> tuple[list[float], float]:
-    address = f"127.0.0.1:{rig.free_port()}"
+    address = f"127.0.0.1:{free_port()}"
     server = Process("server", address, str(size))
     clients = Process("clients", address, str(number))
     try:
@@ -56,12 +57,12 @@ async def _fan_out(number: int, size: int, times: int) -> tuple[list[float], flo
             seconds.append(everywhere["all"] - published["at"])
         return seconds, (after["resident"] - before["resident"]) * KILOBYTE / number
     finally:
-        await clients.kill()
-        await server.kill()
+        await clients.end()
+        await server.end()
 
 
 async def _storm(number: int) -> tuple[float, float]:
-    address = f"localhost:{rig.free_port()}"
+    address = f"localhost:{free_port()}"
     with tempfile.TemporaryDirectory(prefix="measured-") as path:
         ours, theirs = _credentials(Path(path))
         server = Process("server", address, str(100 * KILOBYTE), *ours)
@@ -71,15 +72,15 @@ async def _storm(number: int) -> tuple[float, float]:
             await server.line()
             await clients.start()
             await clients.line()
-            await server.kill()
+            await server.end()
             await server.start()
             opened = await server.line()
             everywhere = await clients.line()
             usage = await server.ask()
             return everywhere["all"] - opened["at"], usage["most"]
         finally:
-            await clients.kill()
-            await server.kill()
+            await clients.end()
+            await server.end()
 
 
 def _credentials(folder: Path) -> tuple[list[str], list[str]]:

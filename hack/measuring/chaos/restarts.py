@@ -5,15 +5,17 @@ the new process. Requests and lasting responses must not notice any of it.
 """
 
 import asyncio
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import longlived, probe
-from tests.testbed.load import Connection, Load, Request, Tally
+from tests.testbed import longlived, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.load import Load, Request, Tally
 from tests.testbed.longlived import Target
+from tests.testbed.measuring import Options, measures
+from tests.testbed.world import World
 
 NAME = "restarts"
 HOSTS, RATE = 1_000, 300
@@ -27,8 +29,8 @@ class Seen:
     synced: list[float] = field(default_factory=list)
 
 
-@registry.CHAOS.measures(NAME)
-def restarts(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def restarts(options: Options) -> Iterator[Figure]:
     """Killed without a word, as often as asked for."""
     times = options.times(100, 5)
     seen, tally, lasting = asyncio.run(_run(times, options))
@@ -45,53 +47,26 @@ def restarts(options: registry.Options) -> Iterator[Figure]:
     yield Figure("port open to Envoy in sync, p99", percentile(seen.synced, 0.99), "s", 2.5)
 
 
-async def _run(times: int, options: registry.Options) -> tuple[Seen, Tally, longlived.Lasting]:
+async def _run(times: int, options: Options) -> tuple[Seen, Tally, longlived.Lasting]:
     seen, chance = Seen(), options.random(NAME)
-    async with rig.backends(4) as ports:
+    async with backends(4) as ports:
         of = World.of(HOSTS, backends=ports)
-        documents = {_identity(document): document for document in of.documents()}
-        for document in documents.values():
-            _allow_websockets(document)
-        async with rig.running(documents.values()) as it:
+        documents = map(world.allow_websockets, of.documents())
+        async with served.running(of, documents) as it:
             load = Load(it.port, [Request(world.fqdn(host)) for host in range(HOSTS)], RATE)
             target = Target(it.port, world.fqdn(0))
             async with load.running() as tally, longlived.running(target) as lasting:
                 for number in range(times):
-                    host = chance.randrange(HOSTS)
-                    edit = of.child(host, header=f"edit {number}")
-                    documents[_identity(edit)] = edit
-                    await _restarted(it, documents, seen)
-                    await _seen(it, Request(world.fqdn(host), "/api/v1"), f"edit {number}", seen)
+                    document, request, sign = it.edited(chance.randrange(HOSTS))
+                    it.put(document)
+                    start = time.monotonic()
+                    await it.control.end()
+                    opened = await it.restart()
+                    seen.opened.append(opened - start)
+                    seen.synced.append(await it.seen(request, sign) - opened)
                     options.note(NAME, run=number, open=seen.opened[-1], sync=seen.synced[-1])
     options.note(
         NAME, sent=tally.sent, failures=dict(tally.failures),
         whole=dict(lasting.whole), cut=dict(lasting.cut),
     )  # fmt: skip
     return seen, tally, lasting
-
-
-async def _restarted(it: rig.Rig, documents: dict[tuple[str, ...], Document], seen: Seen) -> None:
-    it.control.keep(documents.values())
-    loop = asyncio.get_running_loop()
-    start = loop.time()
-    await it.control.kill()
-    opened = await it.control.start()
-    seen.opened.append(opened["open"] - start)
-
-
-async def _seen(it: rig.Rig, request: Request, shown: str, seen: Seen) -> None:
-    start = asyncio.get_running_loop().time()
-    connection = Connection(it.port)
-    await probe.observed(connection, request, lambda it: it.headers.get("x-edit") == shown)
-    connection.close()
-    seen.synced.append(asyncio.get_running_loop().time() - start)
-
-
-def _identity(document: Document) -> tuple[str, ...]:
-    metadata = document["metadata"]
-    return document["kind"], metadata["namespace"], metadata["name"]
-
-
-def _allow_websockets(document: Document) -> None:
-    for route in document.get("spec", {}).get("routes", ()):
-        route["enableWebsockets"] = True

@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from hack.measuring import registry
-from hack.measuring.figures import Figure, percentile
 from tests.cluster import assets, controlplane
 from tests.cluster.cluster import Cluster
 from tests.testbed import longlived
+from tests.testbed.figures import Figure, percentile
 from tests.testbed.load import Load, Request, Tally
 from tests.testbed.longlived import Lasting, Target
+from tests.testbed.measuring import Options, measures
 from tests.workflows import expectations
 from tests.workflows.instances import CONTROLLER, Instance, provisioned
 from tests.workflows.site import MANIFESTS, Site, opened
@@ -42,19 +42,19 @@ Replacement = Callable[[Instance, int], None]
 """Replaces pods, for the so-manieth time; returns when that is over."""
 
 
-@registry.CHAOS.measures("rolling-restarts")
-def rolling_restarts(options: registry.Options) -> Iterator[Figure]:
+@measures("rolling-restarts")
+def rolling_restarts(options: Options) -> Iterator[Figure]:
     """F74, with F72 for each of the pods."""
     return _measured("rolling-restarts", options, _restart)
 
 
-@registry.CHAOS.measures("upgrades")
-def upgrades(options: registry.Options) -> Iterator[Figure]:
+@measures("upgrades")
+def upgrades(options: Options) -> Iterator[Figure]:
     """F71: the operator of a new release; it replaces the control plane, which replaces Envoys."""
     return _measured("upgrades", options, _upgrade)
 
 
-def _measured(name: str, options: registry.Options, replace: Replacement) -> Iterator[Figure]:
+def _measured(name: str, options: Options, replace: Replacement) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="rollouts-") as folder, _instance(folder) as instance:
         requests = options.times(REQUESTS, 3_000)
         seconds, tally, lasting = asyncio.run(_loaded(instance, requests, replace))

@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from random import Random
 from typing import NamedTuple
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import longlived, probe
+from tests.testbed import longlived, probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure, percentile
 from tests.testbed.load import Connection, Load, Request
 from tests.testbed.longlived import Lasting, Target
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site
+from tests.testbed.world import Document, World
 
 NAME = "route-changes"
 HOSTS, BACKENDS, RATE = 40, 4, 600
@@ -33,7 +36,7 @@ class Change(NamedTuple):
 
 
 @dataclass(slots=True)
-class Site:
+class Host:
     """A host with two Services of its own, on two of the backends."""
 
     number: int
@@ -63,7 +66,7 @@ class Site:
         self.services = (self.services[1], self.services[0])
         return Change([self.proxy()], [], self._is_backend())
 
-    def turn(self, _: int) -> Change:
+    def swap(self, _: int) -> Change:
         """The weights change places."""
         self.weights = (self.weights[1], self.weights[0])
         return Change([self.proxy()], [], self._is_backend())
@@ -104,16 +107,16 @@ class Site:
         return lambda it: it.status == 200 and json.loads(it.body)["backend"] == name
 
 
-KINDS: dict[str, Callable[[Site, int], Change]] = {
-    "backend flip": Site.flip,
-    "weights turned": Site.turn,
-    "header edit": Site.edit,
-    "Service renamed": Site.rename,
+KINDS: dict[str, Callable[[Host, int], Change]] = {
+    "backend flip": Host.flip,
+    "weights turned": Host.swap,
+    "header edit": Host.edit,
+    "Service renamed": Host.rename,
 }
 
 
-@registry.CHAOS.measures(NAME)
-def route_changes(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def route_changes(options: Options) -> Iterator[Figure]:
     """As many changes as asked for, of random kinds on random hosts."""
     number = options.times(10_000, 1_000)
     load, lasting, observed, seconds = asyncio.run(_run(number, options))
@@ -141,16 +144,17 @@ class Run(NamedTuple):
     seconds: list[float]
 
 
-async def _run(number: int, options: registry.Options) -> Run:
+async def _run(number: int, options: Options) -> Run:
     chance = options.random(NAME)
-    async with rig.backends(BACKENDS) as ports:
+    async with backends(BACKENDS) as ports:
         of = World(HOSTS, HOSTS, backends=ports)
-        sites = [Site(it, of, (2 * it, 2 * it + 1)) for it in range(HOSTS)]
-        async with rig.running(it for site in sites for it in site.documents()) as it:
+        hosts = [Host(it, of, (2 * it, 2 * it + 1)) for it in range(HOSTS)]
+        documents = (it for host in hosts for it in host.documents())
+        async with served.running(of, documents) as it:
             load = Load(it.port, [Request(world.fqdn(host)) for host in range(HOSTS)], RATE)
             lasts = longlived.running(Target(it.port, world.fqdn(0)))
             async with load.running() as tally, lasts as lasting:
-                observed, seconds = await _changed(it, sites, number, chance)
+                observed, seconds = await _changed(it, hosts, number, chance)
     options.note(
         NAME, sent=tally.sent, failures=dict(tally.failures), observed=dict(observed),
         whole=dict(lasting.whole), cut=dict(lasting.cut),
@@ -159,16 +163,16 @@ async def _run(number: int, options: registry.Options) -> Run:
 
 
 async def _changed(
-    it: rig.Rig, sites: list[Site], number: int, chance: Random
+    it: Site[Fed], hosts: list[Host], times: int, chance: Random
 ) -> tuple[Counter[str], list[float]]:
     connection, observed, seconds = Connection(it.port), Counter[str](), []
-    for turn in range(1, number + 1):
-        site, kind = chance.choice(sites), chance.choice(tuple(KINDS))
-        change = KINDS[kind](site, turn)
-        request = Request(world.fqdn(site.number))
+    for number in range(1, times + 1):
+        host, kind = chance.choice(hosts), chance.choice(tuple(KINDS))
+        change = KINDS[kind](host, number)
+        request = Request(world.fqdn(host.number))
         seen, took = await asyncio.gather(
             probe.observed(connection, request, change.sign),
-            it.control.change(change.put, change.gone),
+            it.change(change.put, change.gone),
         )
         observed[kind] += 1
         seconds.append(seen - took.came)

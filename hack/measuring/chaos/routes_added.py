@@ -9,18 +9,21 @@ import asyncio
 import statistics
 from collections.abc import Iterator
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import World
-from tests.testbed import probe
-from tests.testbed.load import Answer, Connection, Load, Request
+from tests.testbed import probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.load import Connection, Load, Request
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site, is_ok
+from tests.testbed.world import World
 
 HOSTS, RATE = 30, 100
 NAME = "routes-added"
 
 
-@registry.CHAOS.measures(NAME)
-def routes_added(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def routes_added(options: Options) -> Iterator[Figure]:
     """HTTPRoutes on one Gateway."""
     number = options.times(3_000, 300)
     seconds, sent, lost = asyncio.run(_run(number, options))
@@ -35,10 +38,10 @@ def routes_added(options: registry.Options) -> Iterator[Figure]:
     yield Figure("of these lost", lost, "", 0)
 
 
-async def _run(number: int, options: registry.Options) -> tuple[list[float], int, int]:
-    async with rig.backends(1) as ports:
+async def _run(number: int, options: Options) -> tuple[list[float], int, int]:
+    async with backends(1) as ports:
         of = World.of(HOSTS, backends=ports)
-        async with rig.running((*of.documents(), *world.gateway())) as it:
+        async with served.running(of, (*of.documents(), *world.gateway())) as it:
             requests = [Request(world.fqdn(host)) for host in range(HOSTS)]
             load = Load(it.port, requests, RATE)
             async with load.running() as tally:
@@ -47,19 +50,15 @@ async def _run(number: int, options: registry.Options) -> tuple[list[float], int
     return seconds, tally.sent, tally.lost
 
 
-async def _added(it: rig.Rig, of: World, route: int, options: registry.Options) -> float:
+async def _added(it: Site[Fed], of: World, route: int, options: Options) -> float:
     document = world.http_route(route, route % of.services)
     connection = Connection(it.port)
     request = Request(document["spec"]["hostnames"][0])
     before = await connection.ask(request)
     if before.status != 404:
         raise probe.NotObserved(f"{request} got {before.status} before it was there")
-    observing = probe.observed(connection, request, _is_ok, frozenset({404}))
-    seen, took = await asyncio.gather(observing, it.control.change([document]))
+    observing = probe.observed(connection, request, is_ok, frozenset({404}))
+    seen, took = await asyncio.gather(observing, it.change([document]))
     connection.close()
     options.note(NAME, route=route, published=took.published - took.came, served=seen - took.came)
     return seen - took.came
-
-
-def _is_ok(answer: Answer) -> bool:
-    return answer.status == 200

@@ -12,11 +12,14 @@ import statistics
 from collections.abc import Iterator
 from contextlib import closing
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import probe
-from tests.testbed.load import Answer, Connection, Load, Request, Tally
+from tests.testbed import probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.load import Connection, Load, Request, Tally
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site, is_ok
+from tests.testbed.world import Document, World
 
 NAME = "silent-dns"
 HOSTS, TENANTS = 100, 20
@@ -25,8 +28,8 @@ ADDED_DELAY = 5.0
 """What counts as no added delay, in milliseconds of the median: less than one turn of Envoy's."""
 
 
-@registry.CHAOS.measures(NAME)
-def silent_dns(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def silent_dns(options: Options) -> Iterator[Figure]:
     """Hosts with new Services are added before, and while the names are resolved."""
     if os.geteuid() != 0:
         raise PermissionError("needs the rights of root, to give Envoy a DNS server of its own")
@@ -48,19 +51,19 @@ async def _run(times: int) -> tuple[Spread, Spread, int, Tally]:
     with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as silent:
         silent.bind((ADDRESS, 53))
         silent.setblocking(False)
-        async with rig.backends(1) as ports:
+        async with backends(1) as ports:
             of = World(HOSTS, HOSTS, backends=ports)
-            documents = (_configuration(), *of.documents())
-            async with rig.running(documents, resolver=ADDRESS) as it:
+            documents = (world.configuration(enableExternalNameService=True), *of.documents())
+            async with served.running(of, documents, resolver=ADDRESS) as it:
                 requests = [Request(world.fqdn(host)) for host in range(HOSTS)]
                 async with Load(it.port, requests, 100).running() as tally:
                     before = [await _added(it, of, HOSTS + each) for each in range(times)]
-                    await it.control.change([each for n in range(TENANTS) for each in _tenant(n)])
+                    await it.change([each for n in range(TENANTS) for each in _tenant(n)])
                     after = [await _added(it, of, 2 * HOSTS + times + n) for n in range(times)]
         return _spread(before), _spread(after), _heard(silent), tally
 
 
-async def _added(it: rig.Rig, of: World, number: int) -> float:
+async def _added(it: Site[Fed], of: World, number: int) -> float:
     """A host with a Service of its own, and so with a cluster of its own."""
     root, child = of.host(number)
     for document in (root, child):
@@ -68,8 +71,8 @@ async def _added(it: rig.Rig, of: World, number: int) -> float:
             route["services"][0]["name"] = f"service-{number}"
     connection, request = Connection(it.port), Request(world.fqdn(number))
     seen, took = await asyncio.gather(
-        probe.observed(connection, request, _is_ok, frozenset({404})),
-        it.control.change([of.service(number), of.slice(number), root, child]),
+        probe.observed(connection, request, is_ok, frozenset({404})),
+        it.change([of.service(number), of.slice(number), root, child]),
     )
     connection.close()
     return seen - took.came
@@ -89,15 +92,6 @@ def _tenant(number: int) -> tuple[Document, Document]:
     )
 
 
-def _configuration() -> Document:
-    return {
-        "apiVersion": "projectcontour.io/v1alpha1",
-        "kind": "ContourConfiguration",
-        "metadata": {"name": "contour", "namespace": "projectcontour"},
-        "spec": {"enableExternalNameService": True},
-    }
-
-
 def _heard(silent: socket.socket) -> int:
     number = 0
     try:
@@ -110,7 +104,3 @@ def _heard(silent: socket.socket) -> int:
 
 def _spread(seconds: list[float]) -> Spread:
     return statistics.median(seconds) * 1000, percentile(seconds, 0.99) * 1000
-
-
-def _is_ok(answer: Answer) -> bool:
-    return answer.status == 200

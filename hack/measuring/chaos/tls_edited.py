@@ -12,12 +12,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crds.draining import DRAIN_SECONDS, drain_time
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import longlived, probe
-from tests.testbed.load import Answer, Connection, Request
+from tests.testbed import longlived, probe, served, world
+from tests.testbed.envoys import backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.load import Connection, Request
 from tests.testbed.longlived import Lasting, Target
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site, is_ok
+from tests.testbed.world import Document, World
 
 NAME = "tls-edited-for-long"
 HOSTS, CERTIFICATES, RATE = 1000, 10, 10
@@ -40,8 +43,8 @@ class Run:
     lasting: Lasting = field(default_factory=Lasting)
 
 
-@registry.CHAOS.measures(NAME)
-def tls_edited_for_long(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def tls_edited_for_long(options: Options) -> Iterator[Figure]:
     """15 minutes; with `--quick` two and a half, which is longer than twice the drain time."""
     it = asyncio.run(_run(QUICK_SECONDS if options.quick else SECONDS))
     options.note(NAME, seconds=it.seconds, edits=it.edits, before=it.before, most=it.most,
@@ -64,11 +67,11 @@ def tls_edited_for_long(options: registry.Options) -> Iterator[Figure]:
 
 async def _run(seconds: float) -> Run:
     run = Run(seconds)
-    async with rig.backends(2) as ports:
+    async with backends(2) as ports:
         of = World(HOSTS, 10, CERTIFICATES, ports, children=False)
-        documents = [_with_websockets(it) for it in of.documents()]
+        documents = [world.allow_websockets(it) for it in of.documents()]
         documents += [of.secret(FLIPPED), _edited(of, 0)]
-        async with rig.running(documents, drain_seconds=drain_time(DRAIN_SECONDS)) as it:
+        async with served.running(of, documents, drain=drain_time(DRAIN_SECONDS)) as it:
             steady = Target(it.tls_port, world.fqdn(STEADY), tls=True)
             async with longlived.running(steady) as run.lasting:
                 await asyncio.sleep(1)
@@ -82,11 +85,11 @@ async def _run(seconds: float) -> Run:
     return run
 
 
-async def _edit(it: rig.Rig, of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
+async def _edit(it: Site[Fed], of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
     began = time.monotonic()
     while time.monotonic() < until:
         async with turn:
-            await it.control.change([_edited(of, run.edits)])
+            await it.change([_edited(of, run.edits)])
         run.edits += 1
         run.most = max(run.most, it.envoy.resident)
         await asyncio.sleep(max(0.0, began + run.edits / RATE - time.monotonic()))
@@ -104,18 +107,18 @@ def _edited(of: World, number: int) -> Document:
             "secretName": f"cert-{FLIPPED}",  # which nobody else uses: each edit replaces a chain
             "minimumProtocolVersion": version,
         }
-    return _with_websockets(root)
+    return world.allow_websockets(root)
 
 
-async def _arrive(it: rig.Rig, of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
+async def _arrive(it: Site[Fed], of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
     """Somebody else adds a host."""
     number = HOSTS
     while time.monotonic() < until:
         name = world.fqdn(number)
         async with turn:
-            took = await it.control.change(_put(of, number))
+            took = await it.change(_put(of, number))
         connection = Connection(it.tls_port, server_name=name)
-        seen = await probe.observed(connection, Request(name), _is_ok, may_be=MAY_BE, pause=0.02)
+        seen = await probe.observed(connection, Request(name), is_ok, may_be=MAY_BE, pause=0.02)
         connection.close()
         run.newcomers.append(seen - took.came)
         number += 1
@@ -123,10 +126,10 @@ async def _arrive(it: rig.Rig, of: World, run: Run, until: float, turn: asyncio.
 
 
 def _put(of: World, number: int) -> Sequence[Document]:
-    return [_with_websockets(of.root(number))]
+    return [world.allow_websockets(of.root(number))]
 
 
-async def _hold(it: rig.Rig, run: Run, until: float) -> None:
+async def _hold(it: Site[Fed], run: Run, until: float) -> None:
     """WebSockets on the edited host, one after the other, each for as long as Envoy lets it."""
     while time.monotonic() + drain_time(DRAIN_SECONDS) + 5 < until or not run.held:
         target = Target(it.tls_port, world.fqdn(FLIPPED), tls=True)
@@ -136,13 +139,3 @@ async def _hold(it: rig.Rig, run: Run, until: float) -> None:
                 await asyncio.sleep(0.1)
         if not any("WebSocket" in found and "Handshake" in found for found in lasting.cut):
             run.held.append(time.monotonic() - began)  # else: refused on the terms of before
-
-
-def _is_ok(answer: Answer) -> bool:
-    return answer.status == 200
-
-
-def _with_websockets(document: Document) -> Document:
-    for route in document.get("spec", {}).get("routes", ()):
-        route["enableWebsockets"] = True
-    return document

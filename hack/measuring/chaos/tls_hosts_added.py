@@ -7,12 +7,15 @@ here, where responses take 8. So every response that is complete proves that not
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import registry, rig, world
-from hack.measuring.figures import Figure, percentile
-from hack.measuring.world import Document, World
-from tests.testbed import longlived, probe
-from tests.testbed.load import Answer, Connection, Load, Request
+from tests.testbed import longlived, probe, served, world
+from tests.testbed.envoys import DRAIN_SECONDS, backends
+from tests.testbed.fed import Fed
+from tests.testbed.figures import Figure, percentile
+from tests.testbed.load import Connection, Load, Request
 from tests.testbed.longlived import Lasting, Target
+from tests.testbed.measuring import Options, measures
+from tests.testbed.served import Site, is_ok
+from tests.testbed.world import World
 
 NAME = "tls-hosts-added"
 HOSTS, ADDED, CERTIFICATES = 20, 50, 10
@@ -20,8 +23,8 @@ SECONDS = 20.0
 MAY_BE = frozenset({probe.NO_CONNECTION, 404, 421})
 
 
-@registry.CHAOS.measures(NAME)
-def tls_hosts_added(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def tls_hosts_added(options: Options) -> Iterator[Figure]:
     """50 hosts, some with certificates that the listener does not have yet."""
     cut = sent = lost = served = whole = 0
     seconds: list[float] = []
@@ -46,8 +49,8 @@ def tls_hosts_added(options: registry.Options) -> Iterator[Figure]:
     yield Figure("event to served over TLS, p99", percentile(seconds, 0.99) * 1000, "ms")
 
 
-@registry.CHAOS.measures("drain-is-noticed")
-def drain_is_noticed(_: registry.Options) -> Iterator[Figure]:
+@measures("drain-is-noticed")
+def drain_is_noticed(_: Options) -> Iterator[Figure]:
     """The opposite, to prove the proof: a change that does replace the chains has to cut."""
     lasting = asyncio.run(_drained())
     yield Figure("8 s streams and HTTP/2 streams cut by a drain", lasting.cut.total(), "", 1,
@@ -55,10 +58,10 @@ def drain_is_noticed(_: registry.Options) -> Iterator[Figure]:
 
 
 async def _run() -> tuple[Load, Lasting, list[float]]:
-    async with rig.backends(2) as ports:
+    async with backends(2) as ports:
         of = World(HOSTS, 10, certificates=CERTIFICATES, backends=ports)
-        documents = [_with_websockets(it) for it in of.documents()]
-        async with rig.running(documents) as it:
+        documents = [world.allow_websockets(it) for it in of.documents()]
+        async with served.running(of, documents) as it:
             target = Target(it.tls_port, world.fqdn(0), tls=True)
             requests = [Request(world.fqdn(0))]
             load = Load(it.tls_port, requests, 100, server_name=world.fqdn(0))
@@ -71,48 +74,30 @@ async def _run() -> tuple[Load, Lasting, list[float]]:
     return load, lasting, seconds
 
 
-async def _added(it: rig.Rig, of: World, number: int) -> float:
+async def _added(it: Site[Fed], of: World, number: int) -> float:
     """A host more; each fifth with a certificate of its own."""
     root, child = of.host(HOSTS + number)
     put = [root, child]
     if number % 5 == 0:
         put.append(of.secret(HOSTS + number))
         root["spec"]["virtualhost"]["tls"]["secretName"] = f"cert-{HOSTS + number}"
-    took = await it.control.change(put)
+    took = await it.change(put)
     name = world.fqdn(HOSTS + number)
     connection = Connection(it.tls_port, server_name=name)
-    seen = await probe.observed(connection, Request(name), _is_ok, may_be=MAY_BE)
+    seen = await probe.observed(connection, Request(name), is_ok, may_be=MAY_BE)
     connection.close()
     return seen - took.came
 
 
 async def _drained() -> Lasting:
-    async with rig.backends(2) as ports:
+    async with backends(2) as ports:
         of = World(HOSTS, 10, certificates=CERTIFICATES, backends=ports)
-        async with rig.running(map(_with_websockets, of.documents())) as it:
+        async with served.running(of, map(world.allow_websockets, of.documents())) as it:
             target = Target(it.tls_port, world.fqdn(0), tls=True)
             async with longlived.running(target) as lasting:
                 await asyncio.sleep(1)
-                await it.control.change([_other_timeouts()])
-                await asyncio.sleep(rig.DRAIN_SECONDS + 1)
+                # No listener can take this without being replaced.
+                timeouts = {"connectionIdleTimeout": "100s"}
+                await it.change([world.configuration(envoy={"timeouts": timeouts})])
+                await asyncio.sleep(DRAIN_SECONDS + 1)
     return lasting
-
-
-def _other_timeouts() -> Document:
-    """What no listener can take without being replaced."""
-    return {
-        "apiVersion": "projectcontour.io/v1alpha1",
-        "kind": "ContourConfiguration",
-        "metadata": {"name": "contour", "namespace": "projectcontour"},
-        "spec": {"envoy": {"timeouts": {"connectionIdleTimeout": "100s"}}},
-    }
-
-
-def _is_ok(answer: Answer) -> bool:
-    return answer.status == 200
-
-
-def _with_websockets(document: Document) -> Document:
-    for route in document.get("spec", {}).get("routes", ()):
-        route["enableWebsockets"] = True
-    return document

@@ -6,16 +6,16 @@ F01 to F10 at once, by the thousand: what is told must equal what is there when 
 import asyncio
 from collections.abc import Iterator
 
-from hack.measuring import registry
-from hack.measuring.figures import Figure
 from tests.kube import histories
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
 
 NAME = "watch-histories"
 PORTION, TOGETHER = 50, 8
 
 
-@registry.CHAOS.measures(NAME)
-def watch_histories(options: registry.Options) -> Iterator[Figure]:
+@measures(NAME)
+def watch_histories(options: Options) -> Iterator[Figure]:
     """Of the client that follows a collection; seeds from the one given on."""
     number, first = options.times(10_000, 500), options.seed
     found = asyncio.run(_all(range(first, first + number, PORTION), first + number, options))
@@ -24,7 +24,7 @@ def watch_histories(options: registry.Options) -> Iterator[Figure]:
     yield Figure("divergences", sum(bool(trouble) for _, trouble in found), "", 0)
 
 
-async def _all(begins: range, end: int, options: registry.Options) -> list[tuple[int, str]]:
+async def _all(begins: range, end: int, options: Options) -> list[tuple[int, str]]:
     """Most of a history is waiting, so several are lived side by side."""
     rest, found = iter(begins), []
 

@@ -6,21 +6,23 @@ where a measurement needs one.
 """
 
 import contextlib
+import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hack.measuring import rig
-from hack.measuring.cluster import caller, objects, processes
-from hack.measuring.cluster.caller import Caller
-from hack.measuring.cluster.processes import NAMESPACE, Envoy, Replica
-from hack.measuring.world import Document
 from provisioning import rights
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
+from tests.testbed import caller, replicas
+from tests.testbed.caller import Caller
+from tests.testbed.envoys import backends as backends_of
 from tests.testbed.ports import free_ports
+from tests.testbed.programs import processor
+from tests.testbed.replicas import NAMESPACE, Envoy, Replica
+from tests.testbed.world import Document
 
 LEASE = "leader-elect"
 
@@ -42,7 +44,7 @@ class Site:
     async def write(self, documents: Iterable[Document]) -> float:
         """Creates all of these; the seconds that took."""
         start = time.monotonic()
-        await self.api.all(map(caller.created, objects.adapted(documents)))
+        await self.api.all(map(caller.created, adapted(documents)))
         return time.monotonic() - start
 
     @property
@@ -67,19 +69,19 @@ async def running(
         folder = Path(path)
         cluster = Cluster(control_plane.folder)
         cluster.install_crds()
-        processes.make_certificates(folder)
+        replicas.make_certificates(folder)
         with caller.calling(cluster.url, cluster.admin_token, cluster.tls) as api:
-            await api.all(map(caller.created, objects.namespaces()))
             port, https = free_ports(2)
-            await api.ask(caller.created(objects.configuration(port, https)))
+            for document in replicas.installation(port, https):
+                await api.ask(caller.created(document))
             replica = Replica(folder, "contour", _kubeconfig(cluster), *flags)
             envoy = Envoy(folder, "envoy", replica)
-            async with rig.backends(backends, objects.own_address()) as ports:
+            async with backends_of(backends, own_address()) as ports:
                 found = Site(folder, control_plane, cluster, api, ports, port, replica, envoy)
                 try:
                     yield found
                 finally:
-                    await envoy.kill()
+                    await envoy.end()
                     await replica.end()
 
 
@@ -94,7 +96,7 @@ class Shares:
     """Who took how much of the machine's two cores, while it was looked at."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:
-        self._before = {name: processes.processor(pid) for name, pid in pids.items()}
+        self._before = {name: processor(pid) for name, pid in pids.items()}
         self._pids, self._start = pids, time.monotonic()
         self.seconds: dict[str, float] = {}
         self.lasted = 0.0
@@ -103,7 +105,7 @@ class Shares:
         """Looks no longer."""
         self.lasted = time.monotonic() - self._start
         self.seconds = {
-            name: processes.processor(pid) - self._before[name] for name, pid in self._pids.items()
+            name: processor(pid) - self._before[name] for name, pid in self._pids.items()
         }
 
     @property
@@ -120,3 +122,27 @@ def shares(pids: Mapping[str, int]) -> Iterator[Shares]:
         yield found
     finally:
         found.close()
+
+
+def own_address() -> str:
+    """Of this machine, but not its loopback, which no EndpointSlice may have."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses a route
+        return str(probe.getsockname()[0])
+
+
+def adapted(documents: Iterable[Document]) -> Iterator[Document]:
+    """The same, as a real API server takes them.
+
+    Services have no address of their own: for each, the API server would look for a free one and
+    write that down, which takes it longer than everything else.
+    """
+    address = own_address()
+    for document in documents:
+        if document["kind"] == "EndpointSlice":
+            endpoints = [it | {"addresses": [address]} for it in document["endpoints"]]
+            yield document | {"endpoints": endpoints}
+        elif document["kind"] == "Service":
+            yield document | {"spec": document["spec"] | {"clusterIP": "None"}}
+        else:
+            yield document

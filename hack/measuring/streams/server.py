@@ -18,7 +18,7 @@ from contour.xds import resources, wire
 from contour.xds.credentials import Files
 from contour.xds.server import Server
 from dag.listeners import DEFAULT_FLEET
-from hack.measuring import instance
+from tests.testbed.programs import usage
 
 NAME = resources.Name(resources.LISTENER, "measured")
 _FIELD = 15  # of no meaning to anybody
@@ -49,9 +49,7 @@ def _version(number: int, size: int) -> resources.Change:
 
 
 def _say() -> None:
-    usage = {"resident": instance.resident(), "most": instance.resident(field="VmHWM")}
-    times = {"at": time.monotonic(), "processor": time.process_time()}
-    print(json.dumps(usage | times), flush=True)
+    print(json.dumps({"at": time.monotonic()} | usage()), flush=True)
 
 
 if __name__ == "__main__":

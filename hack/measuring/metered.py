@@ -1,0 +1,104 @@
+"""The product's instance without sockets: what it costs to turn events into bytes.
+
+It only gets a meter, and one client that has everything: how many rules ran, how many reads were
+compared, what was published and how large.
+"""
+
+import asyncio
+import dataclasses
+import gc
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from contour.events import Batch
+from contour.instance import Instance
+from contour.process import without_collections
+from contour.xds import resources
+from contour.xds.server import Server
+from dag.listeners import DEFAULT_FLEET
+from dag.ports import HostPorts
+from hack.measuring.subscriber import Subscriber
+from tests.testbed import world
+from tests.testbed.world import Document
+
+
+@dataclass(slots=True)
+class Work:
+    """What one change took; all of it must be independent of the size of the world."""
+
+    runs: int = 0
+    checks: int = 0
+    woken: int = 0
+    parts: int = 0  # of xDS resources, published
+    hashed: int = 0  # bytes of these parts
+    sent: int = 0  # bytes on the wire to one Envoy
+    seconds: float = 0.0
+
+    def __sub__(self, other: "Work") -> "Work":
+        return Work(
+            *(getattr(self, it.name) - getattr(other, it.name) for it in dataclasses.fields(self))
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Metered(Instance):
+    """An instance with a meter, and a client once it is connected."""
+
+    _work: Work = field(default_factory=Work)
+    _subscriber: Subscriber | None = None
+
+    async def connect(self) -> None:
+        """A client comes and takes all there is. What there is now, stays: no collection of it."""
+        self.controller.settle()  # what the first build left to be done
+        self._subscriber = Subscriber(self.server.fleet(DEFAULT_FLEET))
+        self._work.sent += self._subscriber.start()
+        await asyncio.sleep(0)  # what follows from that it is accepted
+        gc.collect()
+        gc.freeze()
+
+    async def change(self, batch: Batch) -> Work:
+        """One change until its first bytes could go out; then everything that follows it."""
+        assert self._subscriber is not None
+        before = self._measured(0.0)
+        start = time.perf_counter()
+        self.take(batch)
+        message = self._subscriber.pull()
+        seconds = time.perf_counter() - start
+        self._work.sent += self._subscriber.accept(message)
+        await asyncio.sleep(0)
+        return self._measured(seconds) - before
+
+    def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
+        published = list(changes)
+        self._work.parts += len(published)
+        self._work.hashed += sum(len(it.value.body) for it in published if it.value is not None)
+        Instance._publish(self, fleet, published)
+
+    def _measured(self, seconds: float) -> Work:
+        engine = self.controller.engine.work
+        counts = {it: getattr(engine, it) for it in ("runs", "checks", "woken")}
+        return dataclasses.replace(self._work, **counts, seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What the first build took, in seconds, and how many bytes it made."""
+
+    decoding: float
+    building: float
+    size: int
+
+
+def built(documents: Iterable[Document]) -> tuple[Metered, Built]:
+    """An instance with a whole world in it."""
+    decoding = time.perf_counter()
+    found = world.batch(*documents)
+    start = time.perf_counter()
+    with without_collections():
+        instance = Metered(Server(()))
+        instance.controller.bind(HostPorts())
+        instance.take(found)
+        types = instance.server.fleet(DEFAULT_FLEET).store.types.values()
+        size = sum(len(it.body()) for found in types for it in found.values())
+    return instance, Built(start - decoding, time.perf_counter() - start, size)

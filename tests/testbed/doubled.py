@@ -1,0 +1,201 @@
+"""Replicas of `contour serve` and their Envoys on the double of an API server, for faults to hit.
+
+The double is in this process, so that its faults can be scripted; everything else is a process of
+its own. Each replica reaches the double by a `Way`, which can be cut, and with a token of its own,
+by which its requests are known.
+"""
+
+import asyncio
+import contextlib
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from crds.kinds import KINDS
+from tests.cluster.double.faults import Request as Asked
+from tests.cluster.double.resources import BUILT_IN, Name, Resource
+from tests.cluster.double.server import Double
+from tests.cluster.ways import Way
+from tests.testbed import caller, replicas
+from tests.testbed.caller import Caller
+from tests.testbed.envoys import backends
+from tests.testbed.ports import free_ports
+from tests.testbed.replicas import FAST, Envoy, Replica
+from tests.testbed.served import BACKENDS, Front
+from tests.testbed.world import Document, World
+
+
+@dataclass(slots=True, kw_only=True)
+class Site(Front):
+    """What is served, by whom, and how to ask for it."""
+
+    folder: Path
+    double: Double
+    api: Caller
+    replicas: list[Replica] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
+    envoys: list[Envoy] = field(default_factory=list)
+
+    @property
+    def replica(self) -> Replica:
+        """The first one."""
+        return self.replicas[0]
+
+    async def write(self, *documents: Document) -> None:
+        """As a user would: replaces what is there, or creates it."""
+        for document in documents:
+            known = self.double.store.get(*_identity(document))
+            call = caller.merged(document) if known else caller.created(document)
+            await self.api.ask(call)
+
+    async def remove(self, *documents: Document) -> None:
+        """As a user would."""
+        for document in documents:
+            await self.api.ask(caller.deleted(document))
+
+    def slip(self, document: Document) -> None:
+        """Replaces an object while nobody can ask the API server."""
+        known = self.double.store.get(*_identity(document)) or {"metadata": {}}
+        generation = known["metadata"].get("generation", 0) + 1
+        metadata = known["metadata"] | document["metadata"] | {"generation": generation}
+        kept = {"status": known["status"]} if "status" in known else {}
+        self.double.put(document | {"metadata": metadata} | kept)
+
+    def stored(self, document: Document) -> Document:
+        """An object as the API server has it."""
+        found = self.double.store.get(*_identity(document))
+        assert found is not None, f"no {document['kind']} {document['metadata']['name']}"
+        return found
+
+    async def edit(self, number: int) -> float:
+        """Edits a route and waits for an answer that shows it; the seconds that took."""
+        document, request, sign = self.edited(number)
+        start = time.monotonic()
+        await self.write(document)
+        return await self.seen(request, sign) - start
+
+    async def watched(self) -> None:
+        """Waits until every kind is watched by as many replicas as there are."""
+        for kind in KINDS.values():
+            await self.double.watching(kind.plural, len(self.replicas))
+
+    def asked(self, replica: int, verb: str, plural: str = "") -> list[Asked]:
+        """The requests of one of the replicas."""
+        token = f"Bearer {_token(replica)}"
+        return [
+            it
+            for it in self.double.requests
+            if it.verb == verb
+            and plural in {"", it.resource}
+            and it.headers.get("Authorization") == token
+        ]
+
+    async def told(self, documents: Iterable[Document], seconds: float = 60.0) -> None:
+        """Waits until each of these HTTPProxies is told to be valid in its newest version."""
+        async with asyncio.timeout(seconds):
+            for document in documents:
+                while not is_told(self.stored(document)):
+                    await self.double.news()
+
+
+def is_told(document: Document) -> bool:
+    """Whether its status says that it is valid, as it is now."""
+    condition = caller.status_condition(document, "Valid")
+    newest = document["metadata"].get("generation", 1)
+    return condition.get("status") == "True" and condition["observedGeneration"] == newest
+
+
+def stage(
+    hosts: int,
+    number: int = 1,
+    more: Sequence[Document] = (),
+    absent: Sequence[str] = (),
+) -> Any:
+    """A stage with so many hosts and replicas, the last of which Envoy hangs on."""
+
+    @contextlib.asynccontextmanager
+    async def staged() -> AsyncIterator[Site]:
+        with tempfile.TemporaryDirectory(prefix="faults-") as path:
+            async with backends(BACKENDS) as ports, Double() as double:
+                of = World(hosts, 10, backends=ports)
+                port, https = free_ports(2)
+                double.define(it for it in _custom() if it.kind not in absent)
+                for document in (*replicas.installation(port, https), *of.documents(), *more):
+                    metadata = {"generation": 1} | document["metadata"]
+                    double.put(document | {"metadata": metadata})
+                async with _running(Path(path), double, of, port, number) as site:
+                    yield site
+
+    return staged
+
+
+@contextlib.asynccontextmanager
+async def _running(
+    folder: Path, double: Double, of: World, port: int, number: int
+) -> AsyncIterator[Site]:
+    replicas.make_certificates(folder)
+    with caller.calling(double.url) as api:
+        site = Site(of=of, ports=[port], folder=folder, double=double, api=api)
+        async with contextlib.AsyncExitStack() as stack:
+            try:
+                for it in range(number):
+                    way = await stack.enter_async_context(Way.to(double.url))
+                    config = write_kubeconfig(folder / f"kubeconfig-{it}", way.url, _token(it))
+                    site.ways.append(way)
+                    site.replicas.append(Replica(folder, f"replica-{it}", config, *FAST))
+                    await site.replicas[-1].start()
+                site.envoys.append(Envoy(folder, "envoy", site.replicas[-1]))
+                await site.envoys[0].start()
+                yield site
+            finally:
+                for envoy in site.envoys:
+                    await envoy.end()
+                for replica in site.replicas:
+                    await replica.end()
+
+
+def write_kubeconfig(path: Path, url: str, token: str) -> Path:
+    """How a replica reaches the API server, and who it is."""
+    place = {"cluster": "faults", "user": "faults", "namespace": replicas.NAMESPACE}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "faults", "cluster": {"server": url}}],
+        "users": [{"name": "faults", "user": {"token": token}}],
+        "contexts": [{"name": "faults", "context": place}],
+        "current-context": "faults",
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def _token(replica: int) -> str:
+    return f"replica-{replica}"
+
+
+def _custom() -> Iterable[Resource]:
+    """The kinds that CRDs bring."""
+    built_in = {it.name for it in BUILT_IN}
+    for kind in KINDS.values():
+        if Name(kind.group, kind.plural) not in built_in:
+            yield resource(kind.kind)
+
+
+def resource(name: str) -> Resource:
+    """A kind, as the double defines it."""
+    kind = next(it for it in KINDS.values() if it.kind == name)
+    return Resource(
+        kind.group, kind.versions, kind.plural, kind.kind, kind.namespaced, kind.has_status,
+        custom=True,
+    )  # fmt: skip
+
+
+def _identity(document: Document) -> tuple[Name, tuple[str, str]]:
+    kind = next(it for it in KINDS.values() if it.kind == document["kind"])
+    metadata = document["metadata"]
+    return Name(kind.group, kind.plural), (metadata.get("namespace", ""), metadata["name"])

@@ -1,0 +1,139 @@
+"""Programs that are started, looked at, frozen, ended, and started again."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 120.0
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Program:
+    """One process at a time; what is started here is ended here, by its process id."""
+
+    _process: asyncio.subprocess.Process | None = None
+
+    async def spawn(self, *command: str, **options: Any) -> None:
+        """Starts it, and waits for nothing."""
+        self._process = await asyncio.create_subprocess_exec(*command, **options)
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """The one that was started last."""
+        assert self._process is not None
+        return self._process
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last."""
+        return self.process.pid
+
+    @property
+    def status(self) -> int | None:
+        """How the process ended, if it did."""
+        return self.process.returncode
+
+    @property
+    def resident(self) -> float:
+        """Its memory in MiB."""
+        return resident(self.pid)
+
+    @property
+    def most(self) -> float:
+        """The most memory it ever had, in MiB."""
+        return resident(self.pid, "VmHWM")
+
+    def freeze(self) -> None:
+        """It is there, and does nothing."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on as if no time had passed."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    @property
+    def is_frozen(self) -> bool:
+        """Whether the kernel says so."""
+        return is_frozen(self.pid)
+
+    async def end(self, number: int = signal.SIGKILL) -> float:
+        """Ends it, if it runs; the seconds that took."""
+        start = time.monotonic()
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(number)
+            await self._process.wait()
+        return time.monotonic() - start
+
+
+class Spoken(Program):
+    """A program that is asked by lines, and answers by lines of JSON."""
+
+    async def speak(self, *command: str) -> None:
+        """Starts it."""
+        await self.spawn(
+            *command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=1 << 26,
+        )
+
+    async def ask(self, words: str = "") -> dict[str, Any]:
+        """What it says to that."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{words}\n".encode())
+        return await self.line()
+
+    async def line(self) -> dict[str, Any]:
+        """What it says next. Raises TimeoutError or EOFError if it says nothing."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE):
+            line = await self.process.stdout.readline()
+        if not line:
+            raise EOFError(f"the process ended with {await self.process.wait()}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    async def stop(self) -> float:
+        """Has nothing more to ask, so that it ends; how long that took."""
+        assert self.process.stdin is not None
+        start = time.monotonic()
+        self.process.stdin.close()
+        await self.process.wait()
+        return time.monotonic() - start
+
+
+def resident(pid: int | str = "self", field: str = "VmRSS") -> float:
+    """Memory of a process in MiB; `VmHWM` is the most it ever had."""
+    return int(_field(pid, field).split()[0]) / 1024
+
+
+def is_frozen(pid: int) -> bool:
+    """Whether the kernel says that a process is stopped."""
+    return _field(pid, "State").startswith("T")
+
+
+def usage() -> dict[str, float]:
+    """The memory and the processor time of this process."""
+    most = resident(field="VmHWM")
+    return {"resident": resident(), "most": most, "processor": time.process_time()}
+
+
+def processor(pid: int) -> float:
+    """The seconds of processor time that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def load_average() -> float:
+    """How many processes wanted to run, of the last minute."""
+    return float(Path("/proc/loadavg").read_text().split()[0])
+
+
+def _field(pid: int | str, name: str) -> str:
+    """What the kernel says of a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(it.partition(":")[2].strip() for it in lines if it.startswith(f"{name}:"))

@@ -1,0 +1,142 @@
+"""Replicas of `contour serve` and the Envoys on them, each in a process of its own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import aiohttp
+
+from tests.testbed import envoys, world
+from tests.testbed.ports import free_ports
+from tests.testbed.programs import PATIENCE, Program
+from tests.testbed.world import Document
+
+NAMESPACE = "projectcontour"
+COMMAND = str(Path(sys.executable).with_name("contour"))
+"""The program of this environment."""
+FAST = (
+    *("--leader-election-lease-duration", "3s", "--leader-election-renew-deadline", "2s"),
+    *("--leader-election-retry-period", "200ms"),
+)
+
+
+class Replica(Program):
+    """`contour serve`; it can be frozen, killed and started again."""
+
+    def __init__(self, folder: Path, name: str, kubeconfig: Path, *flags: str) -> None:
+        self.name = name
+        self.port, self._pages, self._debug = free_ports(3)
+        self.log = folder / f"{name}.log"
+        certificates = folder / "certificates"
+        self._command = (
+            *(COMMAND, "serve", "--kubeconfig", str(kubeconfig)),
+            *("--namespace", NAMESPACE, "--xds-port", str(self.port)),
+            *("--contour-cafile", str(certificates / "CAcert.pem")),
+            *("--contour-cert-file", str(certificates / "contourcert.pem")),
+            *("--contour-key-file", str(certificates / "contourkey.pem")),
+            *("--health-port", str(self._pages), "--http-port", str(self._pages)),
+            *("--debug-http-port", str(self._debug), *flags),
+        )
+
+    async def launch(self, environment: Mapping[str, str] | None = None) -> None:
+        """Starts the process, and does not wait for it."""
+        with self.log.open("ab") as output:
+            variables = os.environ | (environment or {})
+            await self.spawn(*self._command, stdout=output, stderr=output, env=variables)
+
+    async def start(self, environment: Mapping[str, str] | None = None) -> float:
+        """Starts it; the seconds until it was ready."""
+        start = time.monotonic()
+        await self.launch(environment)
+        await self.ready()
+        return time.monotonic() - start
+
+    async def ready(self) -> None:
+        """Waits until it is."""
+        async with asyncio.timeout(PATIENCE):
+            while not await self.is_ready():
+                if self.status is not None:
+                    raise RuntimeError(f"{self.name} ended with {self.status}: {self._last_words}")
+                await asyncio.sleep(0.005)
+
+    async def is_ready(self) -> bool:
+        """Whether it says so."""
+        try:
+            return (await self.page("/readyz"))[0] == 200
+        except (aiohttp.ClientError, OSError, TimeoutError):
+            return False
+
+    async def page(self, path: str) -> tuple[int, str]:
+        """One of its pages, those for debugging included."""
+        port = self._debug if path.startswith("/debug") else self._pages
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=70)) as session,
+            session.get(f"http://127.0.0.1:{port}{path}") as answer,
+        ):
+            return answer.status, await answer.text()
+
+    async def metrics(self) -> dict[str, float]:
+        """Its metrics by name and labels."""
+        _, text = await self.page("/metrics")
+        pairs = (it.rpartition(" ") for it in text.splitlines() if not it.startswith("#"))
+        return {name: float(value) for name, _, value in pairs}
+
+    @property
+    def _last_words(self) -> str:
+        return " | ".join(self.log.read_text(errors="replace").splitlines()[-3:])
+
+
+class ControlPlane(Protocol):
+    """Where an Envoy asks: a replica, or the Service before all."""
+
+    @property
+    def port(self) -> int:
+        """Of xDS, on this machine."""
+        ...
+
+
+class Envoy(envoys.Envoy):
+    """An Envoy that hangs on a replica, or on whichever its Service chooses."""
+
+    def __init__(self, folder: Path, name: str, of: ControlPlane) -> None:
+        super().__init__(folder, name)
+        certificates, secrets = folder / "certificates", folder / f"{name}-secrets"
+        subprocess.run(
+            (
+                *(COMMAND, "bootstrap", str(self.configuration), "--node", name),
+                *("--xds-address", "127.0.0.1", "--xds-port", str(of.port)),
+                *("--admin-address", str(self.admin), "--resources-dir", str(secrets)),
+                *("--envoy-cafile", str(certificates / "CAcert.pem")),
+                *("--envoy-cert-file", str(certificates / "envoycert.pem")),
+                *("--envoy-key-file", str(certificates / "envoykey.pem")),
+                *("--stats-port", "0"),
+            ),
+            check=True,
+        )
+
+
+def make_certificates(folder: Path) -> None:
+    """For the replicas and Envoys whose files are in this folder."""
+    subprocess.run(
+        (
+            *(COMMAND, "certgen", "--pem", str(folder / "certificates")),
+            *("--namespace", NAMESPACE),
+        ),
+        check=True, capture_output=True, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def installation(http: int, https: int) -> Iterator[Document]:
+    """Our namespace and those of a world; the configuration of an Envoy on these ports."""
+    for name in (NAMESPACE, *map(world.namespace, range(world.NAMESPACES))):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    ports = {"http": http, "https": https}
+    yield world.configuration(
+        envoy={name: {"address": "127.0.0.1", "port": port} for name, port in ports.items()},
+        gateway={"controllerName": "projectcontour.io/gateway-controller"},
+    )
