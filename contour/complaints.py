@@ -11,10 +11,10 @@ from crds import meta
 
 Severity = Literal["error", "warning"]
 
-Place = NewType("Place", str)
+ManifestSource = NewType("ManifestSource", str)
 """A file or folder as the user named it, or an unknown kind: `kind Deployment of apps/v1`."""
 
-Subject = meta.ObjectRef | Place
+Subject = meta.ObjectRef | ManifestSource
 
 
 @dataclass(frozen=True, slots=True)

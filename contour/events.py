@@ -7,7 +7,7 @@ Neither knows the other.
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from contour.complaints import Complaint, Place, Subject
+from contour.complaints import Complaint, ManifestSource, Subject
 from crds import kinds, meta
 
 
@@ -25,7 +25,7 @@ class Batch(NamedTuple):
     events: tuple[Event, ...]
     complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
     fresh: tuple[Complaint, ...] = ()  # those of them that have not been said before
-    healed: tuple[Place, ...] = ()  # folders that can be listed again
+    healed: tuple[ManifestSource, ...] = ()  # folders that can be listed again
 
     @property
     def is_empty(self) -> bool:

@@ -15,12 +15,12 @@ from aiohttp import web
 
 SOCKET = "inspect.sock"
 
-Page = Callable[[], Any]
+PageContent = Callable[[], Any]
 """What a page shows, as plain data."""
 
 
 @asynccontextmanager
-async def served(socket: Path, pages: dict[str, Page]) -> AsyncIterator[None]:
+async def served(socket: Path, pages: dict[str, PageContent]) -> AsyncIterator[None]:
     """Serves pages by name while the context lasts."""
     application = web.Application()
     for name, page in pages.items():
@@ -46,7 +46,7 @@ async def page(socket: Path, name: str) -> Any:
         return await response.json()
 
 
-def _answering(page: Page) -> Callable[[web.Request], Any]:
+def _answering(page: PageContent) -> Callable[[web.Request], Any]:
     async def answer(_: web.Request) -> web.Response:
         return web.json_response(page())
 

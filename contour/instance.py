@@ -14,7 +14,7 @@ from contour.controller import Controller, Refit, Tell
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
-from contour.inspection import Page
+from contour.inspection import PageContent
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
@@ -55,7 +55,7 @@ class Instance:
             log.log(_LEVELS[complaint.severity], "%s", complaint)
         self.controller.take(batch)
 
-    def pages(self) -> dict[str, Page]:
+    def pages(self) -> dict[str, PageContent]:
         """What it tells about itself, by name."""
         return {
             "status": lambda: list(self._rows()),

@@ -25,7 +25,7 @@ NAME = "monitoring"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class MonitorListener:
     """One such listener."""
 
     name: str
@@ -36,7 +36,7 @@ class Site:
     """It is refused like everybody else when Envoy has too much to do."""
 
 
-def listener(site: Site) -> listener_pb2.Listener:
+def listener(site: MonitorListener) -> listener_pb2.Listener:
     """Answers even at the limit on connections, unless told not to: a busy Envoy is not dead."""
     result = listener_pb2.Listener(name=site.name, stat_prefix=NAME)
     result.address.CopyFrom(_address(site))
@@ -49,7 +49,7 @@ def listener(site: Site) -> listener_pb2.Listener:
     return result
 
 
-def _address(site: Site) -> address_pb2.Address:
+def _address(site: MonitorListener) -> address_pb2.Address:
     socket = address_pb2.SocketAddress(
         address=site.address, port_value=site.port, ipv4_compat=site.address == "::"
     )

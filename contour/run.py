@@ -28,7 +28,7 @@ XDS_SOCKET = "xds.sock"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """What the command line says."""
 
     paths: Sequence[Path] = ()
@@ -37,18 +37,18 @@ class Options:
     moved_ports: tuple[tuple[int, int], ...] = ()
     """Ports that are moved although nobody asked for it."""
     controller_name: str | None = None
-    envoy: host.Options = field(default_factory=host.Options)
+    envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
     """Is called with the listeners once Envoy serves the first complete configuration."""
 
     def serving(
         self, paths: Sequence[Path], when_ready: Callable[[Sequence[Listener]], None]
-    ) -> "Options":
+    ) -> "RunOptions":
         """The same for these paths."""
         return replace(self, paths=paths, when_ready=when_ready)
 
 
-async def run(directory: state.StateDirectory, options: Options) -> None:
+async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
     stopped = process.stop_signals()
     socket = directory.socket(XDS_SOCKET)
@@ -69,7 +69,7 @@ async def run(directory: state.StateDirectory, options: Options) -> None:
         await stack.enter_async_context(
             inspection.served(directory.socket(inspection.SOCKET), instance.pages())
         )
-        envoy = host.Envoy(directory, _bootstrap(directory), options.envoy)
+        envoy = host.EnvoyProcess(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
         activities = (
             _follow(instance, manifests),
@@ -95,7 +95,7 @@ async def _follow(instance: Instance, manifests: files.Manifests) -> None:
         instance.take(batch)
 
 
-async def _announce(envoy: host.Envoy, controller: Controller, options: Options) -> None:
+async def _announce(envoy: host.EnvoyProcess, controller: Controller, options: RunOptions) -> None:
     await envoy.live()
     envoy.mark_ready()
     for listener in controller.listeners():

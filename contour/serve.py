@@ -84,7 +84,7 @@ class Options:
     """What one peer may take of the xDS port."""
     election: Election | None = None
     """None: there is one replica, which always leads."""
-    sites: Mapping[page_settings.Purpose, page_settings.Site] = field(
+    sites: Mapping[page_settings.Purpose, page_settings.ListenAddress] = field(
         default_factory=lambda: page_settings.USUAL
     )
     """Where the pages are if the configuration does not say it."""

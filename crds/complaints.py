@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from crds import shape
 from crds.fields import IN_WORDS
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 UNKNOWN_FIELD = "unexpected_keyword_argument"
 """pydantic's name for a field that a dataclass does not have."""
@@ -24,7 +24,7 @@ UNICODE = "must be valid Unicode text without NUL"
 class Complaint(NamedTuple):
     """One thing that is wrong with an object."""
 
-    path: Path
+    path: FieldPath
     """Where, in the document that the user wrote."""
     message: str
     severity: Literal["error", "warning"] = "error"
@@ -33,7 +33,7 @@ class Complaint(NamedTuple):
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message
 
 
-def dotted(path: Path) -> str:
+def dotted(path: FieldPath) -> str:
     """A path as users write it: `spec.routes[0].services[1].port`."""
     text = "".join(f"[{it}]" if isinstance(it, int) else f".{printable(it)}" for it in path)
     return text.removeprefix(".")
@@ -67,14 +67,14 @@ def _complaint(model: type, found: ErrorDetails) -> Complaint:
     return Complaint(path, _message(found, path))
 
 
-def _unknown(model: type, path: Path) -> str:
+def _unknown(model: type, path: FieldPath) -> str:
     holder = _model_at(model, path[:-1])
     known = list(shape.fields(holder)) if holder else []
     near = difflib.get_close_matches(str(path[-1])[:100], known, n=1)
     return f"unknown field; did you mean {near[0]}?" if near else "unknown field"
 
 
-def _model_at(model: type | None, path: Path) -> type | None:
+def _model_at(model: type | None, path: FieldPath) -> type | None:
     for step in path:
         if model is not None and isinstance(step, str):
             field = shape.fields(model).get(step)
@@ -105,7 +105,7 @@ _MESSAGES = {
 }
 
 
-def _message(found: ErrorDetails, path: Path) -> str:
+def _message(found: ErrorDetails, path: FieldPath) -> str:
     kind = found["type"]
     if kind.startswith(("datetime_", "date_", "time_")):
         return "must be a time, such as 2024-01-31T12:00:00Z"

@@ -35,5 +35,5 @@ def cluster(given: settings.Settings) -> cluster_pb2.Cluster:
 def listener(address: settings.SocketAddress, hides_stats: bool) -> listener_pb2.Listener:
     """The listener for probes."""
     paths = _PATHS[:1] if hides_stats else _PATHS
-    site = monitoring.Site(monitoring.NAME, address.host, address.port, paths)
+    site = monitoring.MonitorListener(monitoring.NAME, address.host, address.port, paths)
     return monitoring.listener(site)

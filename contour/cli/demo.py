@@ -38,10 +38,10 @@ def demo(
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
         named = ports.mapping(port_map)
-        options = running.Options(
+        options = running.RunOptions(
             port_map=tuple(sorted(named.items())),
             moved_ports=showing.moved_ports(named, "127.0.0.1"),
-            envoy=host.Options(concurrency=1, drain_seconds=5),
+            envoy=host.EnvoyOptions(concurrency=1, drain_seconds=5),
         )
         with (
             tempfile.TemporaryDirectory(prefix="contour-demo-") as made,

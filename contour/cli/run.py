@@ -69,12 +69,12 @@ def run(
     """
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
-        options = running.Options(
+        options = running.RunOptions(
             paths=paths,
             address=bind,
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             controller_name=controller_name,
-            envoy=host.Options(
+            envoy=host.EnvoyOptions(
                 concurrency=concurrency,
                 drain_seconds=drain_time,
                 replaced_seconds=listener_drain_time,

@@ -13,7 +13,7 @@ from contour import serve as serving
 from contour.cli import failures
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
-from contour.pages.settings import Site
+from contour.pages.settings import ListenAddress
 from contour.xds import credentials
 from contour.xds.limits import Limits
 from crds.meta import NamespacedName
@@ -239,9 +239,9 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
         scope=Scope(watched, namespace),
         election=None if flags["disable_leader_election"] else _election(flags, namespace),
         sites={
-            "health": Site(flags["health_address"], flags["health_port"]),
-            "metrics": Site(flags["http_address"], flags["http_port"]),
-            "debug": Site(flags["debug_http_address"], flags["debug_http_port"]),
+            "health": ListenAddress(flags["health_address"], flags["health_port"]),
+            "metrics": ListenAddress(flags["http_address"], flags["http_port"]),
+            "debug": ListenAddress(flags["debug_http_address"], flags["debug_http_port"]),
         },
     )
 

@@ -15,7 +15,7 @@ _PORTS = {80: 8080, 443: 8443}
 """Where the ports that users see are bound, if these are free."""
 
 
-async def show(directory: state.StateDirectory, folder: Path, options: run.Options) -> None:
+async def show(directory: state.StateDirectory, folder: Path, options: run.RunOptions) -> None:
     """Serves the quickstart until SIGTERM or SIGINT, and says how to ask it.
 
     `folder` is empty or not there yet; the manifests are written to it. The paths of `options`

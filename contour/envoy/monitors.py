@@ -64,7 +64,9 @@ def _resources(
 ) -> Iterator[tuple[resources.Name, bytes]]:
     paths = tuple(dict.fromkeys(path for page in node.pages for path in _PATHS[page]))
     name, address = _name(node), node.address or usual
-    site = monitoring.Site(name, address, node.port, paths, is_shed="overload" in node.pages)
+    site = monitoring.MonitorListener(
+        name, address, node.port, paths, is_shed="overload" in node.pages
+    )
     result = monitoring.listener(site)
     if is_exclusive:
         result.enable_reuse_port.value = False  # as of the others on one machine

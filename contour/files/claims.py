@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from contour.complaints import Complaint, Place, Subject
+from contour.complaints import Complaint, ManifestSource, Subject
 from contour.files import contents
 from crds import kinds, meta
 
@@ -23,15 +23,15 @@ class Document:
     items: tuple[contents.Item, ...]
 
 
-class Claim(NamedTuple):
+class Definition(NamedTuple):
     """One document of one file says what a subject is."""
 
-    file: Place
+    file: ManifestSource
     document: Document
     item: contents.Item
 
     @property
-    def place(self) -> tuple[Place, int]:
+    def place(self) -> tuple[ManifestSource, int]:
         """Sorts claims: the first of them owns the subject."""
         return self.file, self.document.position
 
@@ -39,12 +39,12 @@ class Claim(NamedTuple):
 class Served(NamedTuple):
     """The version of an object that consumers have been told."""
 
-    file: Place
+    file: ManifestSource
     kind: kinds.Kind
     object: Any
 
 
-def served(claims: Sequence[Claim], before: Served | None) -> Served | None:
+def served(claims: Sequence[Definition], before: Served | None) -> Served | None:
     """The version to serve of an object with these claims, in order, at least one."""
     owner = claims[0]
     good = [claim for claim in claims if claim.item.object is not None]
@@ -56,13 +56,13 @@ def served(claims: Sequence[Claim], before: Served | None) -> Served | None:
     return before
 
 
-def _version(claim: Claim) -> Served:
+def _version(claim: Definition) -> Served:
     kind = claim.item.kind
     assert kind is not None, "only an object of a known kind is good"
     return Served(claim.file, kind, claim.item.object)
 
 
-def complaints(subject: Subject, claims: Sequence[Claim]) -> Iterator[Complaint]:
+def complaints(subject: Subject, claims: Sequence[Definition]) -> Iterator[Complaint]:
     """What is wrong with a subject, by its claims in order."""
     if not claims:
         return
@@ -74,13 +74,13 @@ def complaints(subject: Subject, claims: Sequence[Claim]) -> Iterator[Complaint]
         yield from _problems(subject, claims if claims[0].file == subject else claims[:1])
 
 
-def _problems(subject: Subject, claims: Iterable[Claim]) -> Iterator[Complaint]:
+def _problems(subject: Subject, claims: Iterable[Definition]) -> Iterator[Complaint]:
     for file, document, item in claims:
         for line, field, message, severity in item.problems:
             yield Complaint(file, document.line + line, subject, field, message, severity)
 
 
-def _duplicates(subject: Subject, claims: Sequence[Claim]) -> Iterator[Complaint]:
+def _duplicates(subject: Subject, claims: Sequence[Definition]) -> Iterator[Complaint]:
     owner = claims[0]
     first = f"{owner.file}:{owner.document.line}"
     for file, document, item in claims[1:]:

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from contour.complaints import Place, Severity, Subject
+from contour.complaints import ManifestSource, Severity, Subject
 from contour.files import guess, lines, parse
 from crds import decode, kinds, meta
 from crds.complaints import dotted
 
-Path = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
-class Problem(NamedTuple):
+class LocatedComplaint(NamedTuple):
     """One complaint, with its line within the document."""
 
     line: int
@@ -34,11 +34,11 @@ class Item:
     told: Literal["yes", "guessed", "no"] = "yes"  # whether the document itself says its subject
     kind: kinds.Kind | None = None
     object: Any | None = None  # None if it is broken or of no kind that is read
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[LocatedComplaint, ...] = ()
     field: str = ""  # of the document, if the object is an item of a list
 
 
-def items(file: Place, raw: bytes) -> Iterator[Item]:
+def items(file: ManifestSource, raw: bytes) -> Iterator[Item]:
     """The objects of a document; one item for a document that cannot be read, none for an empty."""
     try:
         value = parse.value(raw)
@@ -50,20 +50,20 @@ def items(file: Place, raw: bytes) -> Iterator[Item]:
             yield _item(file, raw, path, item)
 
 
-def _malformed(file: Place, raw: bytes, error: parse.MalformedError) -> Item:
-    problem = Problem(error.line, "", error.message, "error")
+def _malformed(file: ManifestSource, raw: bytes, error: parse.MalformedError) -> Item:
+    problem = LocatedComplaint(error.line, "", error.message, "error")
     if (guessed := guess.subject(raw)) is not None:
         return Item(guessed, "guessed", problems=(problem,))
     return Item(file, "no", problems=(problem,))
 
 
-def _listed(value: Any) -> Iterator[tuple[Path, object]]:
+def _listed(value: Any) -> Iterator[tuple[FieldPath, object]]:
     """A document that is itself the list's only item is no list."""
     for index, item in enumerate(decode.items(value)):
         yield (() if item is value else ("items", index)), item
 
 
-def _item(file: Place, raw: bytes, path: Path, value: object) -> Item:
+def _item(file: ManifestSource, raw: bytes, path: FieldPath, value: object) -> Item:
     decoded = decode.decode(value)
     if isinstance(decoded, decode.NotAnObject):
         return Item(file, "no", problems=_problems(raw, [(path, decoded.message, "error")]))
@@ -77,23 +77,25 @@ def _item(file: Place, raw: bytes, path: Path, value: object) -> Item:
     return Item(subject, "yes", decoded.kind, decoded.object, problems, dotted(path))
 
 
-def _unknown(raw: bytes, path: Path, value: object, unknown: decode.UnknownKind) -> Item:
+def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind) -> Item:
     """A kind that is not read; if it is one that is, misspelt, the object may be meant to stay."""
     if (meant := guess.misspelt(unknown, value)) is not None:
         message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
         return Item(
             meant, "guessed", problems=_problems(raw, [((*path, "kind"), message, "error")])
         )
-    place = Place(f"kind {unknown.kind} of {unknown.group_version}")
+    place = ManifestSource(f"kind {unknown.kind} of {unknown.group_version}")
     message = f"{unknown.group_version} {unknown.kind} is not read; such objects are ignored"
     return Item(place, problems=_problems(raw, [((*path, "kind"), message, "warning")]))
 
 
-def _problems(raw: bytes, found: Sequence[tuple[Path, str, Severity]]) -> tuple[Problem, ...]:
+def _problems(
+    raw: bytes, found: Sequence[tuple[FieldPath, str, Severity]]
+) -> tuple[LocatedComplaint, ...]:
     if not found:
         return ()
     at = lines.found(raw, [path for path, _, _ in found])
     return tuple(
-        Problem(line, dotted(path), message, severity)
+        LocatedComplaint(line, dotted(path), message, severity)
         for line, (path, message, severity) in zip(at, found, strict=True)
     )

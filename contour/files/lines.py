@@ -9,10 +9,10 @@ from typing import Any
 
 from yaml import CBaseLoader, YAMLError, compose, nodes
 
-Path = Sequence[str | int]
+FieldPath = Sequence[str | int]
 
 
-def found(raw: bytes, paths: Sequence[Path]) -> list[int]:
+def found(raw: bytes, paths: Sequence[FieldPath]) -> list[int]:
     """The line of each path, counted from 0 within a document that `parse` has accepted."""
     try:
         root = compose(raw, Loader=CBaseLoader)
@@ -21,7 +21,7 @@ def found(raw: bytes, paths: Sequence[Path]) -> list[int]:
     return [0 if root is None else _line(root, path) for path in paths]
 
 
-def _line(node: nodes.Node, path: Path) -> int:
+def _line(node: nodes.Node, path: FieldPath) -> int:
     line = node.start_mark.line
     for step in path:
         entry = _entry(node, step)

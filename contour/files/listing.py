@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -30,12 +30,14 @@ class Signature(NamedTuple):
 class Listing:
     """What is there at one moment."""
 
-    files: dict[Place, Signature] = field(default_factory=dict)
+    files: dict[ManifestSource, Signature] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)  # in which a new manifest counts
-    targets: dict[str, Place] = field(default_factory=dict)  # what links lead to, by real path
+    targets: dict[str, ManifestSource] = field(default_factory=dict)
+    """The files that links lead to, by real path."""
     links: set[str] = field(default_factory=set)  # folders in which a given link stands
-    faults: dict[Place, str] = field(default_factory=dict)  # what cannot be listed
-    odd: dict[Place, str] = field(default_factory=dict)  # what has the name of a manifest only
+    faults: dict[ManifestSource, str] = field(default_factory=dict)  # what cannot be listed
+    odd: dict[ManifestSource, str] = field(default_factory=dict)
+    """What is named like a manifest and is none, and why."""
 
     @property
     def watched(self) -> list[str]:
@@ -43,12 +45,12 @@ class Listing:
         around = {os.path.dirname(file) or "." for file in (*self.targets, *self.files)}
         return [*sorted(self.folders), *sorted((around | self.links) - self.folders)]
 
-    def is_faulty(self, file: Place) -> bool:
+    def is_faulty(self, file: ManifestSource) -> bool:
         """Nothing can be said about the file, because a folder above it cannot be listed."""
         return any(file.startswith(os.path.join(fault, "")) for fault in self.faults)
 
 
-def listed(roots: Iterable[Place], folders: frozenset[Place]) -> Listing:
+def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) -> Listing:
     """The manifests under these paths; those that are known as folders must be there."""
     found = Listing()
     known: set[tuple[int, int]] = set()
@@ -79,7 +81,9 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        found.faults[Place(folder)] = f"cannot be listed: {error.strerror}; what it held stays"
+        found.faults[ManifestSource(folder)] = (
+            f"cannot be listed: {error.strerror}; what it held stays"
+        )
         return
     found.folders.add(folder)
     for entry in inside:
@@ -87,11 +91,11 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
             continue
         if entry.is_dir(follow_symlinks=False):
             _list(entry.path, found, known)
-        elif is_manifest(entry.name) and (why := _add(Place(entry.path), found, known)):
-            found.odd[Place(entry.path)] = f"is not read: {why}"
+        elif is_manifest(entry.name) and (why := _add(ManifestSource(entry.path), found, known)):
+            found.odd[ManifestSource(entry.path)] = f"is not read: {why}"
 
 
-def _add(file: Place, found: Listing, known: set[tuple[int, int]]) -> str | None:
+def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> str | None:
     """The same file under two names is read once. Returns why it is no file, if it is none."""
     try:
         status = os.stat(file)

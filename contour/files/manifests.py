@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.events import Batch
 from contour.files import documents, reading, store, tracking
 from contour.files.watch import Watch
@@ -26,11 +26,11 @@ class Manifests:
     """The manifests under some files and folders; `-` is standard input, which is read once."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._roots = [reading.STDIN if str(it) == "-" else Place(str(it)) for it in paths]
+        self._roots = [reading.STDIN if str(it) == "-" else ManifestSource(str(it)) for it in paths]
         self._store = store.Store()
         self._tracker = tracking.Tracker([])
-        self._faults: set[Place] = set()
-        self._kept: set[Place] = set()  # missing together with a folder above them
+        self._faults: set[ManifestSource] = set()
+        self._kept: set[ManifestSource] = set()  # missing together with a folder above them
 
     def read(self) -> Batch:
         """Everything there is. Raises UnreadableInput for a path that cannot be read."""
@@ -54,7 +54,7 @@ class Manifests:
         finally:
             watch.close()
 
-    def _require(self, root: Place) -> None:
+    def _require(self, root: ManifestSource) -> None:
         """What the user gave by name can be read; a pipe is, since it can be read only once."""
         try:
             if reading.is_stream(root):
@@ -78,12 +78,12 @@ class Manifests:
         self._tracker.take(watch.taken(), watch, time.monotonic())
         self._tell_faults()
 
-    def _is_disturbed(self, file: Place, watch: Watch) -> bool:
+    def _is_disturbed(self, file: ManifestSource, watch: Watch) -> bool:
         """A writer that came while the file was read may have left it half there."""
         self._take(watch)
         return self._tracker.is_disturbed(file)
 
-    def _load(self, file: Place, is_disturbed: Callable[[], bool]) -> None:
+    def _load(self, file: ManifestSource, is_disturbed: Callable[[], bool]) -> None:
         try:
             content = reading.content(file)
         except (FileNotFoundError, NotADirectoryError):
@@ -98,7 +98,7 @@ class Manifests:
                 self._store.write(file, documents.texts(content.raw))
                 self._store.mend(file)
 
-    def _release(self, file: Place) -> None:
+    def _release(self, file: ManifestSource) -> None:
         if self._tracker.listing.is_faulty(file):
             self._kept.add(file)
         else:

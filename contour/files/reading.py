@@ -7,10 +7,10 @@ import sys
 import time
 from typing import NamedTuple
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.files import listing
 
-STDIN = Place("<stdin>")
+STDIN = ManifestSource("<stdin>")
 MAX_BYTES = 256 << 20
 
 _CLOCK_TICK = 50_000_000
@@ -24,7 +24,7 @@ class Content(NamedTuple):
     signature: listing.Signature | None  # None if it may have changed since with the same one
 
 
-def content(file: Place) -> Content:
+def content(file: ManifestSource) -> Content:
     """A regular file as it is now. Raises OSError."""
     with open(file, "rb", opener=_opener) as opened:
         status = os.fstat(opened.fileno())
@@ -37,7 +37,7 @@ def content(file: Place) -> Content:
     return Content(raw, None if is_young else listing.signature(status))
 
 
-def is_stream(file: Place) -> bool:
+def is_stream(file: ManifestSource) -> bool:
     """Whether it is neither a file nor a folder. Raises OSError if it is nothing."""
     if file == STDIN:
         return True
@@ -45,7 +45,7 @@ def is_stream(file: Place) -> bool:
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def stream(file: Place) -> bytes:
+def stream(file: ManifestSource) -> bytes:
     """Standard input, or a pipe that has a name, such as /dev/fd/63. Raises OSError."""
     if file == STDIN:
         return sys.stdin.buffer.read(MAX_BYTES)

@@ -11,7 +11,7 @@ otherwise: the first change goes at once. Pure: whoever asks brings the time.
 
 from typing import NamedTuple
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 
 
 class Waits(NamedTuple):
@@ -38,23 +38,23 @@ POLLED = Waits(1, 3)
 class Due(NamedTuple):
     """What is to be done now, reading first."""
 
-    read: list[Place]
-    release: list[Place]
+    read: list[ManifestSource]
+    release: list[ManifestSource]
 
 
 class Schedule:
     """The files that something has happened to, until they are released."""
 
     def __init__(self) -> None:
-        self._reads: dict[Place, float] = {}
-        self._releases: dict[Place, float] = {}
+        self._reads: dict[ManifestSource, float] = {}
+        self._releases: dict[ManifestSource, float] = {}
 
-    def note(self, file: Place, waits: Waits, now: float) -> None:
+    def note(self, file: ManifestSource, waits: Waits, now: float) -> None:
         """Starts both waits anew."""
         self._reads[file] = now + waits.before_reading
         self._releases[file] = now + waits.before_releasing
 
-    def is_waiting(self, file: Place) -> bool:
+    def is_waiting(self, file: ManifestSource) -> bool:
         """Something has happened to the file for which it has not been read."""
         return file in self._reads
 
@@ -68,7 +68,7 @@ class Schedule:
         return Due(_taken(self._reads, now), _taken(self._releases, now))
 
 
-def _taken(times: dict[Place, float], now: float) -> list[Place]:
+def _taken(times: dict[ManifestSource, float], now: float) -> list[ManifestSource]:
     taken = sorted(file for file, time in times.items() if time <= now)
     for file in taken:
         del times[file]

@@ -7,7 +7,7 @@ what is missing. Who owns an object is `claims`; when to write and to release is
 
 from collections.abc import Iterable
 
-from contour.complaints import Complaint, Place, Subject
+from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch, Event
 from contour.files import claims, contents, documents
 from crds import meta
@@ -17,16 +17,16 @@ class Store:
     """Written by file, read by batch."""
 
     def __init__(self) -> None:
-        self._files: dict[Place, list[claims.Document]] = {}
-        self._faults: dict[Place, str] = {}
-        self._healed: list[Place] = []
-        self._claims: dict[Subject, list[claims.Claim]] = {}
-        self._waiting: dict[Place, set[meta.ObjectRef]] = {}
+        self._files: dict[ManifestSource, list[claims.Document]] = {}
+        self._faults: dict[ManifestSource, str] = {}
+        self._healed: list[ManifestSource] = []
+        self._claims: dict[Subject, list[claims.Definition]] = {}
+        self._waiting: dict[ManifestSource, set[meta.ObjectRef]] = {}
         self._served: dict[meta.ObjectRef, claims.Served] = {}
         self._said: dict[Subject, tuple[Complaint, ...]] = {}
         self._touched: dict[Subject, None] = {}  # a set that keeps the order
 
-    def write(self, file: Place, texts: Iterable[documents.Text]) -> None:
+    def write(self, file: ManifestSource, texts: Iterable[documents.Text]) -> None:
         """The file holds these documents now."""
         known = _by_digest(self._files.get(file, ()))
         now, fresh = [], []
@@ -45,22 +45,22 @@ class Store:
             self._withdraw(file, left)
         self._claim(file, fresh)
 
-    def release(self, file: Place) -> None:
+    def release(self, file: ManifestSource) -> None:
         """What has left the file is gone, unless a broken document may still mean it."""
         if not any(self._is_unclear(file, document) for document in self._files.get(file, ())):
             self._touched.update(dict.fromkeys(self._waiting.pop(file, ())))
 
-    def fault(self, place: Place, message: str) -> None:
+    def fault(self, place: ManifestSource, message: str) -> None:
         """The file or folder cannot be read; what it gave stays."""
         self._faults[place] = message
         self._touched[place] = None
 
-    def mend(self, place: Place) -> None:
+    def mend(self, place: ManifestSource) -> None:
         """The file or folder can be read."""
         if self._faults.pop(place, None) is not None:
             self._touched[place] = None
 
-    def heal(self, folder: Place) -> None:
+    def heal(self, folder: ManifestSource) -> None:
         """The folder can be listed again; people are told, since they were told that it cannot."""
         self.mend(folder)
         self._healed.append(folder)
@@ -90,13 +90,13 @@ class Store:
             if item.problems or len(self._claims[item.subject]) > 1:
                 self._touched[item.subject] = None
 
-    def _replace(self, file: Place, now: list[claims.Document]) -> None:
+    def _replace(self, file: ManifestSource, now: list[claims.Document]) -> None:
         if now:
             self._files[file] = now
         else:
             self._files.pop(file, None)
 
-    def _withdraw(self, file: Place, left: Iterable[claims.Document]) -> None:
+    def _withdraw(self, file: ManifestSource, left: Iterable[claims.Document]) -> None:
         for document in left:
             for item in document.items:
                 others = [it for it in self._claims[item.subject] if it.document is not document]
@@ -107,25 +107,25 @@ class Store:
                     self._waiting.setdefault(file, set()).add(item.subject)
                 self._touched[item.subject] = None
 
-    def _claim(self, file: Place, fresh: Iterable[claims.Document]) -> None:
+    def _claim(self, file: ManifestSource, fresh: Iterable[claims.Document]) -> None:
         for document in fresh:
             for item in document.items:
-                claim = claims.Claim(file, document, item)
+                claim = claims.Definition(file, document, item)
                 self._claims.setdefault(item.subject, []).append(claim)
                 self._touched[item.subject] = None
 
-    def _is_unclear(self, file: Place, document: claims.Document) -> bool:
+    def _is_unclear(self, file: ManifestSource, document: claims.Document) -> bool:
         """A guess is good if the file is known to have held what it says."""
         return any(
             item.told == "no" or (item.told == "guessed" and not self._is_from(file, item.subject))
             for item in document.items
         )
 
-    def _is_from(self, file: Place, subject: Subject) -> bool:
+    def _is_from(self, file: ManifestSource, subject: Subject) -> bool:
         served = self._served.get(subject) if isinstance(subject, meta.ObjectRef) else None
         return served is not None and served.file == file
 
-    def _event(self, subject: meta.ObjectRef, claimed: list[claims.Claim]) -> Event | None:
+    def _event(self, subject: meta.ObjectRef, claimed: list[claims.Definition]) -> Event | None:
         before = self._served.get(subject)
         if claimed:
             after = claims.served(claimed, before)
@@ -144,7 +144,9 @@ class Store:
     def _is_waiting(self, subject: meta.ObjectRef) -> bool:
         return any(subject in left for left in self._waiting.values())
 
-    def _complaints(self, subject: Subject, claimed: list[claims.Claim]) -> tuple[Complaint, ...]:
+    def _complaints(
+        self, subject: Subject, claimed: list[claims.Definition]
+    ) -> tuple[Complaint, ...]:
         found = tuple(claims.complaints(subject, claimed))
         if isinstance(subject, str) and (fault := self._faults.get(subject)):
             return (Complaint(subject, 0, subject, "", fault, "error"), *found)
@@ -165,7 +167,7 @@ def _by_digest(before: Iterable[claims.Document]) -> dict[bytes, list[claims.Doc
     return known
 
 
-def _place(claim: claims.Claim) -> tuple[Place, int]:
+def _place(claim: claims.Definition) -> tuple[ManifestSource, int]:
     return claim.place
 
 

@@ -8,7 +8,7 @@ everything and compare signatures. How long to wait after each is `schedule`.
 import os
 from collections.abc import Iterable, Sequence
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.files import inotify, listing, schedule
 from contour.files.inotify import Happening
 from contour.files.watch import Watch
@@ -20,27 +20,27 @@ LOOK_EVERY_BLIND = 1.0  # without notices, and while a folder is missing
 class Tracker:
     """Knows the files and the version of each that was read last."""
 
-    def __init__(self, roots: Sequence[Place]) -> None:
+    def __init__(self, roots: Sequence[ManifestSource]) -> None:
         self._roots = roots
         self._folders = frozenset(root for root in roots if os.path.isdir(root))
         self._schedule = schedule.Schedule()
-        self._signatures: dict[Place, listing.Signature | None] = {}
+        self._signatures: dict[ManifestSource, listing.Signature | None] = {}
         self._look_at = 0.0
         self.listing = listing.listed(roots, self._folders)
 
-    def is_disturbed(self, file: Place) -> bool:
+    def is_disturbed(self, file: ManifestSource) -> bool:
         """Something has happened to the file since it was due to be read."""
         return self._schedule.is_waiting(file)
 
-    def is_loaded(self, file: Place, signature: listing.Signature | None) -> None:
+    def is_loaded(self, file: ManifestSource, signature: listing.Signature | None) -> None:
         """The file has been read in this version."""
         self._signatures[file] = signature
 
-    def is_lost(self, file: Place) -> None:
+    def is_lost(self, file: ManifestSource) -> None:
         """The file has been found missing."""
         self._signatures.pop(file, None)
 
-    def revisit(self, files: Iterable[Place], now: float) -> None:
+    def revisit(self, files: Iterable[ManifestSource], now: float) -> None:
         """These are missing, unless they are there again."""
         for file in files:
             self._schedule.note(file, schedule.MISSING, now)
@@ -76,8 +76,8 @@ class Tracker:
             self._schedule.note(file, _waits(happening, path), now)
         return None
 
-    def _file(self, folder: str, name: str, path: str) -> Place | None:
-        if (file := Place(path)) in self._signatures:
+    def _file(self, folder: str, name: str, path: str) -> ManifestSource | None:
+        if (file := ManifestSource(path)) in self._signatures:
             return file
         if folder in self.listing.folders:
             return file if listing.is_manifest(name) else None
@@ -107,7 +107,7 @@ class Tracker:
             watched = self.listing.watched
             watch.watch(watched)
 
-    def _differs(self, file: Place, waits: schedule.Waits, now: float) -> None:
+    def _differs(self, file: ManifestSource, waits: schedule.Waits, now: float) -> None:
         # Who is waiting for a writer to close the file goes on waiting.
         if waits is not schedule.FOUND or not self._schedule.is_waiting(file):
             self._schedule.note(file, waits, now)

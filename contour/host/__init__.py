@@ -6,7 +6,7 @@ however that ends. What Envoy is told is elsewhere: its bootstrap is a text hand
 xDS. Everything that goes wrong and that a user can put right is a `host.Error`.
 """
 
-from contour.host.envoy import ADMIN, Envoy, Options
+from contour.host.envoy import ADMIN, EnvoyOptions, EnvoyProcess
 from contour.host.errors import Error
 
-__all__ = ["ADMIN", "Envoy", "Error", "Options"]
+__all__ = ["ADMIN", "EnvoyOptions", "EnvoyProcess", "Error"]

@@ -1,6 +1,6 @@
 """One Envoy, kept running: started, watched, started again when it dies, drained at the end.
 
-    async with host.Envoy(directory, bootstrap) as envoy:
+    async with host.EnvoyProcess(directory, bootstrap) as envoy:
         await envoy.live()
 
 The child cannot outlive this process, even if that is killed (see `launch`). It restarts at once,
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class EnvoyOptions:
     """How to run Envoy; none of it changes what it serves."""
 
     concurrency: int | None = None
@@ -52,15 +52,15 @@ class Options:
     log_level: str = "warning"
 
 
-class Envoy:
+class EnvoyProcess:
     """A supervised Envoy. Use it as an asynchronous context."""
 
     def __init__(
-        self, directory: state.StateDirectory, bootstrap: str, options: Options | None = None
+        self, directory: state.StateDirectory, bootstrap: str, options: EnvoyOptions | None = None
     ) -> None:
         self._directory = directory
         self._bootstrap = bootstrap
-        self._options = options or Options()
+        self._options = options or EnvoyOptions()
         self._administration = administration.Administration(directory.socket(ADMIN))
         self._log = log.Log(directory.path / "envoy.log")
         self._access_log = log.Log(directory.path / "access.log")

@@ -10,10 +10,10 @@ import logging
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.events import Batch
 from contour.kubernetes import scope
-from contour.kubernetes.known import Hear, Known
+from contour.kubernetes.known import Hear, ObservedObject
 from contour.kubernetes.objects import Objects
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
@@ -79,7 +79,7 @@ class Cluster:
             if not batch.is_empty:
                 yield batch
 
-    def known(self, ref: ObjectRef) -> Known | None:
+    def known(self, ref: ObjectRef) -> ObservedObject | None:
         """The versions and the status of an object, as last seen."""
         return self._objects.statuses.known(ref)
 
@@ -130,7 +130,7 @@ class _Intake:
         self._arrived.set()
 
 
-def _place(source: scope.Source) -> Place:
+def _place(source: scope.Source) -> ManifestSource:
     kind, namespace = source.kind, source.collection.namespace
     where = f" in namespace {namespace}" if namespace else ""
-    return Place(f"kind {kind.kind} of {kind.api_version}{where}")
+    return ManifestSource(f"kind {kind.kind} of {kind.api_version}{where}")

@@ -18,7 +18,7 @@ Hear = Callable[[ObjectRef], None]
 """Takes an object whose status, or finalizers, are others than before."""
 
 
-class Known(NamedTuple):
+class ObservedObject(NamedTuple):
     """An object, as last seen."""
 
     resource_version: str
@@ -49,12 +49,14 @@ class Statuses:
     def __len__(self) -> int:
         return len(self._stored)
 
-    def known(self, ref: ObjectRef) -> Known | None:
+    def known(self, ref: ObjectRef) -> ObservedObject | None:
         """None if the object is not there."""
         found = self._stored.get(ref)
         if found is None:
             return None
-        return Known(*found[:3], orjson.loads(found.status), found.finalizers, found.is_deleted)
+        return ObservedObject(
+            *found[:3], orjson.loads(found.status), found.finalizers, found.is_deleted
+        )
 
     def of(self, kinds: frozenset[str]) -> list[ObjectRef]:
         """Every object of these kinds that is there."""

@@ -9,7 +9,7 @@ validation makes that rare. What the rules refuse of a good object is not decide
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from contour.complaints import Complaint, Place, Subject
+from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch, Event
 from contour.kubernetes import excerpts
 from contour.kubernetes.known import Statuses
@@ -49,7 +49,7 @@ class Objects:
                 self.statuses.note(kind, ref, raw)
                 self._is_there(kind, ref, excerpts.excerpt(kind, raw))
 
-    def trouble(self, place: Place, message: str) -> None:
+    def trouble(self, place: ManifestSource, message: str) -> None:
         """Something is wrong with a whole collection; empty if nothing is any more."""
         self._complaints[place] = (
             (Complaint(place, 0, place, "", message, "error"),) if message else ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from contour.pages import certificates
-from contour.pages.settings import Purpose, Site, Sites
+from contour.pages.settings import ListenAddress, Purpose, Sites
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ _LAST_ANSWERS = 1.0  # seconds, for requests that are being answered when a sock
 
 
 @dataclass(slots=True, eq=False)
-class Listener:
+class OpenSocket:
     """One open socket; what it is for may change while it is open."""
 
     purposes: frozenset[Purpose]
@@ -38,7 +38,7 @@ class Listeners:
     """All of them."""
 
     pages: Mapping[Purpose, Pages]
-    _open: dict[Site, Listener] = field(default_factory=dict)
+    _open: dict[ListenAddress, OpenSocket] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def port(self, purpose: Purpose) -> int | None:
@@ -49,7 +49,7 @@ class Listeners:
     async def update(self, wanted: Sites) -> tuple[str, ...]:
         """Listens there and nowhere else. Returns what could not be done, and why."""
         async with self._turn:
-            failures: dict[Site, str] = {}
+            failures: dict[ListenAddress, str] = {}
             for site in sorted(wanted.purposes.keys() - self._open.keys(), key=str):
                 failure = await self._replace(site, wanted.purposes[site])
                 if failure:
@@ -66,7 +66,7 @@ class Listeners:
         """Closes all of them."""
         await self.update(Sites({}))
 
-    async def _replace(self, site: Site, purposes: frozenset[Purpose]) -> str:
+    async def _replace(self, site: ListenAddress, purposes: frozenset[Purpose]) -> str:
         """Opens a socket in place of those that are in its way; returns why not."""
         in_the_way = {it: self._open[it].purposes for it in self._open if it.overlaps(site)}
         for it in in_the_way:
@@ -77,7 +77,7 @@ class Listeners:
                 log.error("%s", again)
         return failure
 
-    async def _try(self, site: Site, purposes: frozenset[Purpose]) -> str:
+    async def _try(self, site: ListenAddress, purposes: frozenset[Purpose]) -> str:
         server = web.Server(lambda request: self._answer(site, request))
         runner = web.ServerRunner(server, access_log=None, shutdown_timeout=_LAST_ANSWERS)
         await runner.setup()
@@ -87,15 +87,15 @@ class Listeners:
         except (OSError, ssl.SSLError) as error:
             await runner.cleanup()
             return f"cannot listen on {site}: {error}"
-        self._open[site] = Listener(purposes, runner)
+        self._open[site] = OpenSocket(purposes, runner)
         log.info("listening on %s", site)
         return ""
 
-    async def _shut(self, site: Site) -> None:
+    async def _shut(self, site: ListenAddress) -> None:
         await self._open.pop(site).runner.cleanup()
         log.info("no longer listening on %s", site)
 
-    async def _answer(self, site: Site, request: web.BaseRequest) -> web.StreamResponse:
+    async def _answer(self, site: ListenAddress, request: web.BaseRequest) -> web.StreamResponse:
         listener = self._open.get(site)
         for purpose in sorted(listener.purposes) if listener else ():
             page = self.pages.get(purpose, {}).get(request.path)

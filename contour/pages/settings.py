@@ -30,14 +30,14 @@ class Files:
     authority: Path | None = None
 
 
-class Site(NamedTuple):
+class ListenAddress(NamedTuple):
     """A socket to listen on."""
 
     address: str
     port: int
     tls: Files | None = None
 
-    def overlaps(self, other: "Site") -> bool:
+    def overlaps(self, other: "ListenAddress") -> bool:
         """Whether both cannot be open at a time, unless they are one and the same."""
         addresses = {self.address, other.address}
         return self.port == other.port and (len(addresses) == 1 or bool(addresses & _ANYWHERE))
@@ -47,23 +47,23 @@ class Site(NamedTuple):
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
 
-USUAL: Mapping[Purpose, Site] = {
-    "health": Site("0.0.0.0", 8000),
-    "metrics": Site("0.0.0.0", 8000),
-    "debug": Site("127.0.0.1", 6060),
+USUAL: Mapping[Purpose, ListenAddress] = {
+    "health": ListenAddress("0.0.0.0", 8000),
+    "metrics": ListenAddress("0.0.0.0", 8000),
+    "debug": ListenAddress("127.0.0.1", 6060),
 }
 
 
 class Sites(NamedTuple):
     """The purposes of every socket, and what cannot be: by its field."""
 
-    purposes: Mapping[Site, frozenset[Purpose]]
+    purposes: Mapping[ListenAddress, frozenset[Purpose]]
     problems: tuple[str, ...] = ()
 
 
-def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, Site] = USUAL) -> Sites:
+def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress] = USUAL) -> Sites:
     """What a configuration asks for; `usual` is what holds where it says nothing."""
-    found: defaultdict[Site, set[Purpose]] = defaultdict(set)
+    found: defaultdict[ListenAddress, set[Purpose]] = defaultdict(set)
     problems = []
     for purpose, site in _wanted(spec, usual):
         if isinstance(site, str):
@@ -76,8 +76,8 @@ def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, Site] = USUAL)
 
 
 def _wanted(
-    spec: ContourConfigurationSpec, usual: Mapping[Purpose, Site]
-) -> Iterator[tuple[Purpose, Site | str]]:
+    spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress]
+) -> Iterator[tuple[Purpose, ListenAddress | str]]:
     """Health first: what clashes with it is not served."""
     yield "health", _site(spec.health, usual["health"])
     metrics = _site(spec.metrics, usual["metrics"])
@@ -89,8 +89,8 @@ def _wanted(
 
 def _site(
     given: endpoints.Endpoint | endpoints.DebugEndpoint | endpoints.MetricsEndpoint | None,
-    usual: Site,
-) -> Site:
+    usual: ListenAddress,
+) -> ListenAddress:
     if given is None:
         return usual
     return usual._replace(address=given.address or usual.address, port=given.port or usual.port)
@@ -106,7 +106,9 @@ def _files(tls: endpoints.MetricsTLS) -> Files | str | None:
     )
 
 
-def _clash(site: Site, found: Mapping[Site, set[Purpose]]) -> Site | None:
+def _clash(
+    site: ListenAddress, found: Mapping[ListenAddress, set[Purpose]]
+) -> ListenAddress | None:
     return next((it for it in found if it != site and it.overlaps(site)), None)
 
 

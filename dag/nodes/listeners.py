@@ -134,7 +134,7 @@ class MonitorTls:
     """Who signs the certificates of clients; if empty, they show none."""
 
 
-Page = Literal["health", "metrics", "overload", "admin"]
+MonitorPage = Literal["health", "metrics", "overload", "admin"]
 """`overload` is health that is not told while Envoy has too much to do."""
 
 
@@ -146,7 +146,7 @@ class Monitor:
     """What Envoy binds."""
     address: str
     """If empty, as usual where it runs."""
-    pages: tuple[Page, ...]
+    pages: tuple[MonitorPage, ...]
     tls: MonitorTls | None = None
 
 

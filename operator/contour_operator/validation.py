@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from crds.complaints import Complaint, Path
+from crds.complaints import Complaint, FieldPath
 from crds.contourconfiguration import ContourConfiguration
 from crds.workloads import Contour, Placement, Resources, Toleration
 
-_ROOT: Path = ("spec", "contour")
+_ROOT: FieldPath = ("spec", "contour")
 
 
 def complaints(configuration: ContourConfiguration) -> tuple[Complaint, ...]:

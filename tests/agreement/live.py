@@ -100,9 +100,9 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
         if not is_pod:
             sockets.hold(found.instance.controller.engine)
         await server.start()
-        options = host.Options(concurrency=1, drain_seconds=0)
+        options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
         try:
-            async with host.Envoy(directory, _bootstrap(directory), options) as envoy:
+            async with host.EnvoyProcess(directory, _bootstrap(directory), options) as envoy:
                 await envoy.live()
                 yield found
         finally:

@@ -18,7 +18,7 @@ from contour import shedding
 from contour.envoyreports import collector, reporting
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
-from contour.pages.settings import Site
+from contour.pages.settings import ListenAddress
 from contour.serve import Election, Options, Replica
 from contour.xds.resources import ROUTE, Name
 from crds.meta import NamespacedName
@@ -175,9 +175,9 @@ async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterat
             scope=Scope((namespace,), namespace),
             election=Election(Place(namespace, "leader-elect"), TIMING),
             sites={
-                "health": Site("127.0.0.1", pages),
-                "metrics": Site("127.0.0.1", pages),
-                "debug": Site("127.0.0.1", debug),
+                "health": ListenAddress("127.0.0.1", pages),
+                "metrics": ListenAddress("127.0.0.1", pages),
+                "debug": ListenAddress("127.0.0.1", debug),
             },
         )
         async with Client(options.access) as client:

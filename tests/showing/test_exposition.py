@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from contour.pages.listeners import Listeners
-from contour.pages.settings import Site, Sites
+from contour.pages.settings import ListenAddress, Sites
 from showing import exposition
 from tests.contour.metrics import scraped
 from tests.contour.xds.envoys import free_port
@@ -49,7 +49,7 @@ async def test_the_page_answers_in_the_dialect_that_is_asked_for(
 ) -> None:
     port = free_port()
     listeners = Listeners({"metrics": exposition.Metrics(good).pages()})
-    await listeners.update(Sites({Site("127.0.0.1", port): frozenset({"metrics"})}))
+    await listeners.update(Sites({ListenAddress("127.0.0.1", port): frozenset({"metrics"})}))
     try:
         async with (
             aiohttp.ClientSession() as session,

@@ -39,7 +39,7 @@ async def serving(server: Server, port: int | None = None) -> AsyncIterator[Serv
 async def live(directory: state.StateDirectory, text: str) -> AsyncIterator[aiohttp.ClientSession]:
     """An Envoy that serves; yields a session with its administration."""
     async with (
-        host.Envoy(directory, text, host.Options(concurrency=1)) as envoy,
+        host.EnvoyProcess(directory, text, host.EnvoyOptions(concurrency=1)) as envoy,
         aiohttp.ClientSession(
             "http://admin", connector=aiohttp.UnixConnector(str(directory.socket(host.ADMIN)))
         ) as session,

@@ -48,7 +48,10 @@ async def test_a_control_plane_of_another_name_is_not_believed(
     )
     log = directory.write("envoy.log", "")
     async with serving(server):
-        async with host.Envoy(directory, _bootstrap(directory, server, own)), asyncio.timeout(5):
+        async with (
+            host.EnvoyProcess(directory, _bootstrap(directory, server, own)),
+            asyncio.timeout(5),
+        ):
             while "CERTIFICATE_VERIFY_FAILED" not in log.read_text():
                 await asyncio.sleep(0.01)
         assert not server.fleet("contour").envoys

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contour import files
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.files import documents, store
 from tests.contour.files.written import BROKEN, Follower, broken, following, proxy, stream
 
-FILES = [Place(name) for name in ("a.yaml", "b.yaml", "c.yaml")]
+FILES = [ManifestSource(name) for name in ("a.yaml", "b.yaml", "c.yaml")]
 NAMES = ["one", "two", "three", "four"]
 GOOD = {
     proxy(name, f"{fqdn}.example.com"): name for name in NAMES for fqdn in ("red", "green", "blue")
@@ -25,12 +25,14 @@ any_documents = st.lists(st.sampled_from([*GOOD, *BAD]), max_size=4)
 saves = st.lists(st.tuples(st.sampled_from(FILES), any_documents, st.booleans()), max_size=12)
 
 
-def write(provider: store.Store, told: Follower, file: Place, written: Sequence[str]) -> None:
+def write(
+    provider: store.Store, told: Follower, file: ManifestSource, written: Sequence[str]
+) -> None:
     provider.write(file, documents.texts(stream(*written).encode()))
     take(provider, told)
 
 
-def release(provider: store.Store, told: Follower, file: Place) -> None:
+def release(provider: store.Store, told: Follower, file: ManifestSource) -> None:
     provider.release(file)
     take(provider, told)
 
@@ -41,7 +43,7 @@ def take(provider: store.Store, told: Follower) -> None:
         told.take(batch)
 
 
-def fresh(folder: dict[Place, list[str]]) -> Follower:
+def fresh(folder: dict[ManifestSource, list[str]]) -> Follower:
     provider, told = store.Store(), Follower()
     for file, written in folder.items():
         provider.write(file, documents.texts(stream(*written).encode()))
@@ -52,7 +54,7 @@ def fresh(folder: dict[Place, list[str]]) -> Follower:
 @settings(max_examples=200, deadline=None)
 @given(saves, st.fixed_dictionaries(dict.fromkeys(FILES, good_documents)))
 def test_after_any_history_quiet_good_files_are_told_as_if_read_afresh(
-    history: list[tuple[Place, list[str], bool]], end: dict[Place, list[str]]
+    history: list[tuple[ManifestSource, list[str], bool]], end: dict[ManifestSource, list[str]]
 ) -> None:
     provider, told = store.Store(), Follower()
     for file, written, is_quiet in history:
@@ -71,10 +73,10 @@ def test_after_any_history_quiet_good_files_are_told_as_if_read_afresh(
 @settings(max_examples=200, deadline=None)
 @given(saves)
 def test_no_object_is_ever_gone_while_a_document_defines_it_or_might(
-    history: list[tuple[Place, list[str], bool]],
+    history: list[tuple[ManifestSource, list[str], bool]],
 ) -> None:
     provider, told = store.Store(), Follower()
-    folder: dict[Place, list[str]] = {}
+    folder: dict[ManifestSource, list[str]] = {}
     for file, written, is_quiet in history:
         folder[file] = written
         before = len(told.gone)

@@ -19,7 +19,7 @@ spec:
   - conditions: []
 """
 
-CASES: list[tuple[lines.Path, int]] = [
+CASES: list[tuple[lines.FieldPath, int]] = [
     ((), 1),
     (("kind",), 1),
     (("metadata", "name"), 3),
@@ -35,7 +35,7 @@ CASES: list[tuple[lines.Path, int]] = [
 
 @pytest.mark.parametrize(("path", "line"), CASES)
 def test_a_field_has_a_line_and_a_missing_one_that_of_what_should_hold_it(
-    path: lines.Path, line: int
+    path: lines.FieldPath, line: int
 ) -> None:
     assert lines.found(DOCUMENT, [path]) == [line]
 

@@ -1,9 +1,9 @@
 """When a file is read and released. Time is a number."""
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.files import schedule
 
-A, B = Place("a.yaml"), Place("b.yaml")
+A, B = ManifestSource("a.yaml"), ManifestSource("b.yaml")
 
 
 def test_a_closed_file_is_read_at_once_and_released_when_it_has_been_quiet() -> None:

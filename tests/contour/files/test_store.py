@@ -1,12 +1,12 @@
 """Which document owns an object, what breaks without harm, and what is said once."""
 
-from contour.complaints import Complaint, Place
+from contour.complaints import Complaint, ManifestSource
 from contour.events import Batch
 from contour.files import documents, store
 from crds.meta import ObjectRef
 from tests.contour.files.written import BROKEN, Follower, broken, proxy, stream
 
-A, B = Place("a.yaml"), Place("b.yaml")
+A, B = ManifestSource("a.yaml"), ManifestSource("b.yaml")
 
 
 class Desk:
@@ -16,15 +16,15 @@ class Desk:
         self.store = store.Store()
         self.told = Follower()
 
-    def save(self, file: Place, *documents_: str) -> Batch:
+    def save(self, file: ManifestSource, *documents_: str) -> Batch:
         self.store.write(file, documents.texts(stream(*documents_).encode()))
         return self._batch()
 
-    def release(self, file: Place) -> Batch:
+    def release(self, file: ManifestSource) -> Batch:
         self.store.release(file)
         return self._batch()
 
-    def write(self, file: Place, *documents_: str) -> Batch:
+    def write(self, file: ManifestSource, *documents_: str) -> Batch:
         self.store.write(file, documents.texts(stream(*documents_).encode()))
         self.store.release(file)
         return self._batch()
@@ -168,10 +168,10 @@ def test_an_unknown_kind_is_said_once_as_long_as_it_is_there() -> None:
     deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s}\n"
     desk.write(A, deployment % "one", deployment % "two")
     assert desk.write(B, deployment % "three").is_empty
-    (said,) = desk.told.complaints[Place("kind Deployment of apps/v1")]
+    (said,) = desk.told.complaints[ManifestSource("kind Deployment of apps/v1")]
     assert (said.file, said.line, said.field, said.severity) == (A, 2, "kind", "warning")
     desk.write(A)
-    (said,) = desk.told.complaints[Place("kind Deployment of apps/v1")]
+    (said,) = desk.told.complaints[ManifestSource("kind Deployment of apps/v1")]
     assert said.file == B
     desk.write(B)
     assert not desk.told.complaints

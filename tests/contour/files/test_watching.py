@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from contour import files
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.files import inotify, reading, schedule, tracking
 from tests.contour.files.written import Follower, broken, following, proxy, stream
 
@@ -101,7 +101,7 @@ async def test_a_file_that_a_writer_opens_while_it_is_read_is_not_taken_half(
     path.write_text(stream(proxy("a"), proxy("b")))
     writers: list[int] = []
 
-    def interrupted(file: Place) -> reading.Content:
+    def interrupted(file: ManifestSource) -> reading.Content:
         if file == str(path) and not writers:
             writers.append(os.open(path, os.O_WRONLY | os.O_TRUNC))
             os.write(writers[0], proxy("a", "half.example.com").encode())
@@ -340,7 +340,7 @@ async def test_one_changed_file_costs_only_that_file(
         await settled(follower, tmp_path)
         content = reading.content
 
-        def noted(file: Place) -> reading.Content:
+        def noted(file: ManifestSource) -> reading.Content:
             read.append(file)
             return content(file)
 

@@ -9,7 +9,7 @@ import pytest
 
 from contour.finalizers import finalizers
 from contour.finalizers.finalizers import Finalizers, Sources
-from contour.kubernetes.known import Known
+from contour.kubernetes.known import ObservedObject
 from contour.status import stored
 from crds.meta import ObjectRef
 from kube.client import Client
@@ -34,7 +34,7 @@ class World:
         self.is_wanted: bool | None = True
         self.is_leader = True
         self.told = asyncio.Event()
-        self.seen: Known | None = None
+        self.seen: ObservedObject | None = None
         self.finalizers = Finalizers(
             client,
             Sources(
@@ -84,9 +84,9 @@ class World:
         await self.told.wait()
 
 
-def _known(found: dict[str, Any]) -> Known:
+def _known(found: dict[str, Any]) -> ObservedObject:
     metadata = found["metadata"]
-    return Known(
+    return ObservedObject(
         metadata["resourceVersion"],
         metadata.get("generation", 1),
         metadata["uid"],

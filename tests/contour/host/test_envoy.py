@@ -19,7 +19,10 @@ pytestmark = pytest.mark.envoy
 async def test_it_serves_once_it_is_live(
     directory: state.StateDirectory, configuration: str, port: int
 ) -> None:
-    async with host.Envoy(directory, configuration) as envoy, aiohttp.ClientSession() as client:
+    async with (
+        host.EnvoyProcess(directory, configuration) as envoy,
+        aiohttp.ClientSession() as client,
+    ):
         await envoy.live()
         async with client.get(f"http://127.0.0.1:{port}/here") as answer:
             assert (await answer.json())["path"] == "/here"
@@ -29,8 +32,8 @@ async def test_it_serves_once_it_is_live(
 async def test_what_was_replaced_goes_on_for_the_time_that_was_chosen(
     directory: state.StateDirectory, configuration: str
 ) -> None:
-    options = host.Options(replaced_seconds=7)
-    async with host.Envoy(directory, configuration, options) as envoy:
+    options = host.EnvoyOptions(replaced_seconds=7)
+    async with host.EnvoyProcess(directory, configuration, options) as envoy:
         await envoy.live()
         connector = aiohttp.UnixConnector(str(directory.socket(host.ADMIN)))
         async with (
@@ -44,7 +47,7 @@ async def test_what_was_replaced_goes_on_for_the_time_that_was_chosen(
 async def test_only_its_owner_may_talk_to_it(
     directory: state.StateDirectory, configuration: str
 ) -> None:
-    async with host.Envoy(directory, configuration) as envoy:
+    async with host.EnvoyProcess(directory, configuration) as envoy:
         await envoy.live()
         private = [directory.path, *directory.path.iterdir()]
         assert directory.socket(host.ADMIN) in private
@@ -55,7 +58,7 @@ async def test_the_ready_file_is_there_only_while_the_first_configuration_is_ser
     directory: state.StateDirectory, configuration: str
 ) -> None:
     ready = directory.path / "ready"
-    async with host.Envoy(directory, configuration) as envoy:
+    async with host.EnvoyProcess(directory, configuration) as envoy:
         await envoy.live()
         assert not ready.exists()
         envoy.mark_ready()
@@ -78,7 +81,7 @@ async def test_lines_of_the_access_log_that_are_lost_are_told_once(
     manager["typed_config"]["access_log"] = [{"name": "full", "typed_config": log}]
     told = "lines of the access log are lost"
     async with (
-        host.Envoy(directory, json.dumps(document)) as envoy,
+        host.EnvoyProcess(directory, json.dumps(document)) as envoy,
         aiohttp.ClientSession() as client,
     ):
         await envoy.live()
@@ -93,7 +96,10 @@ async def test_lines_of_the_access_log_that_are_lost_are_told_once(
 async def test_an_envoy_that_is_killed_starts_again(
     directory: state.StateDirectory, configuration: str, port: int
 ) -> None:
-    async with host.Envoy(directory, configuration) as envoy, aiohttp.ClientSession() as client:
+    async with (
+        host.EnvoyProcess(directory, configuration) as envoy,
+        aiohttp.ClientSession() as client,
+    ):
         await envoy.live()
         envoy.mark_ready()
         first = envoy.pid
@@ -114,7 +120,7 @@ async def test_an_envoy_that_never_serves_is_told_with_its_last_words(
 ) -> None:
     _install(tmp_path / "envoy", "echo starting; echo 'cannot find my legs' >&2; exit 7")
     monkeypatch.setenv("ENVOY", str(tmp_path / "envoy"))
-    async with host.Envoy(directory, "{}") as envoy:
+    async with host.EnvoyProcess(directory, "{}") as envoy:
         with pytest.raises(errors.KeepsDyingError, match="status 7") as caught:
             await envoy.live()
         assert "cannot find my legs" in str(caught.value)
@@ -125,7 +131,7 @@ async def test_an_envoy_that_never_serves_is_told_with_its_last_words(
 async def test_a_configuration_that_envoy_refuses_is_told_in_envoys_words(
     directory: state.StateDirectory,
 ) -> None:
-    async with host.Envoy(directory, '{"no_such_field": 1}') as envoy:
+    async with host.EnvoyProcess(directory, '{"no_such_field": 1}') as envoy:
         with pytest.raises(errors.KeepsDyingError, match="no_such_field"):
             await envoy.live()
 
@@ -136,7 +142,7 @@ async def test_a_file_that_is_no_program_is_told_as_such(
     (tmp_path / "envoy").write_bytes(b"\x00\x01")
     (tmp_path / "envoy").chmod(0o755)
     monkeypatch.setenv("ENVOY", str(tmp_path / "envoy"))
-    async with host.Envoy(directory, "{}") as envoy:
+    async with host.EnvoyProcess(directory, "{}") as envoy:
         with pytest.raises(errors.KeepsDyingError, match="Exec format error"):
             await envoy.live()
 
@@ -146,7 +152,7 @@ async def test_a_missing_envoy_is_told_before_anything_starts(
 ) -> None:
     monkeypatch.setenv("ENVOY", "/nowhere/envoy")
     with pytest.raises(errors.NotInstalledError, match="/nowhere/envoy"):
-        async with host.Envoy(directory, "{}"):
+        async with host.EnvoyProcess(directory, "{}"):
             pass
 
 
@@ -154,7 +160,7 @@ async def test_an_error_of_the_caller_comes_out_as_it_is(
     directory: state.StateDirectory, configuration: str
 ) -> None:
     with pytest.raises(ZeroDivisionError):
-        async with host.Envoy(directory, configuration):
+        async with host.EnvoyProcess(directory, configuration):
             raise ZeroDivisionError
     assert not (directory.path / "ready").exists()
 
@@ -163,7 +169,7 @@ async def test_a_request_that_goes_on_is_finished_at_the_end(
     directory: state.StateDirectory, configuration: str, port: int
 ) -> None:
     async with aiohttp.ClientSession() as client:
-        async with host.Envoy(directory, configuration) as envoy:
+        async with host.EnvoyProcess(directory, configuration) as envoy:
             await envoy.live()
             answer = await client.get(f"http://127.0.0.1:{port}/stream?seconds=0.6")
             assert await answer.content.readline()
@@ -173,10 +179,10 @@ async def test_a_request_that_goes_on_is_finished_at_the_end(
 async def test_the_end_does_not_wait_longer_than_it_was_told(
     directory: state.StateDirectory, configuration: str, port: int
 ) -> None:
-    options = host.Options(drain_seconds=0.2)
+    options = host.EnvoyOptions(drain_seconds=0.2)
     clock = asyncio.get_running_loop().time
     async with aiohttp.ClientSession() as client:
-        async with host.Envoy(directory, configuration, options) as envoy:
+        async with host.EnvoyProcess(directory, configuration, options) as envoy:
             await envoy.live()
             answer = await client.get(f"http://127.0.0.1:{port}/stream?seconds=60")
             assert await answer.content.readline()
@@ -192,7 +198,7 @@ async def test_a_connection_that_idles_is_told_to_close_at_the_end(
     ended = asyncio.Event()
 
     async def run() -> None:
-        async with host.Envoy(directory, configuration) as envoy:
+        async with host.EnvoyProcess(directory, configuration) as envoy:
             await envoy.live()
             started.set()
             await ended.wait()
@@ -220,7 +226,7 @@ from contour.host import state
 
 async def run():
     with state.claimed(pathlib.Path(sys.argv[1])) as directory:
-        async with host.Envoy(directory, sys.stdin.read()) as envoy:
+        async with host.EnvoyProcess(directory, sys.stdin.read()) as envoy:
             await envoy.live()
             print(envoy.pid, flush=True)
             await asyncio.Event().wait()

@@ -61,7 +61,7 @@ async def test_what_is_open_is_finished_first(
     arguments = ("--drain-delay", "0.3", "--idle-grace", "0.2")
     url = f"http://127.0.0.1:{port}"
     async with (
-        host.Envoy(directory, configuration, host.Options(concurrency=1)) as envoy,
+        host.EnvoyProcess(directory, configuration, host.EnvoyOptions(concurrency=1)) as envoy,
         beside(directory, *arguments) as one,
         aiohttp.ClientSession() as client,
         asyncio.TaskGroup() as tasks,
@@ -86,7 +86,7 @@ async def test_nobody_but_the_kubelet_can_begin_it(
     directory: state.StateDirectory, configuration: str
 ) -> None:
     async with (
-        host.Envoy(directory, configuration, host.Options(concurrency=1)) as envoy,
+        host.EnvoyProcess(directory, configuration, host.EnvoyOptions(concurrency=1)) as envoy,
         beside(directory) as one,
         aiohttp.ClientSession() as client,
     ):
@@ -118,7 +118,9 @@ async def test_it_takes_as_long_as_there_is_reason_to(
     bounds: tuple[float, float],
 ) -> None:
     async with (
-        host.Envoy(directory, configuration, host.Options(concurrency=1, drain_seconds=0)) as envoy,
+        host.EnvoyProcess(
+            directory, configuration, host.EnvoyOptions(concurrency=1, drain_seconds=0)
+        ) as envoy,
         aiohttp.ClientSession() as client,
     ):
         await envoy.live()

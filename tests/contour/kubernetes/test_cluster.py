@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from contour.complaints import Complaint, Place, Subject
+from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
@@ -135,7 +135,7 @@ async def test_a_right_that_is_missing_concerns_one_kind_and_is_told(
     async with graph(double) as it:
         assert it.names("HTTPProxy") == {"a"}
         assert it.names("Service") == set()
-        place = Place("kind Service of v1")
+        place = ManifestSource("kind Service of v1")
         (complaint,) = it.first.complaints[place]
         assert "services is forbidden" in str(complaint)
         assert f"{place}: 403 Forbidden: services is forbidden" in caplog.text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contour.complaints import Complaint, Place
+from contour.complaints import Complaint, ManifestSource
 from contour.events import Batch
 from contour.kubernetes.objects import Objects
 from crds.kinds import KINDS, Kind
@@ -219,7 +219,7 @@ def test_an_object_of_very_many_levels_is_refused_alone() -> None:
 
 
 def test_trouble_with_a_kind_is_told_and_taken_back() -> None:
-    objects, place = Objects(), Place("kind HTTPProxy of projectcontour.io/v1")
+    objects, place = Objects(), ManifestSource("kind HTTPProxy of projectcontour.io/v1")
     objects.trouble(place, "is forbidden")
     expected = Complaint(place, 0, place, "", "is forbidden", "error")
     assert objects.batch() == Batch((), {place: (expected,)})

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contour.complaints import Place
+from contour.complaints import ManifestSource
 from contour.events import Batch
 from contour.kubernetes.cluster import Cluster as Provider
 from contour.kubernetes.scope import Scope
@@ -42,7 +42,9 @@ async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namesp
             assert {it.kind for it in provider.state() if it.state.phase == "denied"} == {
                 "Namespace", "IngressClass", "GatewayClass", "CustomResourceDefinition",
             }  # fmt: skip
-            assert "cannot list resource" in str(first.complaints[Place("kind Namespace of v1")])
+            assert "cannot list resource" in str(
+                first.complaints[ManifestSource("kind Namespace of v1")]
+            )
             changes = provider.changes()
             cluster.create(proxy("b", namespace=namespace))
             assert names(await following(changes), "HTTPProxy") == {"b"}

@@ -9,7 +9,7 @@ import pytest
 
 from contour.pages import debug
 from contour.pages.listeners import Listeners
-from contour.pages.settings import Site, Sites
+from contour.pages.settings import ListenAddress, Sites
 from tests.contour.pages.test_listeners import asked
 from tests.contour.xds.envoys import free_port
 
@@ -19,7 +19,7 @@ async def served() -> AsyncIterator[int]:
     port = free_port()
     dumps: dict[str, debug.Dump] = {"dag": lambda: "digraph {}", "config": lambda: {"a": [1]}}
     listeners = Listeners({"debug": debug.pages(dumps)})
-    await listeners.update(Sites({Site("127.0.0.1", port): frozenset({"debug"})}))
+    await listeners.update(Sites({ListenAddress("127.0.0.1", port): frozenset({"debug"})}))
     try:
         yield port
     finally:

@@ -4,7 +4,7 @@ from functools import partial
 
 from contour.pages import health
 from contour.pages.listeners import Listeners
-from contour.pages.settings import Site, Sites
+from contour.pages.settings import ListenAddress, Sites
 from tests.contour.pages.test_listeners import asked
 from tests.contour.xds.envoys import free_port
 
@@ -14,7 +14,7 @@ async def test_ready_is_who_lacks_nothing_until_it_closes() -> None:
     readiness = health.Readiness({name: partial(lacks.__getitem__, name) for name in lacks})
     port = free_port()
     listeners = Listeners({"health": health.pages(readiness)})
-    await listeners.update(Sites({Site("127.0.0.1", port): frozenset({"health"})}))
+    await listeners.update(Sites({ListenAddress("127.0.0.1", port): frozenset({"health"})}))
     try:
         missing = "[+]xds ok\n[-]configuration: waiting for projectcontour/contour\nnot ready\n"
         assert await asked(port, "/readyz") == (503, missing)

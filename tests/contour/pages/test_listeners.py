@@ -11,7 +11,7 @@ from aiohttp import web
 
 from contour.pages import settings
 from contour.pages.listeners import Listeners, Page
-from contour.pages.settings import Files, Purpose, Site, Sites
+from contour.pages.settings import Files, ListenAddress, Purpose, Sites
 from tests.contour.xds.envoys import free_port
 from tests.testbed import certificates
 
@@ -30,7 +30,7 @@ PAGES: dict[Purpose, dict[str, Page]] = {
 
 
 def at(port: int, *purposes: Purpose, tls: Files | None = None, host: str = "127.0.0.1") -> Sites:
-    return Sites({Site(host, port, tls): frozenset(purposes)})
+    return Sites({ListenAddress(host, port, tls): frozenset(purposes)})
 
 
 def both(*sites: Sites) -> Sites:

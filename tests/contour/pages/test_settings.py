@@ -7,13 +7,13 @@ import pytest
 import yaml
 
 from contour.pages import settings
-from contour.pages.settings import Files, Site
+from contour.pages.settings import Files, ListenAddress
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.decode import Decoded, decode
 
 ALL = "health", "metrics"
-CLEAR = Site("0.0.0.0", 8000)
-DEBUG = {Site("127.0.0.1", 6060): {"debug"}}
+CLEAR = ListenAddress("0.0.0.0", 8000)
+DEBUG = {ListenAddress("127.0.0.1", 6060): {"debug"}}
 TLS = "{certFile: /c, keyFile: /k}"
 
 
@@ -39,27 +39,39 @@ def specification(spec: str) -> ContourConfigurationSpec:
     ("spec", "purposes"),
     [
         ("{}", {CLEAR: {*ALL}, **DEBUG}),
-        ("{health: {port: 9000}}", {Site("0.0.0.0", 9000): {"health"}, CLEAR: {"metrics"}}),
-        ("{metrics: {port: 9000}}", {Site("0.0.0.0", 9000): {"metrics"}, CLEAR: {"health"}}),
-        ("{health: {address: '::'}, metrics: {address: '::'}}", {Site("::", 8000): {*ALL}}),
-        ("{debug: {address: 0.0.0.0}}", {Site("0.0.0.0", 6060): {"debug"}, CLEAR: {*ALL}}),
-        ("{debug: {port: 7000}}", {Site("127.0.0.1", 7000): {"debug"}, CLEAR: {*ALL}}),
+        (
+            "{health: {port: 9000}}",
+            {ListenAddress("0.0.0.0", 9000): {"health"}, CLEAR: {"metrics"}},
+        ),
+        (
+            "{metrics: {port: 9000}}",
+            {ListenAddress("0.0.0.0", 9000): {"metrics"}, CLEAR: {"health"}},
+        ),
+        (
+            "{health: {address: '::'}, metrics: {address: '::'}}",
+            {ListenAddress("::", 8000): {*ALL}},
+        ),
+        ("{debug: {address: 0.0.0.0}}", {ListenAddress("0.0.0.0", 6060): {"debug"}, CLEAR: {*ALL}}),
+        ("{debug: {port: 7000}}", {ListenAddress("127.0.0.1", 7000): {"debug"}, CLEAR: {*ALL}}),
         ("{debug: {address: 0.0.0.0, port: 8000}}", {CLEAR: {*ALL, "debug"}}),
         (
             f"{{metrics: {{port: 8443, tls: {TLS}}}}}",
-            {CLEAR: {"health"}, Site("0.0.0.0", 8443, Files(Path("/c"), Path("/k"))): {"metrics"}},
+            {
+                CLEAR: {"health"},
+                ListenAddress("0.0.0.0", 8443, Files(Path("/c"), Path("/k"))): {"metrics"},
+            },
         ),
         (
             "{metrics: {port: 1, tls: {certFile: /c, keyFile: /k, caFile: /a}}}",
             {
                 CLEAR: {"health"},
-                Site("0.0.0.0", 1, Files(Path("/c"), Path("/k"), Path("/a"))): {"metrics"},
+                ListenAddress("0.0.0.0", 1, Files(Path("/c"), Path("/k"), Path("/a"))): {"metrics"},
             },
         ),
         ("{metrics: {tls: {}}}", {CLEAR: {*ALL}}),
     ],
 )
-def test_sockets_and_what_they_are_for(spec: str, purposes: dict[Site, Any]) -> None:
+def test_sockets_and_what_they_are_for(spec: str, purposes: dict[ListenAddress, Any]) -> None:
     found = sites(spec)
     assert not found.problems
     if not any("debug" in it for it in purposes.values()):
@@ -98,19 +110,19 @@ def test_what_cannot_be_is_told_by_its_field_and_never_served_otherwise(
 
 
 def test_flags_hold_where_the_configuration_says_nothing() -> None:
-    flag = Site("127.0.0.1", 1)
+    flag = ListenAddress("127.0.0.1", 1)
     usual = {**settings.USUAL, "health": flag}
     assert settings.sites(specification("{}"), usual).purposes[flag] == {"health"}
     other = settings.sites(specification("{health: {port: 2}}"), usual)
-    assert other.purposes[Site("127.0.0.1", 2)] == {"health"}
+    assert other.purposes[ListenAddress("127.0.0.1", 2)] == {"health"}
 
 
 @pytest.mark.parametrize(
     ("site", "text"),
     [
-        (Site("::1", 80), "http://[::1]:80"),
-        (Site("a", 80, Files(Path("/c"), Path("/k"))), "https://a:80"),
+        (ListenAddress("::1", 80), "http://[::1]:80"),
+        (ListenAddress("a", 80, Files(Path("/c"), Path("/k"))), "https://a:80"),
     ],
 )
-def test_a_site_reads_as_a_url(site: Site, text: str) -> None:
+def test_a_site_reads_as_a_url(site: ListenAddress, text: str) -> None:
     assert str(site) == text
