@@ -1,7 +1,7 @@
-"""What is wrong with an object, in plain words: from pydantic's findings to complaints.
+"""What is wrong with an object, in plain words: from pydantic's errors to complaints for users.
 
-For users: each complaint has the path of the field in the document they wrote, and says what the
-field has to be. A field that the model does not know is a warning, with the nearest known name.
+Each complaint has the path of the field in the user's document and says what the field must be.
+An unknown field is a warning that suggests the most similar known name.
 """
 
 import difflib
@@ -17,7 +17,7 @@ from crds.fields import IN_WORDS
 FieldPath = tuple[str | int, ...]
 
 UNKNOWN_FIELD = "unexpected_keyword_argument"
-"""pydantic's name for a field that a dataclass does not have."""
+"""pydantic's error type for a field that a dataclass does not have."""
 UNICODE = "must be valid Unicode text without NUL"
 
 
@@ -25,7 +25,7 @@ class Complaint(NamedTuple):
     """One thing that is wrong with an object."""
 
     path: FieldPath
-    """Where, in the document that the user wrote."""
+    """The path of the field in the user's document."""
     message: str
     severity: Literal["error", "warning"] = "error"
 
@@ -40,12 +40,12 @@ def dotted(path: FieldPath) -> str:
 
 
 def printable(name: str) -> str:
-    """A name from a document, such that it cannot break a terminal or flood a log."""
+    """A name from a document, shortened and quoted if it could break a terminal or flood a log."""
     return name if len(name) <= 253 and name.isprintable() else _shown(name)
 
 
 def complaints(model: type, found: Sequence[ErrorDetails]) -> tuple[Complaint, ...]:
-    """The findings about an object of the class, in plain words; of very many, the first ones."""
+    """pydantic's errors about an object of the class, in plain words; at most the first 100."""
     real = [it for it in found if not _is_echo(it)]
     told = tuple(_complaint(model, it) for it in real[:_MANY])
     more = len(real) - len(told)
@@ -56,7 +56,7 @@ _MANY = 100
 
 
 def _is_echo(found: ErrorDetails) -> bool:
-    """pydantic leaves bad entries out, and then finds the list too short."""
+    """Whether a list is too short only because pydantic left out its invalid entries."""
     return found["type"] == "too_short" and len(found["input"]) >= found["ctx"]["min_length"]
 
 
@@ -112,7 +112,7 @@ def _message(found: ErrorDetails, path: FieldPath) -> str:
     text = _expected(kind, found.get("ctx", {})) or found["msg"]
     if kind in _SHOWING and path[:1] not in _SECRET:
         text = f"{text}, not {_shown(found['input'])}"
-    # YAML reads `y`, `no` and `1.10` without quotes as something else than text.
+    # Without quotes YAML reads `y`, `no` and `1.10` as booleans and numbers, not as text.
     is_scalar = kind in ("string_type", "bytes_type") and isinstance(
         found["input"], bool | int | float
     )
@@ -132,7 +132,7 @@ _SECRET = {("data",), ("stringData",)}
 
 
 def _shown(value: Any) -> str:
-    """The value that was found, so short that it cannot flood a status or a log."""
+    """The value that was found, shortened so that it cannot flood a status or a log."""
     return _Brief().repr(value).replace("\n", " ")
 
 
@@ -143,13 +143,13 @@ class _Brief(reprlib.Repr):
         self.maxlevel, self.maxdict, self.maxlist = 1, 1, 1
 
     def repr_int(self, x: int, level: int) -> str:
-        """Python refuses to print numbers of thousands of digits."""
+        """Python refuses to print numbers of more than 4300 digits."""
         return super().repr_int(x, level) if x.bit_length() < 256 else "a very large number"
 
     def repr_bool(self, x: bool, level: int) -> str:
-        """As it stands in the document."""
+        """Written as in YAML and JSON."""
         return "true" if x else "false"
 
     def repr_NoneType(self, _: None, level: int) -> str:  # noqa: N802 -- reprlib's name.
-        """As it stands in the document."""
+        """Written as in YAML and JSON."""
         return "null"

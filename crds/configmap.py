@@ -1,4 +1,4 @@
-"""ConfigMap: holds certificate authorities and other text that policies refer to (core/v1)."""
+"""ConfigMap: certificate authorities and other text that policies refer to (core/v1)."""
 
 from pydantic import Field
 
@@ -8,9 +8,9 @@ from crds.secret import Encoded
 
 @excerpt
 class ConfigMap:
-    """Plain text and bytes by key."""
+    """Text and bytes by key."""
 
     metadata: ObjectMeta
     data: dict[str, str] = Field(default_factory=dict)
     binary_data: dict[str, Encoded] = Field(default_factory=dict)
-    """Decoded: the document holds base64."""
+    """The decoded values; the document has them in base64."""

@@ -1,12 +1,12 @@
-"""CustomResourceDefinition: of which version the Gateway API is that a cluster has installed.
+"""CustomResourceDefinition: shows which version of the Gateway API a cluster has installed.
 
-Its annotations tell; of the schemas nothing is read.
+Only its annotations are read, none of the schemas.
 """
 
 from crds.meta import ObjectMeta, excerpt
 
 OF_GATEWAY_CLASSES = "gatewayclasses.gateway.networking.k8s.io"
-"""The only one that is looked at."""
+"""The name of the only CustomResourceDefinition that is read."""
 
 
 @excerpt

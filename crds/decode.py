@@ -1,9 +1,10 @@
 """From a raw document to an object of its kind, with everything that is wrong with it.
 
-For the providers, once per event. Never raises, whatever JSON or YAML held: the answer is an
-object, complaints with paths, or the news that the document is no object or of no kind we know.
-Fields that a model does not know are warnings and left out, as the API server prunes them; nulls
-count as absent. Reading files, their lines, and telling duplicates is for the providers.
+Called by the providers, once per event. It never raises, whatever the JSON or YAML holds: it
+returns an object, or complaints with their paths, or says that the document is no object or of an
+unknown kind. Fields that a model does not know become warnings and are left out, as the API server
+prunes them; nulls count as absent. Reading files, line numbers and duplicates are up to the
+providers.
 """
 
 import re
@@ -20,29 +21,29 @@ from crds.meta import NamespacedName, Raw
 
 
 class Decoded(NamedTuple):
-    """A document of a kind we know."""
+    """A document of a known kind."""
 
     kind: Kind
     key: NamespacedName
     object: Any | None
-    """An instance of the kind's model; None if there are errors."""
+    """An instance of the kind's model, or None if there are errors."""
     complaints: tuple[Complaint, ...]
 
     @property
     def errors(self) -> tuple[Complaint, ...]:
-        """The complaints because of which there is no object."""
+        """The complaints that prevent an object from being built."""
         return tuple(it for it in self.complaints if it.severity == "error")
 
 
 class UnknownKind(NamedTuple):
-    """A document of a kind we do not read."""
+    """A document of a kind that is not read."""
 
     group_version: str
     kind: str
 
 
 class NotAnObject(NamedTuple):
-    """A document that says of itself no kind and no name."""
+    """A document without a valid kind or name."""
 
     message: str
 
@@ -62,7 +63,7 @@ def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
 
 
 def items(raw: object) -> Iterator[object]:
-    """The documents in a list (`kind: List`, `kind: HTTPProxyList`); any other one by itself."""
+    """The items of a list (`kind: List`, `kind: HTTPProxyList`), or the document itself."""
     if (
         not isinstance(raw, dict)
         or not isinstance(raw.get("items"), list)
@@ -75,7 +76,7 @@ def items(raw: object) -> Iterator[object]:
 
 
 def _with_kind_of_list(raw: Raw, item: object) -> object:
-    """Items of an XList may leave out what their list says; those of a List may not."""
+    """Items of an XList may omit `apiVersion` and `kind`; those of a List may not."""
     kind = raw["kind"].removesuffix("List")
     if not kind or not isinstance(item, dict):
         return item
@@ -108,7 +109,7 @@ _NOT_IN_MODELS = frozenset({"apiVersion", "kind", "status"})
 
 
 def _placed(kind: Kind, content: Raw) -> NamespacedName:
-    """The identity of the object, which the metadata gets if they leave out the namespace."""
+    """The identity of the object. Its namespace is added to the metadata if it is missing there."""
     metadata = content.get("metadata")
     if not isinstance(metadata, dict):
         return NamespacedName("", "")
@@ -134,7 +135,7 @@ def _is_subdomain(name: str) -> bool:
 
 
 def _misnamed(kind: Kind, content: Raw) -> Iterator[Complaint]:
-    """Names that the API server refuses. That they are there and text is checked by the model."""
+    """Names that the API server rejects. The model checks that they are present and strings."""
     metadata = content.get("metadata")
     if not isinstance(metadata, dict):
         return
@@ -156,7 +157,7 @@ def _mistaken_version(kind: Kind, version: str) -> Iterator[Complaint]:
 
 
 def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint]]:
-    """The object and what is wrong with it; fields that are not known do not count against it."""
+    """The object and its complaints. Unknown fields do not make it invalid."""
     try:
         return _validate(kind.model, content, "forbid"), ()
     except ValidationError as error:
@@ -171,7 +172,7 @@ def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint
 
 
 def _validate(model: type, content: Raw, extra: Literal["forbid", "ignore"]) -> Any:
-    """By the names on the wire alone: the names of the Python fields are no field names."""
+    """Uses the names of the document alone; the Python names of the fields are not accepted."""
     return _adapter(model).validate_python(
         content, by_alias=True, by_name=False, extra=None if extra == "forbid" else extra
     )

@@ -1,4 +1,4 @@
-"""EndpointSlice: where the traffic of a Service goes (discovery.k8s.io/v1)."""
+"""EndpointSlice: the endpoints of a Service (discovery.k8s.io/v1)."""
 
 from typing import Literal
 
@@ -6,12 +6,12 @@ from crds.fields import Flag, Port
 from crds.meta import NamespacedName, ObjectMeta, excerpt
 
 SERVICE_NAME = "kubernetes.io/service-name"
-"""The label that says whose endpoints a slice holds."""
+"""The label with the name of the Service whose endpoints a slice holds."""
 
 
 @excerpt
 class EndpointConditions:
-    """The state of an endpoint; an absent `ready` or `serving` is to be read as true."""
+    """The state of an endpoint. An absent `ready` or `serving` means true."""
 
     ready: Flag | None = None
     serving: Flag | None = None
@@ -20,7 +20,7 @@ class EndpointConditions:
 
 @excerpt
 class Endpoint:
-    """One place that answers; the addresses are interchangeable."""
+    """One endpoint. Its addresses are interchangeable."""
 
     addresses: tuple[str, ...]
     conditions: EndpointConditions = EndpointConditions()
@@ -33,16 +33,16 @@ class EndpointPort:
     """A port of every endpoint of the slice."""
 
     name: str = ""
-    """The name of the Service's port."""
+    """The name of the Service's port, by which routes find it."""
     port: Port | None = None
-    """Absent: every port."""
+    """Absent means all ports."""
     protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
     app_protocol: str = ""
 
 
 @excerpt
 class EndpointSlice:
-    """Some endpoints of a Service, all of one address family."""
+    """A part of the endpoints of a Service, all of one address family."""
 
     metadata: ObjectMeta
     address_type: Literal["IPv4", "IPv6", "FQDN"]
@@ -51,6 +51,6 @@ class EndpointSlice:
 
     @property
     def service(self) -> NamespacedName | None:
-        """The Service whose endpoints these are, if the slice says so."""
+        """The Service whose endpoints these are, if the slice has the label."""
         name = self.metadata.labels.get(SERVICE_NAME)
         return NamespacedName(self.metadata.namespace, name) if name else None

@@ -1,8 +1,8 @@
-"""The scalar types that fields of several kinds are made of, with the bounds their CRDs give them.
+"""The scalar types of fields of several kinds, with the bounds of their CRDs.
 
 Sources: the OpenAPI schemas of projectcontour.io and of the Gateway API (v1.6.1); names of objects
-by Kubernetes, "Object Names and IDs". Numbers and flags are strict: `"80"` is no number. Durations
-stay text here; a rule of the graph parses them.
+by Kubernetes, "Object Names and IDs". Numbers and flags are strict: `"80"` is not a number.
+Durations stay text here; a rule in `dag` parses them.
 """
 
 from typing import Annotated
@@ -39,7 +39,7 @@ IN_WORDS = {
     GATEWAY_DURATION: "a duration in whole h, m, s and ms, such as 1m30s",
     ABSOLUTE_PATH: "a path that starts with /",
 }
-"""The patterns that users often miss, in words."""
+"""The patterns that users often fail to match, in words."""
 
 _INT32, _UINT32, _INT64 = 2**31 - 1, 2**32 - 1, 2**63 - 1
 
@@ -50,15 +50,15 @@ Natural32 = Annotated[int, Strict(), Field(ge=0, le=_INT32)]
 Natural64 = Annotated[int, Strict(), Field(ge=0, le=_INT64)]
 Positive32 = Annotated[int, Strict(), Field(ge=1, le=_INT32)]
 Uint32 = Annotated[int, Strict(), Field(ge=0, le=_UINT32)]
-"""As wide as a number of Envoy's can be."""
+"""The range of Envoy's uint32 fields."""
 PositiveUint32 = Annotated[int, Strict(), Field(ge=1, le=_UINT32)]
 Window = Annotated[int, Strict(), Field(ge=65_535, le=2**31 - 1)]
-"""A window of HTTP/2, bytes: no smaller than the one that every connection begins with."""
+"""An HTTP/2 window in bytes, at least the one that every connection begins with (RFC 9113)."""
 Byte = Annotated[int, Strict(), Field(ge=0, le=255)]
 Percent = Annotated[int, Strict(), Field(ge=0, le=100)]
 Port = Annotated[int, Strict(), Field(ge=1, le=65535)]
 PortOrNone = Annotated[int, Strict(), Field(ge=0, le=65535)]
-"""A port; 0 for none."""
+"""A port, or 0 for none."""
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 Label = Annotated[str, StringConstraints(pattern=LABEL, min_length=1, max_length=63)]
@@ -70,6 +70,6 @@ Duration = Annotated[str, StringConstraints(pattern=DURATION)]
 """Go's notation, such as `1m30s`."""
 DurationOrZero = Annotated[str, StringConstraints(pattern=DURATION_OR_ZERO)]
 Timeout = Annotated[str, StringConstraints(pattern=TIMEOUT)]
-"""A duration, or no limit at all."""
+"""A duration, or `infinity` for no limit."""
 GatewayDuration = Annotated[str, StringConstraints(pattern=GATEWAY_DURATION)]
 """GEP-2257: whole hours, minutes, seconds and milliseconds."""

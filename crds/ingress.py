@@ -10,12 +10,12 @@ from crds.meta import ObjectMeta, excerpt, model
 from crds.rules import rule
 
 Host = Annotated[str, StringConstraints(pattern=HOST_OR_NONE, max_length=253)]
-"""A DNS name or a wildcard; empty for every host."""
+"""A DNS name, perhaps with a wildcard; empty means all hosts."""
 
 
 @model
 class ServiceBackendPort:
-    """A port of a Service, by name or by number."""
+    """A port of a Service, either by name or by number."""
 
     name: str = ""
     number: Port | None = None
@@ -60,7 +60,7 @@ def _starts_with_slash(path: "HTTPIngressPath") -> bool:
 
 @model
 class HTTPIngressPath:
-    """The requests under a path, and where they go."""
+    """The requests whose path matches, and the backend that they go to."""
 
     path: str = ""
     path_type: Literal["Exact", "Prefix", "ImplementationSpecific"]
@@ -72,7 +72,7 @@ class HTTPIngressPath:
 
 @model
 class HTTPIngressRuleValue:
-    """The paths of a host."""
+    """The paths of one host."""
 
     paths: tuple[HTTPIngressPath, ...] = Field(min_length=1)
 
@@ -87,7 +87,7 @@ def _is_a_name(host: str) -> bool:
 
 @model
 class IngressRule:
-    """The requests for a host; every host where it is empty."""
+    """The requests for one host; an empty host means all hosts."""
 
     host: Host = ""
     http: HTTPIngressRuleValue | None = None
@@ -96,7 +96,7 @@ class IngressRule:
 
 @model
 class IngressTLS:
-    """Hosts that are served with the certificate of a Secret."""
+    """Hosts that are served over TLS with the certificate of a Secret."""
 
     hosts: tuple[Host, ...] = ()
     secret_name: str = ""
@@ -118,7 +118,7 @@ class IngressSpec:
 
 @model
 class Ingress:
-    """An Ingress; further wishes are in its annotations."""
+    """An Ingress. Its annotations hold further settings."""
 
     metadata: ObjectMeta
     spec: IngressSpec
@@ -126,14 +126,14 @@ class Ingress:
 
 @excerpt
 class IngressClassSpec:
-    """Who is to serve the Ingresses of a class."""
+    """The controller that serves the Ingresses of a class."""
 
     controller: str = ""
 
 
 @excerpt
 class IngressClass:
-    """A class of Ingresses; cluster-scoped."""
+    """A class of Ingresses, which is cluster-scoped."""
 
     metadata: ObjectMeta
     spec: IngressClassSpec = IngressClassSpec()

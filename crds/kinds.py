@@ -1,4 +1,4 @@
-"""The kinds of objects that the project reads: what each is called, and the model of it."""
+"""The kinds of objects that the project reads: their names, versions and models."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -31,25 +31,26 @@ NETWORKING = "networking.k8s.io"
 
 
 class Kind(NamedTuple):
-    """A kind of objects."""
+    """A kind of Kubernetes object."""
 
     group: str
-    """Empty for the core group."""
+    """The API group; empty for the core group."""
     kind: str
     plural: str
     versions: tuple[str, ...]
-    """The versions that are read, all of one shape; the first is the one that is written."""
+    """The versions that are read, all with the same fields. The first is the one that is
+    written."""
     namespaced: bool
     model: type
     has_status: bool = False
-    """Whether we write a status to it."""
+    """Whether the control plane writes the status of its objects."""
     short_names: tuple[str, ...] = ()
     ours: bool = False
-    """Whether its CRD is made here."""
+    """Whether its CRD is generated here."""
 
     @property
     def api_version(self) -> str:
-        """The version that is written, with its group."""
+        """The API group and version in which objects are written."""
         return f"{self.group}/{self.versions[0]}" if self.group else self.versions[0]
 
 

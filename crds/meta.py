@@ -1,9 +1,9 @@
 """What every model is made of: the decorators, names, and the metadata of an object.
 
-Models are pydantic dataclasses, frozen and slotted: validated once at the edge with every error and
-its path, then as small as a plain object (1.6 KB per HTTPProxy where a BaseModel takes 7.9).
-`status`, `managedFields` and `resourceVersion` are not part of any model: the controller's own
-status writes must not look like changes.
+Models are pydantic dataclasses, frozen and slotted: each object is validated once, when it is read,
+with all errors and their paths, and is then as small as a plain object (1.6 KB per HTTPProxy,
+instead of 7.9 KB as a BaseModel). `status`, `managedFields` and `resourceVersion` are not part of
+any model, so that the controller's own status writes do not look like changes.
 """
 
 from typing import Any, NamedTuple, TypeVar, cast, dataclass_transform
@@ -18,7 +18,7 @@ _INITIALISMS |= {"jwt": "JWT", "tls": "TLS"}
 
 
 def wire_name(name: str) -> str:
-    """The camelCase name of a field; an initialism that does not lead stays in capitals."""
+    """The camelCase name of a field. Initialisms are in capitals, except at the beginning."""
     first, *rest = name.split("_")
     return first + "".join(_INITIALISMS.get(word, word.capitalize()) for word in rest)
 
@@ -39,23 +39,23 @@ _WRITTEN_BY_MACHINES = ConfigDict(
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field,))
 def model(cls: type[T]) -> type[T]:
-    """A model that lists every field of its kind: one it does not know is a user's mistake."""
+    """A model with every field of its kind: an unknown field is a user's mistake."""
     return _made(cls, _WRITTEN_BY_USERS)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field,))
 def excerpt(cls: type[T]) -> type[T]:
-    """A model that lists only the fields the rules read; the others are passed over in silence."""
+    """A model with only those fields that the rules read: other fields are ignored silently."""
     return _made(cls, _WRITTEN_BY_MACHINES)
 
 
 def _made(cls: type[T], config: ConfigDict) -> type[T]:
-    # The class that comes back is another one (slots), but of the same shape.
+    # With slots a new class is returned, which has the same fields.
     return cast("type[T]", dataclass(frozen=True, slots=True, kw_only=True, config=config)(cls))
 
 
 class NamespacedName(NamedTuple):
-    """The identity of an object within its kind; the namespace of a cluster-scoped one is empty."""
+    """The identity of an object within its kind. A cluster-scoped one has an empty namespace."""
 
     namespace: str
     name: str
@@ -73,7 +73,7 @@ class ObjectRef(NamedTuple):
 
     @property
     def key(self) -> NamespacedName:
-        """The same object, where its kind is understood."""
+        """The identity of the same object within its kind."""
         return NamespacedName(self.namespace, self.name)
 
     def __str__(self) -> str:
@@ -82,15 +82,15 @@ class ObjectRef(NamedTuple):
 
 @excerpt
 class ObjectMeta:
-    """Standard metadata (Kubernetes API conventions, "Metadata"), as far as a rule may read it."""
+    """The standard metadata that rules may read (Kubernetes API conventions, "Metadata")."""
 
     name: str
     namespace: str = ""
-    """Empty for cluster-scoped objects; decoding puts `default` where a namespace is missing."""
+    """Empty for cluster-scoped objects. Decoding sets `default` where a namespace is missing."""
     uid: str = ""
     generation: int = 0
     creation_timestamp: AwareDatetime | None = None
-    """Absent for objects from files: they order by namespace and name alone."""
+    """Absent for objects from files, which are ordered by namespace and name alone."""
     deletion_timestamp: AwareDatetime | None = None
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Namespace: the rules read its labels, where a Gateway's listener selects by them."""
+"""Namespace: its labels, by which listeners of a Gateway select namespaces."""
 
 from crds.meta import ObjectMeta, excerpt
 

@@ -30,7 +30,7 @@ RetryOn = Literal[
     "unavailable",
 ]
 RETRY_ON = frozenset(get_args(RetryOn))
-"""The failures that Envoy can try again after."""
+"""The failures after which Envoy can retry a request."""
 
 
 @model

@@ -1,7 +1,7 @@
-"""Rules between the fields of one object: one declaration for decoding and for the CRD.
+"""Rules that relate several fields of one object: one declaration for decoding and for the CRD.
 
-The Kubernetes API server checks them as CEL (`x-kubernetes-validations`), decoding checks them in
-Python; the message is the same. Rules that need more than the object itself belong to the graph.
+The API server checks them as CEL (`x-kubernetes-validations`), decoding checks them in Python, with
+the same message. Rules that need more than the object itself are in `dag`.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ class Cel(NamedTuple):
 
 
 def rule(message: str, holds: Callable[[Any], bool], cel: str = "") -> Any:
-    """To be assigned in the body of a model: objects for which it does not hold are refused."""
+    """A rule, to be assigned in the body of a model: objects that violate it are invalid."""
 
     def check(self: Any) -> Any:
         if not holds(self):
@@ -31,6 +31,6 @@ def rule(message: str, holds: Callable[[Any], bool], cel: str = "") -> Any:
 
 
 def cel_rules(model: type) -> tuple[Cel, ...]:
-    """What the API server is to check on each object of this class."""
+    """The rules that the API server checks on each object of this class."""
     found = (getattr(it, "cel", None) for it in vars(model).values())
     return tuple(it for it in found if isinstance(it, Cel))

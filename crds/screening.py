@@ -1,7 +1,7 @@
-"""A first look at a raw document, of any shape: nulls, broken text, sheer size.
+"""A first pass over a raw document of any shape: nulls, invalid text, and sheer size.
 
-Before validation, because models see only the fields they know, and because a YAML document of a
-few lines can unfold into millions of values.
+It comes before validation, because models see only the fields they know, and because a YAML
+document of a few lines can expand to millions of values.
 """
 
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from crds.meta import Raw
 
 LIMIT = 1_000_000
-"""Values of one object. The largest that etcd takes has about a quarter of it."""
+"""The largest number of values of one object; the largest object in etcd has about a quarter."""
 DEPTH = 100
-"""Levels of one object. The deepest of ours has about twenty."""
+"""The largest number of levels of one object; the deepest kind here has about twenty."""
 
 
 class Screening(NamedTuple):
-    """What has to be seen to before validation."""
+    """What a raw document needs before it can be validated."""
 
     has_nulls: bool
     has_bad_text: bool
@@ -25,7 +25,7 @@ class Screening(NamedTuple):
 
 
 def screened(raw: Raw) -> Screening:
-    """What a walk over all values finds, level by level; it ends at the limits, in cycles too."""
+    """Walks over all values, level by level, and stops at the limits, also in cycles."""
     nulls = bad_text = False
     seen, depth = 0, 0
     level: list[Any] = [raw]
@@ -48,12 +48,12 @@ def screened(raw: Raw) -> Screening:
 
 
 def _parts(node: Any) -> Any:
-    """What a list or an object holds, the names of fields with their values."""
+    """The items of a list, or the names and values of an object."""
     return chain.from_iterable(node.items()) if isinstance(node, dict) else node
 
 
 def without_nulls(raw: Any) -> Any:
-    """A copy in which fields that are null are absent, as the API server prunes them."""
+    """A copy without fields that are null, which the API server prunes too."""
     if isinstance(raw, dict):
         return {key: without_nulls(value) for key, value in raw.items() if value is not None}
     if isinstance(raw, list):
@@ -62,7 +62,7 @@ def without_nulls(raw: Any) -> Any:
 
 
 def bad_texts(raw: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Where there is text, or a field name, that no Kubernetes object may hold."""
+    """The paths of text and field names that no Kubernetes object may hold."""
     if isinstance(raw, str) and not _is_good(raw):
         yield path
     elif isinstance(raw, dict):
@@ -75,7 +75,7 @@ def bad_texts(raw: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str 
 
 
 def _is_good(text: str) -> bool:
-    """Without NUL, and in characters that have an encoding (no half of a surrogate pair)."""
+    """Whether it has no NUL and can be encoded as UTF-8 (no half of a surrogate pair)."""
     if "\0" in text:
         return False
     if text.isascii():

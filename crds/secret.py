@@ -1,6 +1,6 @@
-"""Secret: certificates, keys and authorities, decoded from base64 once (core/v1).
+"""Secret: certificates, keys and certificate authorities, decoded from base64 once (core/v1).
 
-Whether the bytes are a certificate is a question for the rules; here they are only bytes.
+The values are only bytes here; the rules decide whether they are a certificate.
 """
 
 import binascii
@@ -14,7 +14,7 @@ from crds.meta import ObjectMeta, excerpt
 
 
 def _decoded(value: object) -> object:
-    """Strictly, save for line breaks, which the API server accepts too."""
+    """Decodes strictly, except that line breaks are allowed, as in the API server."""
     if not isinstance(value, str):
         return value
     try:
@@ -28,14 +28,14 @@ Encoded = Annotated[bytes, BeforeValidator(_decoded)]
 
 @excerpt
 class Secret:
-    """Bytes by key. `stringData` is merged into `data` and wins, as in the API server."""
+    """Bytes by key. `stringData` is merged into `data` and wins, as the API server does it."""
 
     metadata: ObjectMeta
     type: str = "Opaque"
     data: dict[str, Encoded] = Field(default_factory=dict, repr=False)
-    """Decoded: the document holds base64."""
+    """The decoded values; the document has them in base64."""
     string_data: dict[str, str] = Field(default_factory=dict, repr=False)
-    """Always empty after decoding."""
+    """Always empty after decoding, since it has been merged into `data`."""
 
     def __post_init__(self) -> None:
         if self.string_data:

@@ -1,4 +1,4 @@
-"""Service: the ports that routes name, and the name behind an ExternalName one (core/v1)."""
+"""Service: the ports that routes refer to, and the external name of an ExternalName (core/v1)."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from crds.meta import ObjectMeta, excerpt
 
 @excerpt
 class ServicePort:
-    """One port of a Service; its name is the one that EndpointSlices use."""
+    """One port of a Service. EndpointSlices refer to it by its name."""
 
     name: str = ""
     port: Port
@@ -18,7 +18,7 @@ class ServicePort:
 
 @excerpt
 class ServiceSpec:
-    """What the rules read of a Service; where traffic goes is told by its EndpointSlices."""
+    """What the rules read of a Service. Its endpoints are in EndpointSlices."""
 
     type: Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] = "ClusterIP"
     external_name: str = ""
@@ -27,7 +27,7 @@ class ServiceSpec:
 
 @excerpt
 class Service:
-    """A name for a set of endpoints."""
+    """A name and ports for a set of endpoints."""
 
     metadata: ObjectMeta
     spec: ServiceSpec = ServiceSpec()

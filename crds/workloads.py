@@ -14,7 +14,7 @@ from crds.gateway.references import ParametersReference
 from crds.meta import model
 
 Quantity = str
-"""An amount, such as `500m` or `1Gi`."""
+"""An amount of a resource, such as `500m` or `1Gi`."""
 
 
 @model

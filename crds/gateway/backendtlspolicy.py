@@ -1,6 +1,6 @@
-"""BackendTLSPolicy: TLS towards a Service, and whom its endpoints have to prove to be (GEP-1897).
+"""BackendTLSPolicy: TLS towards a Service, and the names its certificates must have (GEP-1897).
 
-The checks are those of the CRD (v1.6.1), in its words.
+The checks are those of the CRD (v1.6.1), with its messages.
 """
 
 from collections import Counter
@@ -28,13 +28,13 @@ _Option = Annotated[str, StringConstraints(max_length=4096)]
 
 @model
 class PolicyTarget:
-    """What a policy is for: a Service, or one port of it."""
+    """The target of a policy: a Service, or one port of it."""
 
     group: Group
     kind: KindName
     name: ObjectName
     section_name: Subdomain | None = None
-    """The name of a port of the Service; every port, if absent."""
+    """The name of a port of the Service; all ports if absent."""
 
 
 _NAMED = {"Hostname": "hostname", "URI": "uri"}
@@ -47,7 +47,7 @@ def _has_the_field_it_names(name: Any) -> bool:
 
 @model
 class SubjectAltName:
-    """A name that the certificate of an endpoint may have; `Hostname` or `URI`."""
+    """A subject alternative name that the certificate of an endpoint may have, by type."""
 
     type: Annotated[str, Known("Hostname", "URI")]
     hostname: Hostname | None = None
@@ -60,15 +60,16 @@ class SubjectAltName:
 
 @model
 class BackendTLSPolicyValidation:
-    """What the certificate of an endpoint is checked against."""
+    """How the certificate of an endpoint is verified."""
 
     ca_certificate_refs: tuple[LocalObjectReference, ...] = Field(default=(), max_length=8)
     well_known_ca_certificates: str | None = Field(
         default=None, min_length=1, max_length=253, validation_alias="wellKnownCACertificates"
     )
-    """`System` for the authorities that Envoy's own system trusts."""
+    """`System` means the certificate authorities of Envoy's own system."""
     hostname: Subdomain
-    """The server name that is asked for, and the name expected where no others are given."""
+    """The server name (SNI) that Envoy sends; the certificate must have it if there are no
+    `subjectAltNames`."""
     subject_alt_names: tuple[SubjectAltName, ...] = Field(default=(), max_length=5)
     _one = rule(
         "must not contain both CACertificateRefs and WellKnownCACertificates",
@@ -89,7 +90,7 @@ def _targets_are_told_apart(spec: Any) -> bool:
 
 @model
 class BackendTLSPolicySpec:
-    """Which Services are spoken to by TLS, and how they are trusted."""
+    """The Services that Envoy connects to by TLS, and how their certificates are verified."""
 
     target_refs: tuple[PolicyTarget, ...] = Field(min_length=1, max_length=16)
     validation: BackendTLSPolicyValidation
@@ -103,7 +104,7 @@ class BackendTLSPolicySpec:
 
 @model
 class BackendTLSPolicy:
-    """Services of the policy's namespace are spoken to by TLS."""
+    """Envoy connects to Services in the policy's namespace by TLS."""
 
     metadata: ObjectMeta
     spec: BackendTLSPolicySpec

@@ -1,6 +1,6 @@
 """Durations of the Gateway API (GEP-2257): whole hours, minutes, seconds and milliseconds.
 
-Only what a check of the CRD needs; what a duration means to Envoy is a question for the graph.
+Only what a check of the CRD needs; the rules in `dag` read durations for Envoy.
 """
 
 import re

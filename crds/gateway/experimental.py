@@ -1,4 +1,4 @@
-"""What only the experimental channel has on a rule of an HTTPRoute: retries, session persistence.
+"""Fields of an HTTPRoute rule in the experimental channel alone: retries, session persistence.
 
 GEP-1731 and GEP-1619.
 """
@@ -15,17 +15,17 @@ from crds.rules import rule
 
 @model
 class HTTPRouteRetry:
-    """When a request is tried again."""
+    """When a failed request is retried."""
 
     codes: tuple[Annotated[int, Strict(), Field(ge=400, le=599)], ...] = ()
     attempts: Positive32 | None = None
     backoff: GatewayDuration | None = None
-    """The least time between two tries."""
+    """The minimum time between two attempts."""
 
 
 @model
 class CookieConfig:
-    """How long the cookie of a session lives."""
+    """How long the cookie of a session is valid."""
 
     lifetime_type: Annotated[str, Known("Permanent", "Session")] = "Session"
 
@@ -37,7 +37,7 @@ def _permanent_cookie_has_a_timeout(it: Any) -> bool:
 
 @model
 class SessionPersistence:
-    """Requests of one session go to one endpoint."""
+    """The requests of one session go to the same endpoint."""
 
     session_name: str | None = Field(default=None, max_length=128)
     absolute_timeout: GatewayDuration | None = None

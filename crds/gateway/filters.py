@@ -1,7 +1,7 @@
-"""What is done to the requests and answers of an HTTPRoute: its filters.
+"""The filters of an HTTPRoute, which change its requests and responses.
 
-Exactly the field that `type` names is set; the rules below say so in the words of the CRD. Cross-
-origin policy and external authorization are in `guards.py`.
+Exactly the field that `type` names is set; the rules below require it with the messages of the CRD.
+The CORS and external authorization filters are in `guards.py`.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ def _names_are_unique(headers: tuple[HTTPHeader, ...]) -> bool:
 
 @model
 class HTTPHeaderFilter:
-    """Headers that are overwritten, added to, and taken away."""
+    """Headers that are set, added and removed."""
 
     set: tuple[HTTPHeader, ...] = Field(default=(), max_length=16)
     add: tuple[HTTPHeader, ...] = Field(default=(), max_length=16)
@@ -57,7 +57,7 @@ def _has_the_path_it_names(modifier: Any) -> bool:
 
 @model
 class HTTPPathModifier:
-    """A new path, or a new start in place of the prefix that matched."""
+    """A new path, or a replacement for the prefix that matched."""
 
     type: Annotated[str, Known("ReplaceFullPath", "ReplacePrefixMatch")]
     replace_full_path: str | None = Field(default=None, max_length=1024)
@@ -71,19 +71,19 @@ class HTTPPathModifier:
 
 @model
 class HTTPRequestRedirectFilter:
-    """An answer that sends the client elsewhere; what is absent stays as it was."""
+    """A redirect; what is absent stays as it is in the request."""
 
     scheme: Annotated[str | None, Known("http", "https")] = None
     hostname: Subdomain | None = None
     path: HTTPPathModifier | None = None
     port: Port | None = None
-    """Absent: the well-known port of the scheme, or the listener's where no scheme is given."""
+    """If absent: the well-known port of the scheme, or the listener's port if no scheme is set."""
     status_code: Annotated[int, Strict(), Known(301, 302, 303, 307, 308)] = 302
 
 
 @model
 class HTTPURLRewriteFilter:
-    """Another host or path for the backend."""
+    """The host and path that the backend gets."""
 
     hostname: Subdomain | None = None
     path: HTTPPathModifier | None = None
@@ -91,7 +91,7 @@ class HTTPURLRewriteFilter:
 
 @model
 class Fraction:
-    """A share of requests."""
+    """A share of the requests, as a fraction."""
 
     numerator: Natural32
     denominator: Positive32 = 100
@@ -103,7 +103,7 @@ class Fraction:
 
 @model
 class HTTPRequestMirrorFilter:
-    """A copy of the requests, whose answers are thrown away."""
+    """A backend that gets copies of the requests, whose responses are discarded."""
 
     backend_ref: BackendObjectReference
     percent: Percent | None = None
@@ -133,7 +133,7 @@ def _has_the_field_it_names(it: Any) -> bool:
 
 @model
 class HTTPRouteFilter:
-    """One step in the handling of a request."""
+    """One step in the processing of a request."""
 
     type: Annotated[str, Known(*_FIELDS)]
     request_header_modifier: HTTPHeaderFilter | None = None
@@ -167,4 +167,4 @@ FILTERS_ARE_RIGHT = rule(
     " RequestRedirect or URLRewrite, but not both",
     _are_right,
 )
-"""For whatever holds `filters`."""
+"""For classes with the field `filters`."""

@@ -1,4 +1,4 @@
-"""The TLS settings of a whole Gateway: client certificates it asks for, and the one it shows.
+"""The TLS settings of a whole Gateway: how it verifies clients, and its own client certificate.
 
 Gateway API, "GatewayTLSConfig" (GEP-91 and GEP-3155).
 """
@@ -16,7 +16,7 @@ from crds.rules import rule
 
 @model
 class FrontendTLSValidation:
-    """How certificates of clients are checked."""
+    """How certificates of clients are verified."""
 
     ca_certificate_refs: tuple[ObjectReference, ...] = Field(min_length=1, max_length=16)
     mode: Annotated[str, Known("AllowValidOnly", "AllowInsecureFallback")] = "AllowValidOnly"
@@ -24,14 +24,14 @@ class FrontendTLSValidation:
 
 @model
 class TLSConfig:
-    """What is asked of clients."""
+    """The TLS settings for clients."""
 
     validation: FrontendTLSValidation | None = None
 
 
 @model
 class TLSPortConfig:
-    """What is asked of clients on one port."""
+    """The TLS settings for the clients of one port."""
 
     port: Port
     tls: TLSConfig
@@ -43,7 +43,7 @@ def _ports_are_unique(frontend: Any) -> bool:
 
 @model
 class FrontendTLSConfig:
-    """What is asked of clients, by port."""
+    """The TLS settings for clients: the default, and those of single ports."""
 
     default: TLSConfig
     per_port: tuple[TLSPortConfig, ...] = Field(default=(), max_length=64)
@@ -52,14 +52,14 @@ class FrontendTLSConfig:
 
 @model
 class GatewayBackendTLS:
-    """The certificate that the Gateway shows to backends."""
+    """The client certificate that the Gateway sends to backends."""
 
     client_certificate_ref: SecretObjectReference | None = None
 
 
 @model
 class GatewayTLSConfig:
-    """TLS settings that hold for every listener, and towards every backend."""
+    """TLS settings that apply to every listener, and to every backend."""
 
     backend: GatewayBackendTLS | None = None
     frontend: FrontendTLSConfig | None = None

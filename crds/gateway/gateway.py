@@ -1,7 +1,7 @@
 """Gateway: the ports, protocols, host names and certificates that routes are attached to.
 
-Conflicts between listeners are told on the Gateway by the rules; here are only the checks that the
-CRD makes. The types of its TLS validation are in `frontend.py`.
+Only the checks of the CRD are here; the rules in `dag` report conflicts between listeners. The
+types of the client TLS settings are in `frontend.py`.
 """
 
 import ipaddress
@@ -45,7 +45,7 @@ _LabelValue = Annotated[
 
 @model
 class ListenerTLSConfig:
-    """How TLS is ended at a listener, or handed through."""
+    """Whether a listener terminates TLS or passes it through, and its certificates."""
 
     mode: Annotated[str, Known("Terminate", "Passthrough")] = "Terminate"
     certificate_refs: tuple[SecretObjectReference, ...] = Field(default=(), max_length=64)
@@ -58,13 +58,13 @@ class ListenerTLSConfig:
 
 @model
 class RouteNamespaces:
-    """The namespaces that routes may come from."""
+    """The namespaces whose routes may attach."""
 
     from_: Annotated[str, Known("All", "Selector", "Same")] = Field(
         default="Same", validation_alias="from"
     )
     selector: LabelSelector | None = None
-    """Read only with `from: Selector`."""
+    """Used only with `from: Selector`."""
 
 
 @model
@@ -77,16 +77,16 @@ class RouteGroupKind:
 
 @model
 class AllowedRoutes:
-    """The routes that may be attached to a listener."""
+    """The routes that may attach to a listener."""
 
     namespaces: RouteNamespaces = RouteNamespaces()
     kinds: tuple[RouteGroupKind, ...] = Field(default=(), max_length=8)
-    """Every kind that fits the protocol, if empty."""
+    """If empty, all kinds that the protocol supports."""
 
 
 @excerpt
 class ListenerFilters:
-    """The filters of a listener, of which nothing is read: that there are any is enough."""
+    """The filters of a listener. None of them is read; it only matters whether there are any."""
 
 
 def _has_tls_only_if_secure(listener: Any) -> bool:
@@ -101,17 +101,18 @@ def _terminates_if_https(listener: Any) -> bool:
 
 @model
 class Listener:
-    """A port that routes can be attached to, for one host name or all."""
+    """A port that routes can attach to, for one host name or for all."""
 
     name: Subdomain
     hostname: Hostname | None = None
-    """Every host, if absent."""
+    """If absent, all host names."""
     port: Port
     protocol: Protocol
     tls: ListenerTLSConfig | None = None
     allowed_routes: AllowedRoutes = AllowedRoutes()
     filters: Annotated[ListenerFilters | None, Unserved(guards=True)] = None
-    """What every request passes before it is routed (v1.7, GEP-5224), such as authorization."""
+    """Filters that every request passes before it is routed, such as authorization (v1.7,
+    GEP-5224)."""
     _plain = rule(
         "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']", _has_tls_only_if_secure
     )
@@ -145,11 +146,11 @@ def _is_ip_address(text: str) -> bool:
 
 @model
 class GatewaySpecAddress:
-    """An address that the Gateway is asked to be reachable at."""
+    """An address that is requested for the Gateway."""
 
     type: str = Field(default="IPAddress", min_length=1, max_length=253)
     value: str | None = Field(default=None, max_length=253)
-    """Any that is free, if absent."""
+    """If absent, any free address."""
     _value = rule("value must be an address of its type", _fits_its_type)
 
 
@@ -166,9 +167,9 @@ def _keys_are_names(infrastructure: Any) -> bool:
 
 @model
 class GatewayInfrastructure:
-    """What is put on everything that is made for the Gateway.
+    """Labels, annotations and parameters of everything that is made for the Gateway.
 
-    The rules read it in `dag.gateway.infrastructure`, whose answer is for whoever makes the fleet.
+    `dag.gateway.infrastructure` reads it for the controller of fleets.
     """
 
     labels: dict[str, _LabelValue] = Field(default_factory=dict, max_length=8)
@@ -179,13 +180,13 @@ class GatewayInfrastructure:
 
 @model
 class ListenerNamespaces:
-    """The namespaces that ListenerSets may come from."""
+    """The namespaces whose ListenerSets may attach."""
 
     from_: Annotated[str, Known("All", "Selector", "Same", "None")] = Field(
         default="None", validation_alias="from"
     )
     selector: LabelSelector | None = None
-    """Read only with `from: Selector`."""
+    """Used only with `from: Selector`."""
 
 
 @model
@@ -214,12 +215,12 @@ LISTENERS_ARE_TOLD_APART = rule(
     "Combination of port, protocol and hostname must be unique for each listener",
     _places_are_unique,
 )
-"""For whatever holds `listeners`."""
+"""For classes with the field `listeners`."""
 
 
 @model
 class GatewaySpec:
-    """The listeners of a Gateway, and what they run on."""
+    """The listeners of a Gateway, and its infrastructure."""
 
     gateway_class_name: ObjectName
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
@@ -227,7 +228,7 @@ class GatewaySpec:
     infrastructure: GatewayInfrastructure | None = None
     allowed_listeners: AllowedListeners | None = None
     default_scope: Annotated[str | None, Known("All", "None")] = None
-    """Routes that ask for default Gateways in this scope are attached, if they are allowed."""
+    """Routes that use default Gateways of this scope attach without naming the Gateway."""
     tls: GatewayTLSConfig | None = None
     _names = NAMES_ARE_UNIQUE
     _places = LISTENERS_ARE_TOLD_APART
@@ -236,7 +237,7 @@ class GatewaySpec:
 
 @model
 class Gateway:
-    """Places where traffic enters."""
+    """Listeners through which traffic enters."""
 
     metadata: ObjectMeta
     spec: GatewaySpec

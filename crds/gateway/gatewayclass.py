@@ -21,11 +21,11 @@ ControllerName = Annotated[
 
 @model
 class GatewayClassSpec:
-    """The controller of the class, and what it is given."""
+    """The controller of the class, and its parameters."""
 
     controller_name: ControllerName
     parameters_ref: ParametersReference | None = None
-    """A ContourConfiguration."""
+    """A reference to a ContourConfiguration."""
     description: Annotated[str, StringConstraints(max_length=64)] | None = None
 
 

@@ -1,7 +1,7 @@
-"""GRPCRoute: which gRPC methods of a Gateway's hosts go to which backends.
+"""GRPCRoute: the gRPC methods of a Gateway's hosts, and their backends.
 
-The checks are those of the CRD (v1.6.1). Filters and header matches are those of the HTTPRoute;
-redirects, rewrites and cross-origin policy mean nothing to gRPC.
+The checks are those of the CRD (v1.6.1). Filters and header matches are those of the HTTPRoute,
+without redirects, rewrites and CORS, which have no meaning for gRPC.
 """
 
 import re
@@ -36,11 +36,11 @@ def _is_like(form: re.Pattern[str], name: str | None) -> bool:
 
 @model
 class GRPCMethodMatch:
-    """A service, a method, or both; `Exact` or `RegularExpression`."""
+    """A gRPC service, a method, or both, matched exactly or by a regular expression."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
     service: str | None = Field(default=None, max_length=1024)
-    """With its package, such as `com.example.User`."""
+    """The name of the service with its package, such as `com.example.User`."""
     method: str | None = Field(default=None, max_length=1024)
     _either = rule(
         "One or both of 'service' or 'method' must be specified",
@@ -59,7 +59,7 @@ class GRPCMethodMatch:
 
 @model
 class GRPCHeaderMatch:
-    """The value of a header; names are compared without regard to case."""
+    """The value of a header. Names are case-insensitive."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
     name: HeaderName
@@ -68,10 +68,10 @@ class GRPCHeaderMatch:
 
 @model
 class GRPCRouteMatch:
-    """A call that meets all of these."""
+    """Calls that meet all of these conditions."""
 
     method: GRPCMethodMatch | None = None
-    """Every method, if absent."""
+    """If absent, all methods."""
     headers: tuple[GRPCHeaderMatch, ...] = Field(default=(), max_length=16)
 
 
@@ -90,7 +90,7 @@ def _has_the_field_it_names(it: Any) -> bool:
 
 @model
 class GRPCRouteFilter:
-    """One step in the handling of a call."""
+    """One step in the processing of a call."""
 
     type: Annotated[str, Known(*_FIELDS)]
     request_header_modifier: HTTPHeaderFilter | None = None
@@ -116,7 +116,7 @@ _FILTERS_ARE_RIGHT = rule(
 
 @model
 class GRPCBackendRef(BackendRef):
-    """A backend, its share of the calls, and what is changed for it alone."""
+    """A backend, its share of the calls, and filters for it alone."""
 
     filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
     _filters = _FILTERS_ARE_RIGHT
@@ -140,10 +140,10 @@ class GRPCRouteSpec:
 
     parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
     hostnames: tuple[Hostname, ...] = Field(default=(), max_length=16)
-    """Every host of the listener, if empty."""
+    """If empty, all hosts of the listener."""
     rules: tuple[GRPCRouteRule, ...] = Field(default=(), max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
-    """Be attached to the Gateways that are the default in this scope, too."""
+    """The route also attaches to the default Gateways of this scope."""
     _parents = PARENTS_ARE_TOLD_APART
     _matches = MATCHES_ARE_FEW
     _names = RULE_NAMES_ARE_UNIQUE
@@ -151,7 +151,7 @@ class GRPCRouteSpec:
 
 @model
 class GRPCRoute:
-    """gRPC calls, by host, service, method and headers, and where they go."""
+    """gRPC calls, by host, service, method and headers, and their backends."""
 
     metadata: ObjectMeta
     spec: GRPCRouteSpec

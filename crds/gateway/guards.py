@@ -1,6 +1,6 @@
-"""The filters of an HTTPRoute that keep requests out: cross-origin policy, external authorization.
+"""The filters of an HTTPRoute that protect a backend: CORS and external authorization.
 
-To ignore one of them would open what it guards.
+If one of them were ignored, what it protects would be open.
 """
 
 from typing import Annotated, Any
@@ -32,7 +32,7 @@ def _stars_stand_alone(cors: Any) -> bool:
 
 @model
 class HTTPCORSFilter:
-    """Which pages of other origins may send requests."""
+    """The cross-origin requests that browsers may send (CORS)."""
 
     allow_origins: tuple[Origin, ...] = Field(default=(), max_length=64)
     allow_credentials: Flag | None = None
@@ -42,7 +42,7 @@ class HTTPCORSFilter:
     allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
     max_age: Positive32 = 5
-    """Seconds for which the answer to a preflight request holds."""
+    """The number of seconds for which browsers may cache the response to a preflight request."""
     _stars = rule(
         "allowOrigins, allowMethods and allowHeaders cannot contain '*' alongside others",
         _stars_stand_alone,
@@ -51,14 +51,14 @@ class HTTPCORSFilter:
 
 @model
 class GRPCAuthConfig:
-    """What an authorization service is told by gRPC."""
+    """What a gRPC authorization service gets of the request."""
 
     allowed_headers: tuple[str, ...] = Field(default=(), max_length=64)
 
 
 @model
 class HTTPAuthConfig:
-    """What an authorization service is told by HTTP, and what is taken from its answer."""
+    """What an HTTP authorization service gets of the request, and what is used of its response."""
 
     path: (
         Annotated[
@@ -76,14 +76,14 @@ class HTTPAuthConfig:
 
 @model
 class ForwardBodyConfig:
-    """How much of the request's body is sent along."""
+    """How much of the request body the authorization service gets."""
 
     max_size: Natural32 | None = None
 
 
 @model
 class HTTPExternalAuthFilter:
-    """A service that is asked whether a request may pass."""
+    """A service that decides whether a request is allowed."""
 
     protocol: Annotated[str, Known("HTTP", "GRPC")]
     backend_ref: BackendObjectReference

@@ -1,7 +1,7 @@
-"""HTTPRoute: which requests of a Gateway's hosts go to which backends.
+"""HTTPRoute: the requests for a Gateway's hosts, and their backends.
 
-The checks are those of the CRD (v1.6.1), in its words. Filters are in `filters.py`, what only the
-experimental channel has in `experimental.py`.
+The checks are those of the CRD (v1.6.1), with its messages. Filters are in `filters.py`, fields of
+the experimental channel in `experimental.py`.
 """
 
 from typing import Annotated, Any
@@ -27,7 +27,7 @@ from crds.rules import rule
 
 @model
 class HTTPBackendRef(BackendRef):
-    """A backend, its share of the requests, and what is changed for it alone."""
+    """A backend, its share of the requests, and filters for it alone."""
 
     filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
     _filters = FILTERS_ARE_RIGHT
@@ -42,11 +42,11 @@ def _try_fits_into_request(timeouts: Any) -> bool:
 
 @model
 class HTTPRouteTimeouts:
-    """How long an answer may take; `0s` for no limit."""
+    """Timeouts of requests; `0s` means no limit."""
 
     request: GatewayDuration | None = None
     backend_request: GatewayDuration | None = None
-    """The limit of each try."""
+    """The timeout of each attempt."""
     _fits = rule(
         "backendRequest timeout cannot be longer than request timeout", _try_fits_into_request
     )
@@ -96,12 +96,12 @@ class HTTPRouteSpec:
 
     parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
     hostnames: tuple[Hostname, ...] = Field(default=(), max_length=16)
-    """Every host of the listener, if empty."""
+    """If empty, all hosts of the listener."""
     rules: tuple[HTTPRouteRule, ...] = Field(
         default=(HTTPRouteRule(),), min_length=1, max_length=16
     )
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
-    """Be attached to the Gateways that are the default in this scope, too."""
+    """The route also attaches to the default Gateways of this scope."""
     _parents = PARENTS_ARE_TOLD_APART
     _matches = MATCHES_ARE_FEW
     _names = RULE_NAMES_ARE_UNIQUE
@@ -109,7 +109,7 @@ class HTTPRouteSpec:
 
 @model
 class HTTPRoute:
-    """Requests, by host, path, method, headers and query parameters, and where they go."""
+    """Requests, by host, path, method, headers and query parameters, and their backends."""
 
     metadata: ObjectMeta
     spec: HTTPRouteSpec

@@ -1,6 +1,7 @@
-"""ListenerSet: listeners that are added to a Gateway by somebody else (GEP-1713).
+"""ListenerSet: listeners that another team adds to a Gateway (GEP-1713).
 
-Its listeners have the fields of a Gateway's. Whether the Gateway takes them is for the rules.
+Its listeners have the fields of a Gateway's. The rules in `dag` decide whether the Gateway accepts
+them.
 """
 
 from pydantic import Field
@@ -13,18 +14,18 @@ from crds.meta import ObjectMeta, model
 
 @model
 class ParentGatewayReference:
-    """The Gateway that the listeners are for."""
+    """The Gateway that the listeners are added to."""
 
     group: Group = GROUP
     kind: KindName = "Gateway"
     name: ObjectName
     namespace: Label | None = None
-    """The set's own, if absent."""
+    """If absent, the namespace of the ListenerSet."""
 
 
 @model
 class ListenerSetSpec:
-    """A Gateway, and the listeners it is to have."""
+    """A Gateway, and the listeners that are added to it."""
 
     parent_ref: ParentGatewayReference
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
@@ -34,7 +35,7 @@ class ListenerSetSpec:
 
 @model
 class ListenerSet:
-    """More places where traffic enters a Gateway."""
+    """Additional listeners of a Gateway."""
 
     metadata: ObjectMeta
     spec: ListenerSetSpec

@@ -1,4 +1,4 @@
-"""Which requests a rule of an HTTPRoute takes: path, headers, query parameters and method."""
+"""The requests that a rule of an HTTPRoute matches: path, headers, query parameters, method."""
 
 import re
 from typing import Annotated, Any
@@ -34,7 +34,7 @@ def _is_plain_path(match: Any) -> bool:
 
 @model
 class HTTPPathMatch:
-    """The path of a request; a prefix matches whole segments."""
+    """The path of a request. A prefix matches whole path segments."""
 
     type: Annotated[str, Known("Exact", "PathPrefix", "RegularExpression")] = "PathPrefix"
     value: str = Field(default="/", max_length=1024)
@@ -47,7 +47,7 @@ class HTTPPathMatch:
 
 @model
 class HTTPHeaderMatch:
-    """The value of a header; names are compared without regard to case."""
+    """The value of a header. Names are case-insensitive."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
     name: HeaderName
@@ -73,7 +73,7 @@ def _query_params_are_unique(match: Any) -> bool:
 
 @model
 class HTTPRouteMatch:
-    """A request that meets all of these."""
+    """Requests that meet all of these conditions."""
 
     path: HTTPPathMatch = HTTPPathMatch()
     headers: tuple[HTTPHeaderMatch, ...] = Field(default=(), max_length=16)

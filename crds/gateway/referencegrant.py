@@ -1,4 +1,4 @@
-"""ReferenceGrant: who may refer to objects of the grant's namespace from another one."""
+"""ReferenceGrant: which objects of other namespaces may refer to objects of its namespace."""
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ from crds.meta import ObjectMeta, model
 
 @model
 class ReferenceGrantFrom:
-    """Objects of one kind in one namespace, which may refer."""
+    """The objects of one kind in one namespace that may refer."""
 
     group: Group
     kind: KindName
@@ -18,12 +18,12 @@ class ReferenceGrantFrom:
 
 @model
 class ReferenceGrantTo:
-    """Objects that may be referred to."""
+    """The objects that may be referred to."""
 
     group: Group
     kind: KindName
     name: ObjectName | None = None
-    """Every object of the kind, if absent."""
+    """If absent, all objects of the kind."""
 
 
 @model
@@ -38,7 +38,7 @@ class ReferenceGrantSpec:
 
 @model
 class ReferenceGrant:
-    """Permission for references into the namespace it is in."""
+    """Permission for references into the grant's namespace."""
 
     metadata: ObjectMeta
     spec: ReferenceGrantSpec

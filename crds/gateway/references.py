@@ -1,6 +1,6 @@
-"""How objects of the Gateway API point at others: parents, backends, secrets, parameters.
+"""References of the Gateway API to other objects: parents, backends, Secrets, parameters.
 
-The defaults are those of the CRDs: an absent group and kind mean what most users want to say.
+The defaults are those of the CRDs.
 """
 
 from typing import Annotated, Any
@@ -37,45 +37,45 @@ def _has_port_if_service(reference: Any) -> bool:
 
 @model
 class ParentReference:
-    """The Gateway, or one listener of it, that a route wants to be attached to."""
+    """The Gateway, or one of its listeners, that a route attaches to."""
 
     group: Group = GROUP
     kind: KindName = "Gateway"
     namespace: Label | None = None
-    """The route's own, if absent."""
+    """If absent, the namespace of the route."""
     name: ObjectName
     section_name: Subdomain | None = None
-    """The name of a listener; every listener that allows the route, if absent."""
+    """The name of a listener; if absent, all listeners that allow the route."""
     port: Port | None = None
 
 
 @model
 class BackendObjectReference:
-    """Where requests go: a port of a Service, as a rule."""
+    """The backend of requests, normally a port of a Service."""
 
     group: Group = ""
     kind: KindName = "Service"
     name: ObjectName
     namespace: Label | None = None
-    """The referrer's own, if absent; any other one needs a ReferenceGrant."""
+    """If absent, the namespace of the referrer; any other requires a ReferenceGrant."""
     port: Port | None = None
     _port = rule("Must have port for Service reference", _has_port_if_service)
 
 
 @model
 class SecretObjectReference:
-    """A certificate."""
+    """A reference to a certificate."""
 
     group: Group = ""
     kind: KindName = "Secret"
     name: ObjectName
     namespace: Label | None = None
-    """The referrer's own, if absent; any other one needs a ReferenceGrant."""
+    """If absent, the namespace of the referrer; any other requires a ReferenceGrant."""
 
 
 @model
 class ObjectReference:
-    """An object of any kind, as a rule a ConfigMap or a Secret with certificate authorities."""
+    """An object of any kind, normally a ConfigMap or Secret with certificate authorities."""
 
     group: Group
     kind: KindName
@@ -85,7 +85,7 @@ class ObjectReference:
 
 @model
 class LocalObjectReference:
-    """An object of any kind in the referrer's namespace."""
+    """An object of any kind in the namespace of the referrer."""
 
     group: Group
     kind: KindName

@@ -1,7 +1,7 @@
-"""What every kind of route has: parents, backends with their shares, and how they are told apart.
+"""What all kinds of routes have: parents, and backends with their shares.
 
-The checks are those of the CRDs (v1.6.1), in their words; each rule below is for whatever class
-holds the fields that it names.
+The checks are those of the CRDs (v1.6.1), with their messages; each rule below applies to classes
+that have the fields it names.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ class BackendRef(BackendObjectReference):
     """A backend and its share of the traffic."""
 
     weight: Weight = 1
-    """Relative to the sum of the rule's weights; 0 for none."""
+    """Relative to the sum of the rule's weights; 0 means no traffic."""
 
 
 Target = tuple[str, str, str | None, str]
@@ -43,7 +43,7 @@ PARENTS_ARE_TOLD_APART = rule(
     " references to the same parent",
     _parents_are_told_apart,
 )
-"""For whatever holds `parent_refs`."""
+"""For classes with the field `parent_refs`."""
 
 
 def _rule_names_are_unique(spec: Any) -> bool:
@@ -56,4 +56,4 @@ MATCHES_ARE_FEW = rule(
     "the total number of matches across all rules must be at most 128",
     lambda it: sum(len(each.matches) for each in it.rules) <= 128,
 )
-"""For whatever holds `rules`."""
+"""For classes with the field `rules`."""

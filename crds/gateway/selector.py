@@ -1,11 +1,11 @@
-"""LabelSelector (Kubernetes API, "Label selectors"): which objects are meant, by their labels."""
+"""LabelSelector (Kubernetes API, "Label selectors"): objects selected by their labels."""
 
 from crds.meta import model
 
 
 @model
 class LabelSelectorRequirement:
-    """What the value of one label has to be; the operators are In, NotIn, Exists, DoesNotExist."""
+    """A condition on one label, with the operator In, NotIn, Exists or DoesNotExist."""
 
     key: str
     operator: str
@@ -14,7 +14,7 @@ class LabelSelectorRequirement:
 
 @model
 class LabelSelector:
-    """Every label and every requirement must be met; an empty selector selects everything."""
+    """All labels and requirements must be met. An empty selector selects everything."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()

@@ -1,7 +1,7 @@
-"""The routes of streams, which are not looked into: TLSRoute, TCPRoute, UDPRoute.
+"""Routes of byte streams and packets, whose content is not read: TLSRoute, TCPRoute, UDPRoute.
 
-Version v1 has one rule; the older versions, which the experimental channel still serves, may have
-several, and a TLSRoute without host names.
+Version v1 has one rule. The older versions, which the experimental channel still serves, may have
+several rules, and a TLSRoute without host names.
 """
 
 from typing import Annotated
@@ -17,7 +17,7 @@ from crds.meta import ObjectMeta, model
 
 @model
 class StreamRule:
-    """Where the connections or packets go."""
+    """The backends of the connections or packets."""
 
     name: Subdomain | None = None
     backend_refs: tuple[BackendRef, ...] = Field(min_length=1, max_length=16)
@@ -32,13 +32,13 @@ class TLSRouteSpec:
     """Compared with the server name (SNI) that the client sends."""
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
-    """Be attached to the Gateways that are the default in this scope, too."""
+    """The route also attaches to the default Gateways of this scope."""
     _parents = PARENTS_ARE_TOLD_APART
 
 
 @model
 class TLSRoute:
-    """TLS connections, by server name, and where they go."""
+    """TLS connections, by server name, and their backends."""
 
     metadata: ObjectMeta
     spec: TLSRouteSpec
@@ -51,13 +51,13 @@ class StreamRouteSpec:
     parent_refs: tuple[ParentReference, ...] = Field(default=(), max_length=32)
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
-    """Be attached to the Gateways that are the default in this scope, too."""
+    """The route also attaches to the default Gateways of this scope."""
     _parents = PARENTS_ARE_TOLD_APART
 
 
 @model
 class TCPRoute:
-    """The TCP connections of a listener, and where they go."""
+    """The TCP connections of a listener, and their backends."""
 
     metadata: ObjectMeta
     spec: StreamRouteSpec
@@ -65,7 +65,7 @@ class TCPRoute:
 
 @model
 class UDPRoute:
-    """The UDP packets of a listener, and where they go."""
+    """The UDP packets of a listener, and their backends."""
 
     metadata: ObjectMeta
     spec: StreamRouteSpec
