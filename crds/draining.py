@@ -1,8 +1,8 @@
 """How long Envoy keeps a listener or filter chain that a change has replaced."""
 
 DRAIN_SECONDS = 40
-"""The default number of seconds. With fewer, long responses and WebSockets of an edited host are cut;
-with more, frequent edits of TLS settings fill Envoy's memory.
+"""The default number of seconds. With fewer, long responses and WebSockets of an edited host are
+cut; with more, frequent edits of TLS settings fill Envoy's memory.
 """
 
 
