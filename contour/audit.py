@@ -37,9 +37,12 @@ def tell(turned: Iterable[Turned]) -> None:
     for verb, who, it in lines[:MOST]:
         permitted = ", ".join(map(str, it.permitted_by))
         told = {"field": it.field, "permitted_by": permitted}
-        log.info("%s %s %s of another namespace", who, verb, it.target, extra=told)
+        log.info("%s %s %s in another namespace", who, verb, it.target, extra=told)
     if len(lines) > MOST:
-        log.info("%d more uses of other namespaces began or ended at once", len(lines) - MOST)
+        log.info(
+            "%d more references to other namespaces began or ended at the same time",
+            len(lines) - MOST,
+        )
 
 
 def _gone(it: Turned) -> list[Crossing]:

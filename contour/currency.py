@@ -88,9 +88,9 @@ class Currency:
             return ""
         silence = self.silence()
         if self._leader.is_current and silence >= self.patience:
-            return f"the API server has not answered for {silence:.0f} s, and the leader's does"
+            return f"the API server has not answered for {silence:.0f} s, but it answers the leader"
         behind = [it for it, lag in self._lags.items() if self._age(lag) >= self.patience]
-        return f"behind the leader in {', '.join(sorted(behind))}" if behind else ""
+        return f"the leader has newer objects: {', '.join(sorted(behind))}" if behind else ""
 
     def _lag(self, name: str, known: int, event: int) -> _Lag:
         """The first event that was missed counts until it has come; then the newest one."""

@@ -37,7 +37,7 @@ def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
     """Why an object must not go."""
     is_followed = engine.row(tables.CONFIGURATION_NAME, ()) == key
     if kind.model is ContourConfiguration and is_followed:
-        return "it is gone; what it said last holds until the next start"
+        return "it was deleted; its last settings stay in force until the next start"
     return None
 
 
@@ -57,7 +57,7 @@ def _fault(found: Any | None) -> str | None:
 def _expiry(chain: bytes) -> str | None:
     """The graph has no clock: a certificate may be over without anything having changed."""
     end = x509.load_pem_x509_certificate(chain).not_valid_after_utc
-    return f"the certificate is over since {end:%Y-%m-%d %H:%M} UTC" if end < _now() else None
+    return f"the certificate expired on {end:%Y-%m-%d %H:%M} UTC" if end < _now() else None
 
 
 def _now() -> datetime:

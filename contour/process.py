@@ -73,9 +73,11 @@ async def _take(step: Step) -> None:
         async with asyncio.timeout(step.seconds):
             await step.end()
     except TimeoutError:
-        log.warning("%s took longer than %g s: going on without it", step.name, step.seconds)
+        log.warning(
+            "shutdown step %r took longer than %g s; continuing without it", step.name, step.seconds
+        )
     except Exception:
-        log.exception("%s failed: going on without it", step.name)
+        log.exception("shutdown step %r failed; continuing without it", step.name)
 
 
 @contextmanager

@@ -152,7 +152,7 @@ class Replica:
             {
                 "cluster": self._unlisted,
                 "configuration": self._unconfigured,
-                "xds": lambda: "" if self.server.ports else "the port is closed",
+                "xds": lambda: "" if self.server.ports else "the xDS port is not open yet",
                 "current": lambda: self.currency.lack,
             }
         )
@@ -185,8 +185,8 @@ class Replica:
     def endings(self) -> tuple[process.Step, ...]:
         """How it takes leave: whoever leads next can begin before our Envoys look for another."""
         return (
-            process.Step("the end of the leadership", self._resign, 2.5),
-            process.Step("the end of the streams", self.server.stop, 1.5),
+            process.Step("release of the Lease", self._resign, 2.5),
+            process.Step("end of the xDS streams", self.server.stop, 1.5),
         )
 
     # What happens.

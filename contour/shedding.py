@@ -53,9 +53,13 @@ class Shedding:
             await asyncio.sleep(self.pace.look)
             lack = self._lack()
             if lack:
-                log.warning("not ready, and Envoys are sent to other replicas: %s", lack)
+                log.warning(
+                    "this replica is outdated, so it is not ready and moves its Envoys to other "
+                    "replicas: %s",
+                    lack,
+                )
                 await self._until_current()
-                log.info("current again")
+                log.info("this replica is up to date again")
 
     async def _until_current(self) -> None:
         """Returns when nothing is lacking any more."""

@@ -67,5 +67,5 @@ class Discovery:
 def _plurals(found: Any) -> list[str]:
     resources = found.get("resources") if isinstance(found, dict) else None
     if not isinstance(resources, list):
-        raise errors.Unreachable("the answer is no list of resources")
+        raise errors.Unreachable("the answer is not a list of resources")
     return [it["name"] for it in resources if isinstance(it, dict) and "name" in it]

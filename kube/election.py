@@ -178,12 +178,12 @@ class Elector:
         while True:
             while not self.is_leader():
                 await self._news.wait()
-            log.info("leading as %s", self.identity)
+            log.info("%s is the leader now", self.identity)
             async with asyncio.TaskGroup() as group:
                 term = group.create_task(work())
                 await self._lost()
                 term.cancel()
-            log.warning("not leading any more")
+            log.warning("%s is no longer the leader", self.identity)
 
     async def _lost(self) -> None:
         """Returns when the last renewal has run out, or somebody else is seen to lead."""
@@ -210,16 +210,20 @@ class Elector:
             body = lease.written(freed, *self._place)
             await self._client.replace(self._path, body, timeout=RELEASE_TIMEOUT)
         except _NO_ANSWER as error:
-            log.warning("the Lease %s is not freed: %s", self._path, error)
+            log.warning(
+                "cannot release the Lease %s: %s; another replica takes over when it expires",
+                self._path,
+                error,
+            )
 
     def _complain(self, complaint: str) -> None:
         """Says what is wrong once, however its words change, again after a while, and once that it
         is over."""
         if complaint and uptime() >= self._quiet_until:
-            log.warning("no news of the Lease %s: %s", self._path, complaint)
+            log.warning("cannot read or renew the Lease %s: %s", self._path, complaint)
             self._quiet_until = uptime() + REPEATED_AFTER
         elif not complaint and self._quiet_until:
-            log.info("the Lease %s is reached again", self._path)
+            log.info("can read and renew the Lease %s again", self._path)
             self._quiet_until = 0.0
 
 

@@ -197,11 +197,13 @@ class Recorder:
         if isinstance(error, errors.Refused) and error.code < 500 and error.code != 429:
             self.dropped += 1
             del self._waiting[found]
-            log.warning("an Event about %s is refused: %s", _words(found.regarding), error)
+            log.warning(
+                "the API server refuses an Event about %s: %s", _words(found.regarding), error
+            )
             return
         self._failures += 1
         if self._failures == 1:
-            log.warning("Events wait: %s", error)
+            log.warning("cannot write Events: %s; retrying", error)
         pause = min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures - 1, 10))
         await self._client.reach.pause(pause)
 

@@ -57,7 +57,7 @@ class Ledger:
         reached = _version(version)
         if _is_older(reached, self._position):
             self._is_doubtful = True
-            raise WentBack(f"the resourceVersion went back from {self._position} to {reached}")
+            raise WentBack(f"the resourceVersion decreased from {self._position} to {reached}")
 
     def bookmark(self, version: str) -> None:
         """Everything up to this version has been told."""

@@ -135,7 +135,7 @@ class Reflector:
         if len(self._ledger) == 0 or self._is_missed:
             self._tell(self._ledger.clear())
             self._is_missed = False
-            self._health.is_absent(f"{self._wanted.resources[0]} is not served")
+            self._health.is_absent(f"{self._wanted.resources[0]} is not served by the API server")
             self.settled.set()
         else:
             self._is_missed = True

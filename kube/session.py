@@ -123,7 +123,7 @@ class _Permitted(payload.BytesPayload):
         self, writer: AbstractStreamWriter, content_length: int | None
     ) -> None:
         if not self._permit():
-            raise ConnectionAbortedError("what was to be written may not be any more")
+            raise ConnectionAbortedError("this process may no longer write: it is not the leader")
         await super().write_with_length(writer, content_length)
 
 
@@ -139,7 +139,7 @@ def as_failures(path: str) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise errors.Unreachable(f"{path}: no answer in time") from None
+        raise errors.Unreachable(f"{path}: no answer within the timeout") from None
     except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
         said = str(error) or type(error).__name__
         raise errors.Unreachable(f"{path}: {said}") from None

@@ -36,10 +36,10 @@ async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
         begun.append(first)
         if not rest:
             if sum(map(len, begun)) > LONGEST_LINE:
-                raise errors.Unreachable("the answer has a line without an end")
+                raise errors.Unreachable("the answer has a line that is too long")
             continue
         whole = [b"".join(begun), *rest[:-1]]
         begun = [rest[-1]]
         yield [line for line in whole if line.strip()]
     if b"".join(begun).strip():
-        raise errors.Unreachable("the answer ended within a line")
+        raise errors.Unreachable("the answer ended in the middle of a line")

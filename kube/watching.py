@@ -59,16 +59,14 @@ def _event(line: bytes) -> Event:
     if sort == "ERROR" and isinstance(content, dict):
         raise _error(content)
     if sort not in SORTS or not isinstance(content, dict):
-        raise Broken("a line of the watch is not an event")
+        raise Broken("a line of the watch is not a watch event")
     return Event(sort, content, len(line))
 
 
 def _error(status: dict[str, Any]) -> errors.RequestError:
     """Only a Gone says where to go on: with a new list."""
     refused = errors.refused(_code(status), status)
-    return (
-        refused if refused.code == 410 else Broken(f"the watch was ended by the server: {refused}")
-    )
+    return refused if refused.code == 410 else Broken(f"the API server ended the watch: {refused}")
 
 
 def _code(status: dict[str, Any]) -> int:

@@ -117,7 +117,9 @@ class Applier:
         except errors.Refused as error:
             if _is_immutable(error):
                 await applying.remove(self._client, applying.resource(body), present)
-                raise Leaving(f"{described(body)} cannot be changed and is made anew") from None
+                raise Leaving(
+                    f"{described(body)} must change an immutable field, so it is created again"
+                ) from None
             if error.code != 422 or not drift.differences(body, present):
                 raise
         # With what others have added beside it, what is wanted makes no sense.
@@ -140,7 +142,7 @@ class Applier:
         added = drift.differences(body, made)
         if not added or self._is_contested(applying.path(body), added):
             return made, added
-        log.info("%s: puts right %s", described(body), ", ".join(added))
+        log.info("restoring %s: others changed %s", described(body), ", ".join(added))
         made = await self._replace(body, made)
         self._contests[applying.path(body)][1].append(_now())
         return made, drift.differences(body, made)

@@ -65,4 +65,4 @@ class Client(client.Client):
 
     def _require_leadership(self) -> None:
         if not self._is_leader():
-            raise Deposed("this process does not lead any more")
+            raise Deposed("this process is no longer the leader")

@@ -76,7 +76,7 @@ class Turns(Generic[Key]):
         except errors.RequestError as error:
             self._failed(key, error)
         except Exception:  # a fault of ours in one is not to stop the others
-            log.exception("the turn of %s failed", key)
+            log.exception("reconciling %s failed", key)
             self._failed(key, None)
         else:
             self._pauses.pop(key, None)
@@ -91,7 +91,9 @@ class Turns(Generic[Key]):
         pause = self._pauses.setdefault(key, pauses.Pauses(0.5, LONGEST_PAUSE)).next()
         level = logging.INFO if isinstance(error, Unfinished) else logging.WARNING
         if error is not None:
-            log.log(level, "%s: %s; again in %.1f s", key, error, pause)
+            log.log(
+                level, "cannot finish reconciling %s: %s; retrying in %.1f s", key, error, pause
+            )
         self.wake(key, pause)
 
 

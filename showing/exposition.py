@@ -58,11 +58,13 @@ class _Sources(Collector):
                 found = list(source())
             except Exception:
                 self._failures += 1
-                log.exception("metrics of %s cannot be read", source)
+                log.exception("cannot read the metrics of %s", source)
                 continue
             yield from found
         yield CounterMetricFamily(
-            "contour_metrics_failures", "Sources of metrics that failed.", value=self._failures
+            "contour_metrics_failures",
+            "Failed attempts to read a source of metrics.",
+            value=self._failures,
         )
 
 
@@ -70,7 +72,7 @@ def build() -> Metric:
     """What runs here."""
     found = GaugeMetricFamily(
         "contour_build_info",
-        "Always 1; the labels say what runs.",
+        "Always 1; the labels give the branch, revision and version.",
         labels=("branch", "revision", "version"),
     )
     found.add_metric(("", "", version()), 1)

@@ -57,12 +57,12 @@ def _explanation(
     where = "" if directory.path == state.default_path() else f" --state-dir {directory.path}"
     return "\n".join(
         (
-            click.style("It is served. In another terminal, ask for", bold=True),
+            click.style("The manifests are served. Try in another terminal", bold=True),
             f"  curl -H 'Host: shop.example.com' http://{bound[80]}/cart",
             f"  curl -H 'Host: canary.example.com' http://{bound[80]}/",
             f"  curl --cacert {copy.authority} --connect-to ::{bound[443]} "
             "https://account.example.com/",
-            f"See what became of each object with\n  {_contour()} status{where}",
+            f"Show the status of each object with\n  {_contour()} status{where}",
             f"Edit the files in {copy.manifests}: a change takes effect at once.",
             "Ctrl-C ends the demonstration.",
         )

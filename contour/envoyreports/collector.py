@@ -132,20 +132,27 @@ class Collector:
                 said = encoding.read_greeting(await anext(requests))
             problem = await self._converse(said, requests, call)
         except (encoding.Malformed, TimeoutError, StopAsyncIteration) as error:
-            problem = str(error) or "it says nothing"
+            problem = str(error) or "no message in time"
         if problem:
-            log.warning("ended the report of %s: %s", call.peer(), problem)
+            log.warning("closed the report stream of %s: %s", call.peer(), problem)
             await call.abort(grpc.StatusCode.INVALID_ARGUMENT, problem)
 
     def _refusal(self, call: Call) -> tuple[grpc.StatusCode, str] | None:
         names = authorisation.certificate_names(call.auth_context())
         if names is not None and not names & self.identities:
-            log.warning("%s reports with a certificate of %s", call.peer(), sorted(names))
+            log.warning(
+                "refused the report stream of %s: its certificate is for %s, not for a replica",
+                call.peer(),
+                sorted(names),
+            )
             return grpc.StatusCode.PERMISSION_DENIED, "not a certificate of the control plane"
         if not self._is_leading:
-            return grpc.StatusCode.FAILED_PRECONDITION, "this replica does not lead"
+            return grpc.StatusCode.FAILED_PRECONDITION, "this replica is not the leader"
         if len(self.followers) >= MOST_REPLICAS:
-            return grpc.StatusCode.RESOURCE_EXHAUSTED, f"{MOST_REPLICAS} replicas report already"
+            return (
+                grpc.StatusCode.RESOURCE_EXHAUSTED,
+                f"already {MOST_REPLICAS} replicas report here",
+            )
         return None
 
     async def _converse(

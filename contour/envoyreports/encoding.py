@@ -67,7 +67,7 @@ def read_greeting(message: bytes) -> Greeting:
         address = str(found.get("address") or "")
         return Greeting(str(found["replica"]), str(found["build"]), tuple(found["fleets"]), address)
     except (KeyError, TypeError) as error:
-        raise Malformed(f"no greeting: {message[:100]!r}") from error
+        raise Malformed(f"not a greeting: {message[:100]!r}") from error
 
 
 def leader_status(it: LeaderStatus) -> bytes:
@@ -162,5 +162,5 @@ def _object(message: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise Malformed(f"not JSON: {message[:100]!r}") from error
     if not isinstance(found, dict):
-        raise Malformed(f"no message: {message[:100]!r}")
+        raise Malformed(f"not a message: {message[:100]!r}")
     return found

@@ -121,7 +121,9 @@ class Reporter:
                     await self._connect(address)
             except* (aio.AioRpcError, asyncio.InvalidStateError, OSError, TimeoutError) as errors:
                 words = "; ".join(_words(it) for it in errors.exceptions)
-                log.info("cannot report to the leader at %s: %s", address, words)
+                log.info(
+                    "cannot report the state of Envoys to the leader at %s: %s", address, words
+                )
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise asyncio.CancelledError  # which a failure at the same moment had hidden
             pause = (
@@ -151,7 +153,7 @@ class Reporter:
             async with asyncio.timeout(self.timings.connect):
                 await call.write(self._greeting())
                 if await call.read() is _EOF:
-                    raise ConnectionError("it ended the report")
+                    raise ConnectionError("it closed the report stream")
             self.is_reporting = True
             self._deltas = {it.fleet: report.whole(it.own) for it in self._fleets.values()}
             async with asyncio.TaskGroup() as tasks:

@@ -84,5 +84,5 @@ def _duplicates(subject: Subject, claims: Sequence[Definition]) -> Iterator[Comp
     owner = claims[0]
     first = f"{owner.file}:{owner.document.line}"
     for file, document, item in claims[1:]:
-        message = f"defined at {first} already; this one is ignored"
+        message = f"already defined at {first}; this one is ignored"
         yield Complaint(file, document.line, subject, item.field, message, "error")

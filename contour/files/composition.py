@@ -71,7 +71,7 @@ class Composition:
 
     def _document(self, _: events.DocumentStartEvent) -> None:
         if self._documents:
-            raise RefusedError("a second document begins here without a line that says ---")
+            raise RefusedError("a second document begins here without a line with ---")
 
     def _scalar(self, event: events.ScalarEvent) -> None:
         text: Any = event.value
@@ -108,11 +108,11 @@ class Composition:
 
     def _begin(self, container: Any, event: events.CollectionStartEvent) -> None:
         if self._expects_key():
-            raise RefusedError("a key must be text")
+            raise RefusedError("a key must be a string")
         if event.tag is not None and event.tag not in (f"{_TAG}map", f"{_TAG}seq", "!"):
-            raise RefusedError(f"the tag {event.tag} means nothing in a manifest")
+            raise RefusedError(f"the tag {event.tag} is not allowed in a manifest")
         if len(self._frames) >= MAX_DEPTH:
-            raise RefusedError(f"nested more than {MAX_DEPTH} deep")
+            raise RefusedError(f"nested deeper than {MAX_DEPTH} levels")
         self._frames.append(_Frame(self._container, self._key, event.anchor, self._size))
         self._container, self._key = container, _NO_KEY
 
@@ -132,12 +132,12 @@ class Composition:
     def _alias(self, event: events.AliasEvent) -> None:
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
-            raise RefusedError(f"the alias *{event.anchor} stands for nothing that is complete")
+            raise RefusedError(f"the alias *{event.anchor} refers to no complete anchor")
         self._aliased += anchored.size
         if self._aliased > MAX_ALIASED:
-            raise RefusedError(f"aliases stand for more than {MAX_ALIASED} values")
+            raise RefusedError(f"aliases expand to more than {MAX_ALIASED} values")
         if self._expects_key() and isinstance(anchored.value, (dict, list)):
-            raise RefusedError("a key must be text")
+            raise RefusedError("a key must be a string")
         self._size += anchored.size - 1
         self._put(anchored.value)
 
@@ -161,7 +161,7 @@ def _tagged(tag: str, text: str) -> scalars.Scalar:
         return _binary(text)
     value, kinds = _plain(text), _KINDS.get(tag)
     if kinds is None:
-        raise RefusedError(f"the tag {tag} means nothing in a manifest")
+        raise RefusedError(f"the tag {tag} is not allowed in a manifest")
     if value.__class__ not in kinds:
         raise RefusedError(f"{text!r} is not a {tag.removeprefix(_TAG)}")
     return float(text) if tag == f"{_TAG}float" and isinstance(value, int) else value
@@ -188,7 +188,7 @@ def _key(value: Any) -> Any:
     if value is True or value is False:
         return "true" if value else "false"
     if value is None:
-        raise RefusedError("a key must be text")
+        raise RefusedError("a key must be a string")
     return str(value)
 
 
@@ -197,6 +197,6 @@ def _merge(mapping: dict[Any, Any]) -> None:
     brought = mapping.pop(_MERGE)
     for source in brought if isinstance(brought, list) else [brought]:
         if not isinstance(source, dict):
-            raise RefusedError("<< takes a mapping or a list of mappings")
+            raise RefusedError("<< needs a mapping or a list of mappings")
         for key, value in source.items():
             mapping.setdefault(key, value)

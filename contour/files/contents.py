@@ -85,7 +85,7 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
             meant, "guessed", problems=_problems(raw, [((*path, "kind"), message, "error")])
         )
     place = ManifestSource(f"kind {unknown.kind} of {unknown.group_version}")
-    message = f"{unknown.group_version} {unknown.kind} is not read; such objects are ignored"
+    message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
     return Item(place, problems=_problems(raw, [((*path, "kind"), message, "warning")]))
 
 

@@ -82,7 +82,7 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
         found.faults[ManifestSource(folder)] = (
-            f"cannot be listed: {error.strerror}; what it held stays"
+            f"cannot list the folder: {error.strerror}; its last good objects stay"
         )
         return
     found.folders.add(folder)
@@ -92,7 +92,7 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
         if entry.is_dir(follow_symlinks=False):
             _list(entry.path, found, known)
         elif is_manifest(entry.name) and (why := _add(ManifestSource(entry.path), found, known)):
-            found.odd[ManifestSource(entry.path)] = f"is not read: {why}"
+            found.odd[ManifestSource(entry.path)] = f"ignored: it is {why}"
 
 
 def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> str | None:
@@ -100,7 +100,9 @@ def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> s
     try:
         status = os.stat(file)
     except OSError as error:
-        return f"a link, {error.strerror}" if os.path.islink(file) else None  # Just gone.
+        return (
+            f"a link that cannot be followed ({error.strerror})" if os.path.islink(file) else None
+        )  # Just gone.
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
         return "a link to a folder" if is_folder else "a pipe, a socket or a device"

@@ -91,7 +91,9 @@ class Manifests:
             self._store.write(file, ())
             self._store.mend(file)
         except OSError as error:
-            self._store.fault(file, f"cannot be read: {error.strerror}; what it gave stays")
+            self._store.fault(
+                file, f"cannot read the file: {error.strerror}; its last good objects stay"
+            )
         else:
             self._tracker.is_loaded(file, content.signature)
             if not is_disturbed():

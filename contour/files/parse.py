@@ -33,7 +33,7 @@ def value(raw: bytes) -> Any:
     """The value of one document, None for an empty one. Raises MalformedError."""
     if len(raw) > MAX_BYTES:
         size, limit = len(raw) / (1 << 20), MAX_BYTES >> 20
-        raise MalformedError(f"the document has {size:.1f} MiB, more than the {limit} MiB allowed")
+        raise MalformedError(f"the document has {size:.1f} MiB; at most {limit} MiB are allowed")
     text = _text(raw)
     if _BEGINS_LIKE_JSON.match(text):
         # What is not faultless JSON may still be YAML, and if it is not, YAML knows the line.

@@ -85,4 +85,6 @@ class Watch:
     def _give_up(self, error: OSError) -> None:
         self.close()
         self._failure = None
-        log.warning("files are looked at every second: inotify says %s", error.strerror or error)
+        log.warning(
+            "inotify failed: %s; polling the files every second instead", error.strerror or error
+        )

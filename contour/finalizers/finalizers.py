@@ -124,7 +124,7 @@ class Finalizers:
             )
         except errors.Refused as error:
             if error.code == 409:
-                raise Unfinished("it has changed meanwhile") from error
+                raise Unfinished("it has changed in the meantime") from error
             if error.code not in _GONE:
                 raise
 
@@ -132,12 +132,12 @@ class Finalizers:
 def _tell(subject: ObjectRef, known: Known) -> None:
     if subject.kind == "Gateway" and known.is_deleted:
         log.error(
-            "%s was deleted while it was served: its listeners, and the routes that are attached "
-            "to no other Gateway, have left Envoy; the next oldest Gateway is served, if any",
+            "%s was deleted while it was served: its listeners, and routes that are attached to no "
+            "other Gateway, were removed from Envoy; the next oldest Gateway is served, if any",
             subject,
         )
     else:
-        log.info("%s is let go of", subject)
+        log.info("removed the finalizer from %s", subject)
 
 
 _GONE = frozenset({404, 410, 422})  # the last: what is deleted takes no new finalizer

@@ -33,7 +33,7 @@ async def _tell(envoy: administration.Administration, seconds: float) -> None:
     open_ones = (await envoy.activity()).requests
     if open_ones:
         _log.info(
-            "draining: %d %s open, for at most %g s; a second signal (Ctrl-C) ends it at once",
+            "draining: %d %s still open; waiting up to %g s. A second signal (Ctrl-C) ends it now",
             *(open_ones, "request is" if open_ones == 1 else "requests are", seconds),
         )
 

@@ -199,9 +199,7 @@ class EnvoyProcess:
             self._log.cut()
             self._access_log.cut()
             if self._is_live and self._losses.grow(await self._administration.lost_writes()):
-                _log.warning(
-                    "lines of the access log are lost: Envoy cannot write them (disk full?)"
-                )
+                _log.warning("Envoy cannot write its access log (disk full?); lines are lost")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -25,8 +25,8 @@ class Deaths:
     def add(self, status: int, seconds: float, lines: Sequence[str]) -> None:
         """Envoy ended with this status after so many seconds; these were its last lines."""
         self.count = 1 if seconds >= _LONG_LIFE else self.count + 1
-        log = "".join(f"\n    {line}" for line in lines) or " nothing"
-        self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; it said last:{log}"
+        log = "".join(f"\n    {line}" for line in lines) or " none"
+        self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; its last log lines:{log}"
 
     def forgive(self) -> None:
         """Envoy serves: whatever killed it at its start is over."""
@@ -48,12 +48,12 @@ class Deaths:
         if not self.count:
             return ""
         times = f" ({self.count} times in a row)" if self.count > 1 else ""
-        return f"{self._last}\n  It starts again in {self.delay:.1f} s{times}."
+        return f"{self._last}\n  It restarts in {self.delay:.1f} s{times}."
 
     @property
     def verdict(self) -> str:
         """What to tell the user who is not to wait any longer."""
-        return f"{self._last}\n  It ended {self.count} times in a row and never served."
+        return f"{self._last}\n  It failed {self.count} times in a row and never became ready."
 
 
 def _manner(status: int) -> str:

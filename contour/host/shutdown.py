@@ -42,16 +42,18 @@ async def drain(envoy: Administration, patience: Patience) -> None:
     try:
         async with asyncio.timeout(patience.timeout):
             if not await _turned_away(envoy):
-                _log.warning("Envoy does not answer on %s: not waiting for it", envoy.socket)
+                _log.warning("Envoy does not answer on %s; not waiting for it", envoy.socket)
                 return
             await asyncio.sleep(patience.delay)
             await _quiet(envoy, patience)
     except TimeoutError:
-        _log.warning("%g seconds are up: what is still open is cut", patience.timeout)
+        _log.warning(
+            "Envoy still has open requests after %g seconds; they will be cut", patience.timeout
+        )
     except aiohttp.ClientError:
-        _log.info("Envoy is gone")
+        _log.info("Envoy has exited")
     else:
-        _log.info("Envoy has nothing left to do")
+        _log.info("Envoy is drained")
 
 
 class Waiting:
@@ -99,7 +101,7 @@ async def _turned_away(envoy: Administration) -> bool:
         try:
             await envoy.fail_health_checks()
         except (aiohttp.ClientError, TimeoutError) as error:
-            _log.info("Envoy cannot be told to drain: %s", error)
+            _log.info("cannot make Envoy fail its health checks: %s; retrying", error)
             await asyncio.sleep(_FIRST_PAUSE * 3**attempt)
         else:
             return True

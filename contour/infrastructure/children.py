@@ -155,9 +155,9 @@ class _Intake:
 
     def trouble(self, message: str) -> None:
         if message:
-            log.warning("%ss of our fleets are not followed: %s", self._kind, message)
+            log.warning("cannot watch the %s objects of managed fleets: %s", self._kind, message)
         else:
-            log.info("%ss of our fleets are followed again", self._kind)
+            log.info("watching the %s objects of managed fleets again", self._kind)
 
 
 def _excerpt(found: Document) -> Document:

@@ -123,9 +123,9 @@ class _Intake:
     def trouble(self, message: str) -> None:
         # At once, and not with a batch: there is none before everything has been listed.
         if message:
-            log.error("%s: %s", self._place, message)
+            log.error("cannot watch %s: %s", self._place, message)
         else:
-            log.info("%s: is followed again", self._place)
+            log.info("watching %s again", self._place)
         self._objects.trouble(self._place, message)
         self._arrived.set()
 

@@ -111,10 +111,10 @@ class Objects:
 def _decoded(ref: ObjectRef, found: excerpts.Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
     result = decode.decode(found)
     if not isinstance(result, decode.Decoded):
-        message = result.message if isinstance(result, decode.NotAnObject) else "is not read"
+        message = result.message if isinstance(result, decode.NotAnObject) else "is not supported"
         return None, (Complaint("", 0, ref, "", message, "error"),)
     told = [Complaint("", 0, ref, dotted(it.path), it.message, it.severity)
             for it in result.complaints]  # fmt: skip
     if result.object is not None and result.key != NamespacedName(ref.namespace, ref.name):
-        return None, (Complaint("", 0, ref, "metadata", "is of another object", "error"),)
+        return None, (Complaint("", 0, ref, "metadata", "names another object", "error"),)
     return result.object, tuple(told)

@@ -36,13 +36,13 @@ class Certificates:
         self._parse()
         yield _ends(
             "contour_certificate_expiry_timestamp_seconds",
-            "When the certificate of a Secret that is served ends; the soonest.",
+            "Unix time at which the certificate of a served Secret expires; the 500 soonest.",
             ("namespace", "name"),
             {key: end for key, (_, end) in self._soonest()},
         )
         yield _ends(
             "contour_own_certificate_expiry_timestamp_seconds",
-            "When a certificate of this process ends.",
+            "Unix time at which a certificate of this process expires.",
             ("use",),
             {(use,): end for use, path in self._own.items() if (end := _end_of(path)) is not None},
         )
@@ -70,7 +70,7 @@ def _end_of(path: Path) -> float | None:
     try:
         found = x509.load_pem_x509_certificate(path.read_bytes())
     except (OSError, ValueError) as error:
-        log.warning("the end of %s cannot be read: %s", path, error)
+        log.warning("cannot read the expiry of certificate %s: %s", path, error)
         return None
     return found.not_valid_after_utc.timestamp()
 

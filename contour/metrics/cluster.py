@@ -1,4 +1,4 @@
-"""How we get on with the API server and with the other replicas."""
+"""Metrics of the API server as this replica sees it, and of the other replicas."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,27 +25,35 @@ class Provider:
     def __call__(self) -> Iterator[Metric]:
         found = [(it.kind, it.state) for it in self._state()]
         yield _summed(
-            GaugeMetricFamily("contour_kubernetes_objects", "Objects known.", labels=_KIND),
+            GaugeMetricFamily(
+                "contour_kubernetes_objects",
+                "Objects of the API server that this replica knows.",
+                labels=_KIND,
+            ),
             ((kind, it.objects) for kind, it in found),
         )
         yield _summed(
             GaugeMetricFamily(
-                "contour_kubernetes_unlisted", "Collections that were never listed.", labels=_KIND
+                "contour_kubernetes_unsynced_collections",
+                "Collections that were never listed completely.",
+                labels=_KIND,
             ),
             ((kind, not it.is_listed) for kind, it in found),
         )
         yield _summed(
             GaugeMetricFamily(
-                "contour_kubernetes_degraded", "Collections that are not current.", labels=_KIND
+                "contour_kubernetes_degraded_collections",
+                "Collections that cannot be watched at the moment, so that they may be outdated.",
+                labels=_KIND,
             ),
             ((kind, bool(it.trouble)) for kind, it in found),
         )
         for name, told in (
-            ("events", "Events of watches."),
-            ("bytes", "Bytes of these events."),
-            ("lists", "Lists begun."),
-            ("watches", "Watches begun."),
-            ("failures", "Lists and watches that failed."),
+            ("events", "Watch events received from the API server."),
+            ("bytes", "Size of the received watch events in bytes."),
+            ("lists", "List requests started."),
+            ("watches", "Watch requests started."),
+            ("failures", "List and watch requests that failed."),
         ):
             family = CounterMetricFamily(f"contour_kubernetes_{name}", told, labels=_KIND)
             yield _summed(family, ((kind, getattr(it, name)) for kind, it in found))
@@ -60,25 +68,35 @@ class Statuses:
 
     def __call__(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
-            "contour_status_update_waiting", "Objects that wait for it.", value=self._waiting()
+            "contour_status_update_pending",
+            "Objects whose status is still to be written.",
+            value=self._waiting(),
         )
         tallies = [*self._tallies.items()]
         for name, told, counts in (
-            ("", "Updates of statuses.", {kind: it.total for kind, it in tallies}),
-            ("_success", "Statuses written.", {kind: it.success for kind, it in tallies}),
-            ("_failed", "Updates that failed.", {kind: it.failed for kind, it in tallies}),
+            ("", "Status updates attempted.", {kind: it.total for kind, it in tallies}),
+            (
+                "_success",
+                "Status updates that were written.",
+                {kind: it.success for kind, it in tallies},
+            ),
+            ("_failed", "Status updates that failed.", {kind: it.failed for kind, it in tallies}),
             (
                 "_conflict",
-                "Writes that came too late.",
+                "Status updates that met a newer version of the object and were tried again.",
                 {kind: it.conflict for kind, it in tallies},
             ),
-            ("_noop", "Updates with nothing new.", {kind: it.noop for kind, it in tallies}),
+            (
+                "_noop",
+                "Status updates that found nothing to change.",
+                {kind: it.noop for kind, it in tallies},
+            ),
         ):
             family = CounterMetricFamily(f"contour_status_update{name}", told, labels=_KIND)
             yield _summed(family, counts.items())
         seconds = SummaryMetricFamily(
             "contour_status_update_duration_seconds",
-            "Seconds a write takes, by whether it failed.",
+            "Duration of status updates in seconds, by whether they failed.",
             labels=("error", *_KIND),
         )
         for kind, it in tallies:
@@ -88,7 +106,7 @@ class Statuses:
 
 
 class Events:
-    """What people were told by Events, and what was too much."""
+    """Kubernetes Events that were written and dropped."""
 
     def __init__(self, told: Callable[[], int], dropped: Callable[[], int]) -> None:
         self._told = told
@@ -96,14 +114,18 @@ class Events:
 
     def __call__(self) -> Iterator[Metric]:
         for name, what, count in (
-            ("told", "Events written.", self._told()),
-            ("dropped", "Events that were too many, or refused.", self._dropped()),
+            ("written", "Kubernetes Events written.", self._told()),
+            (
+                "dropped",
+                "Kubernetes Events dropped by rate limits or refused by the API server.",
+                self._dropped(),
+            ),
         ):
             yield CounterMetricFamily(f"contour_events_{name}", what, value=count)
 
 
 class Replicas:
-    """Who leads, and who is heard."""
+    """Leader election and the reports between replicas."""
 
     def __init__(
         self,
@@ -121,27 +143,27 @@ class Replicas:
 
     def __call__(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
-            "contour_leader", "Whether this replica leads.", value=self._is_leader()
+            "contour_leader", "1 if this replica is the leader, else 0.", value=self._is_leader()
         )
         yield GaugeMetricFamily(
             "contour_replica_reporting",
-            "Whether a leader hears what the Envoys of this replica say.",
+            "1 if this replica reports the state of its Envoys to the leader, else 0.",
             value=self._is_reporting(),
         )
         yield GaugeMetricFamily(
-            "contour_replicas_heard",
-            "Replicas whose Envoys this one hears of.",
+            "contour_reporting_replicas",
+            "Replicas that report the state of their Envoys to this one.",
             value=self._reporters(),
         )
         is_current, sent_away = self._currency()
         yield GaugeMetricFamily(
             "contour_replica_outdated",
-            "Whether the leader knows more than this replica, which is not ready then.",
+            "1 if the leader has newer objects, so that this replica is not ready, else 0.",
             value=not is_current,
         )
         yield CounterMetricFamily(
-            "contour_replica_envoys_sent_away",
-            "Connections of Envoys that were ended meanwhile.",
+            "contour_replica_shed_connections",
+            "Connections of Envoys that were closed because this replica was outdated.",
             value=sent_away,
         )
 

@@ -20,10 +20,13 @@ TYPES = {
 """A client may ask for anything; what is none of these is `other`."""
 
 _COUNTED = {
-    "sent": ("contour_xds_responses", "Responses sent to Envoys."),
-    "acknowledged": ("contour_xds_acks", "Responses that Envoys accepted."),
-    "refused": ("contour_xds_nacks", "Responses that Envoys refused."),
-    "quarantined": ("contour_xds_quarantines", "Parts found to be what was refused."),
+    "sent": ("contour_xds_responses", "xDS responses sent to Envoys."),
+    "acknowledged": ("contour_xds_acks", "xDS responses that Envoys accepted (ACK)."),
+    "refused": ("contour_xds_nacks", "xDS responses that Envoys rejected (NACK)."),
+    "quarantined": (
+        "contour_xds_quarantines",
+        "Parts of resources that were identified as the cause of a rejection.",
+    ),
 }
 
 _FLEET = ("fleet",)
@@ -39,24 +42,26 @@ class Fleets:
     def __call__(self) -> Iterator[Metric]:
         fleets = [*self._fleets.values()]
         yield _gauge(
-            "contour_xds_envoys", "Envoys connected.", {it.name: len(it.envoys) for it in fleets}
+            "contour_xds_envoys",
+            "Envoys connected to this replica.",
+            {it.name: len(it.envoys) for it in fleets},
         )
         yield _releases(fleets)
         yield _gauge(
             "contour_xds_waiting_parts",
-            "Parts that wait for what they need, on all Envoys.",
+            "Parts of resources that are held back until an Envoy has what they refer to.",
             {it.name: sum(envoy.gates.held for envoy in it.envoys) for it in fleets},
         )
         yield from _waits(fleets)
         yield from _counts(fleets)
         yield _by_type(
             "contour_xds_quarantined_parts",
-            "Parts that are refused right now.",
+            "Parts of resources that Envoys reject at the moment.",
             ((it.name, name.type_url, 1) for it in fleets for name, _, _ in it.quarantine),
         )
         yield _by_type(
             "contour_xds_resources",
-            "Resources served.",
+            "xDS resources served.",
             (
                 (it.name, type_url, len(found))
                 for it in fleets
@@ -67,7 +72,9 @@ class Fleets:
 
 def _releases(fleets: Iterable[Fleet]) -> Metric:
     found = GaugeMetricFamily(
-        "contour_xds_envoy_releases", "Envoys connected, by release.", labels=("fleet", "release")
+        "contour_xds_envoy_releases",
+        "Envoys connected to this replica, by release.",
+        labels=("fleet", "release"),
     )
     for it in fleets:
         counted = Counter(written(envoy.release) or "unknown" for envoy in it.envoys)
@@ -78,13 +85,19 @@ def _releases(fleets: Iterable[Fleet]) -> Metric:
 
 def _waits(fleets: Iterable[Fleet]) -> Iterator[Metric]:
     ended = CounterMetricFamily(
-        "contour_xds_gate_waits", "Waits of parts for what they need.", labels=_FLEET
+        "contour_xds_part_waits",
+        "Completed waits of held-back parts for a resource that they refer to.",
+        labels=_FLEET,
     )
     seconds = CounterMetricFamily(
-        "contour_xds_gate_wait_seconds", "Seconds of these waits, together.", labels=_FLEET
+        "contour_xds_part_wait_seconds",
+        "Total duration of the completed waits in seconds.",
+        labels=_FLEET,
     )
     vain = CounterMetricFamily(
-        "contour_xds_gate_waits_in_vain", "Waits that were given up.", labels=_FLEET
+        "contour_xds_part_wait_timeouts",
+        "Waits of held-back parts that timed out; the parts were sent all the same.",
+        labels=_FLEET,
     )
     for it in fleets:
         ended.add_metric((it.name,), it.waits.ended)

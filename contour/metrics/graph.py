@@ -79,13 +79,15 @@ class Graph:
         yield from self._settled()
         yield from self._worked()
         operations = CounterMetricFamily(
-            "contour_eventhandler_operation", "Events of objects.", labels=("kind", "op")
+            "contour_eventhandler_operation",
+            "Objects that were added, updated or deleted.",
+            labels=("kind", "op"),
         )
         for labels, count in self._operations.counts.items():
             operations.add_metric(labels, count)
         yield operations
         objects = GaugeMetricFamily(
-            "contour_dag_cache_object", "Objects that the rules see.", labels=("kind",)
+            "contour_dag_cache_object", "Objects in the DAG's cache.", labels=("kind",)
         )
         for kind, table in tables.BY_KIND.items():
             objects.add_metric((kind,), len(self._engine.rows(table)))
@@ -93,19 +95,21 @@ class Graph:
 
     def _settled(self) -> Iterator[Metric]:
         it = self._settlings
-        yield CounterMetricFamily("contour_dagrebuild", "Settlings of the graph.", value=it.count)
+        yield CounterMetricFamily("contour_dagrebuild", "Updates of the DAG.", value=it.count)
         yield GaugeMetricFamily(
-            "contour_dagrebuild_timestamp", "When it settled last.", value=it.last
+            "contour_dagrebuild_timestamp",
+            "Unix time of the last update of the DAG.",
+            value=it.last,
         )
         yield SummaryMetricFamily(
             "contour_dagrebuild_seconds",
-            "Seconds to settle and to publish.",
+            "Duration of updates of the DAG in seconds, publishing included.",
             count_value=it.count,
             sum_value=it.seconds,
         )
         yield HistogramMetricFamily(
-            "contour_graph_settle_seconds",
-            "Seconds to settle and to publish.",
+            "contour_graph_update_seconds",
+            "Duration of updates of the DAG in seconds, publishing included.",
             buckets=_cumulative(it.buckets),
             sum_value=it.seconds,
         )
@@ -113,14 +117,22 @@ class Graph:
     def _worked(self) -> Iterator[Metric]:
         work = self._engine.work
         for name, told, value in (
-            ("contour_graph_rules_run", "Rules run.", work.runs),
-            ("contour_graph_reads_checked", "Recorded reads compared.", work.checks),
-            ("contour_graph_answers_woken", "Answers marked stale.", work.woken),
+            ("contour_graph_rules_run", "Rules of the DAG that were run.", work.runs),
+            (
+                "contour_graph_reads_checked",
+                "Inputs of rules compared with their previous values.",
+                work.checks,
+            ),
+            (
+                "contour_graph_answers_invalidated",
+                "Results of rules marked as possibly outdated.",
+                work.woken,
+            ),
         ):
             yield CounterMetricFamily(name, told, value=value)
         yield GaugeMetricFamily(
             "contour_graph_failing_rules",
-            "Rules that raised, whose last good answers stand: bugs.",
+            "Rules that raised an error (a bug) and keep their last good results.",
             value=len(self._engine.failures),
         )
 

@@ -20,9 +20,13 @@ MOST_HOSTS = 1000
 _NAMESPACE = ("namespace",)
 _VHOST = ("namespace", "vhost")
 _COUNTED = {
-    "all": ("contour_httpproxy", "HTTPProxies.", _NAMESPACE),
+    "all": ("contour_httpproxy", "HTTPProxies by namespace.", _NAMESPACE),
     "root": ("contour_httpproxy_root", "HTTPProxies with a virtual host.", _NAMESPACE),
-    "orphaned": ("contour_httpproxy_orphaned", "HTTPProxies that no root reaches.", _NAMESPACE),
+    "orphaned": (
+        "contour_httpproxy_orphaned",
+        "HTTPProxies without a virtual host that no other one includes.",
+        _NAMESPACE,
+    ),
     "valid": ("contour_httpproxy_valid", "Valid HTTPProxies.", _VHOST),
     "invalid": ("contour_httpproxy_invalid", "Invalid HTTPProxies.", _VHOST),
 }

@@ -22,7 +22,7 @@ def context(files: Files) -> ssl.SSLContext:
             if (now := _stamp(files)) != stamp:
                 newest, stamp = _made(files), now
         except (OSError, ssl.SSLError) as error:
-            log.warning("keeping the certificate of before: %s", error)
+            log.warning("cannot load the new certificate, keeping the previous one: %s", error)
         socket.context = newest
 
     made.sni_callback = follow

@@ -105,7 +105,9 @@ def _measured(measure: Callable[[float], Awaitable[str]], turn: asyncio.Lock) ->
     async def page(request: web.BaseRequest) -> web.Response:
         seconds = _seconds(request)
         if seconds is None:
-            return web.Response(status=400, text=f"seconds is a number up to {LONGEST:g}\n")
+            return web.Response(
+                status=400, text=f"seconds must be a number of at most {LONGEST:g}\n"
+            )
         if turn.locked():
             return web.Response(status=409, text="another measurement is running\n")
         async with turn:

@@ -69,7 +69,9 @@ def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress]
         if isinstance(site, str):
             problems.append(site)
         elif (other := _clash(site, found)) is not None:
-            problems.append(f"spec.{purpose}: port {site.port} is {_named(found[other])}'s already")
+            problems.append(
+                f"spec.{purpose}: port {site.port} is already used by {_named(found[other])}"
+            )
         else:
             found[site].add(purpose)
     return Sites({site: frozenset(it) for site, it in found.items()}, tuple(problems))
@@ -100,7 +102,7 @@ def _files(tls: endpoints.MetricsTLS) -> Files | str | None:
     if not (tls.cert_file or tls.key_file or tls.ca_file):
         return None
     if not (tls.cert_file and tls.key_file):
-        return "spec.metrics.tls: certFile and keyFile are needed for TLS"
+        return "spec.metrics.tls: certFile and keyFile are required for TLS"
     return Files(
         Path(tls.cert_file), Path(tls.key_file), Path(tls.ca_file) if tls.ca_file else None
     )

@@ -103,7 +103,7 @@ class Announcements:
 MOST_AT_ONCE = 5
 """Events of one status."""
 
-_SOLVED = Trouble("Valid", "every problem is solved")
+_SOLVED = Trouble("Valid", "all problems are solved")
 
 
 def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
@@ -111,7 +111,7 @@ def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
         return found
     first, last = found[: MOST_AT_ONCE - 1], found[MOST_AT_ONCE - 1]
     rest = len(found) - MOST_AT_ONCE
-    return [*first, last._replace(message=f"{last.message}; and {rest} more, see the status")]
+    return [*first, last._replace(message=f"{last.message}; and {rest} more; see the status")]
 
 
 def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:

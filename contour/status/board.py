@@ -135,7 +135,7 @@ def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]
         case statuses.RouteStatus():
             parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
             if not found.parents:
-                return "warning", "no parent of ours", ()
+                return "warning", "not attached to a Gateway of this controller", ()
             return _by_conditions((), parents)
 
 

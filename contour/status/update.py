@@ -87,7 +87,7 @@ class Updates:
             before, known = known, stored.seen(await self._client.get(path, timeout=WRITE_TIMEOUT))
             if known.uid != before.uid:
                 return "outdated"
-        raise errors.Refused(409, "Conflict", f"{subject} is written by others all the time")
+        raise errors.Refused(409, "Conflict", f"other clients keep changing {subject}")
 
     def _patch(self, subject: ObjectRef, known: stored.Known) -> dict[str, Any] | Outcome:
         """What is to be sent, or why nothing is."""

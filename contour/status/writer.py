@@ -133,7 +133,7 @@ class Writer:
             self._failed(subject, error)
         except Exception:  # a status that cannot be merged must not stop the others
             tally.fail(_now() - start)
-            log.exception("the status of %s is not written", subject)
+            log.exception("cannot write the status of %s", subject)
             self._backlog.settled(subject, _now())
         else:
             self._ended(subject, outcome)
@@ -162,12 +162,16 @@ class Writer:
                 if is_first:
                     self._failures += 1
                     self._standstill_until = now + found.seconds
-                    log.warning("statuses wait for %.1f s: %s", found.seconds, error)
+                    log.warning(
+                        "the API server refuses status writes: %s; pausing them for %.1f s",
+                        error,
+                        found.seconds,
+                    )
                 self._backlog.failed(subject, now, 0.0)
             case "retry":
                 self._backlog.failed(subject, now, found.seconds)
                 if failures == 1:
-                    log.warning("the status of %s waits: %s", subject, error)
+                    log.warning("cannot write the status of %s yet: %s; retrying", subject, error)
             case "forget" if self._updates.is_known(subject):
                 # Only the one who was asked has not heard of it yet.
                 self._backlog.failed(subject, now, found.seconds)
@@ -175,7 +179,12 @@ class Writer:
                 del self._failures_of[subject]
                 self._backlog.settled(subject, now)
                 if found.act == "report":
-                    log.error("the status of %s is refused: %s%s", subject, error, _causes(error))
+                    log.error(
+                        "the API server refuses the status of %s: %s%s",
+                        subject,
+                        error,
+                        _causes(error),
+                    )
 
 
 def _causes(error: errors.RequestError) -> str:

@@ -31,9 +31,13 @@ def admitted(
     fleet = fleets.get(node.cluster) or fleets.get(fallback)
     if names is not None and (fleet is None or not names & fleet.identities):
         # Whoever may not see a fleet learns nothing about which ones there are.
-        raise Denied(f"certificate of {sorted(names)} may not see fleet {node.cluster!r}")
+        raise Denied(
+            f"a certificate for {sorted(names)} does not give access to fleet {node.cluster!r}"
+        )
     if fleet is None:
-        raise UnknownFleet(f"no fleet {node.cluster!r} (the `node.cluster` of node {node.id!r})")
+        raise UnknownFleet(
+            f"there is no fleet {node.cluster!r} (`node.cluster` of node {node.id!r})"
+        )
     if not fleet.is_open:
         raise NotYet(f"fleet {fleet.name!r} has no configuration yet")
     return fleet

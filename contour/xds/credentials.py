@@ -69,7 +69,7 @@ class _Rotation:
                 return None
             made = self.configuration()
         except (OSError, ssl.SSLError) as error:
-            log.warning("keeping the certificate of before: %s", error)
+            log.warning("cannot load the new certificate, keeping the previous one: %s", error)
             return None
         self._stamp = stamp
         log.info("serving with a new certificate from %s", self._files.certificate)

@@ -117,7 +117,14 @@ class Fleet:
         key = Name(by.type_url, name)
         resource = self.store.resource(key)
         refused = resource.parts.get(part) if resource else None
-        log.warning("%s of %s refuses %s %r: %s", by.envoy.id, self.name, key, part, words)
+        log.warning(
+            "Envoy %s of fleet %s rejects part %r of %s: %s",
+            by.envoy.id,
+            self.name,
+            key,
+            part,
+            words,
+        )
         is_whole = by.is_held_whole(name)
         is_proven = part not in self.store.unproven.get(key, ())
         is_partial = is_whole or is_proven or self._is_only_for_older(by, key)
@@ -197,7 +204,9 @@ class Fleet:
         if release is not None and self.built_for is not None and release < self.built_for:
             told = (id, self.name, release, self.built_for)
             log.warning(
-                "%s of %s is Envoy %s, older than %s: what it cannot load is left out", *told
+                "Envoy %s of fleet %s is of release %s, older than %s; what it cannot load is "
+                "left out",
+                *told,
             )
         if not is_aggregated:
             self._by_id[id] = envoy

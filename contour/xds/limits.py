@@ -58,7 +58,7 @@ class Peers:
             yield
             return
         if self._open[address] >= self.most:
-            raise TooMany(f"{self.most} streams of {address} are open already")
+            raise TooMany(f"{address} already has {self.most} open streams")
         self._open[address] += 1
         try:
             yield

@@ -50,7 +50,7 @@ def refused(by: Subscription, flight: Flight, words: str) -> None:
         it for name in flight.before for it in _suspects(by, search, name, flight.before[name])
     ]
     if len(suspects) == 1 and (is_certain or suspects[0] == search.alone):
-        search.blamed[suspects[0]] = words or "refused without a reason"
+        search.blamed[suspects[0]] = words or "rejected without a reason"
         search.again.discard(suspects[0])
     else:
         search.queue.extendleft(reversed(list(_groups(by, suspects, words))))

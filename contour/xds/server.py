@@ -171,7 +171,7 @@ class Server:
             except TooMany as too_many:
                 error = too_many
             if error is not None:
-                log.warning("ended the xDS stream of %s: %s", call.peer(), error)
+                log.warning("closed the xDS stream of %s: %s", call.peer(), error)
                 await call.abort(_CODES[type(error)], str(error))
 
         return grpc.stream_stream_rpc_method_handler(serve)

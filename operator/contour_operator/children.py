@@ -142,9 +142,9 @@ class _Intake:
 
     def trouble(self, message: str) -> None:
         if message:
-            log.warning("%s are not followed: %s", self._resource, message)
+            log.warning("cannot watch %s: %s", self._resource, message)
         else:
-            log.info("%s are followed again", self._resource)
+            log.info("watching %s again", self._resource)
 
 
 def excerpt(found: Document) -> Document:

@@ -75,9 +75,9 @@ class Definition:
     def trouble(self, message: str) -> None:
         """Of the reflector."""
         if message:
-            log.warning("the CRD of configurations is not followed: %s", message)
+            log.warning("cannot watch the CRD of ContourConfigurations: %s", message)
         else:
-            log.info("the CRD of configurations is followed again")
+            log.info("watching the CRD of ContourConfigurations again")
 
 
 def _uid(crd: dict[str, Any]) -> str:

@@ -53,7 +53,9 @@ async def follow(access: Access, definition: Definition, notice: Notice, signals
             await _followed(registry, definition, signals, outdated)
         except Exception as error:  # kopf's own, and whatever comes through it
             seconds = pause.next()
-            log.warning("configurations are not followed: %s; again in %.1f s", error, seconds)
+            log.warning(
+                "cannot watch ContourConfigurations: %s; retrying in %.1f s", error, seconds
+            )
             await asyncio.sleep(seconds)
         else:
             if not outdated.is_set():

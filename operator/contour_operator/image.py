@@ -28,11 +28,16 @@ async def own(client: Client, namespace: str, pod: str) -> str:
             return _image(await client.get(_PODS.path(namespace, pod)))
         except errors.Refused as error:
             if error.code in {403, 404}:
-                log.warning("the image of pod %s/%s is not known: %s", namespace, pod, error)
+                log.warning(
+                    "cannot read the image of pod %s/%s, using the default: %s",
+                    namespace,
+                    pod,
+                    error,
+                )
                 return ""
-            log.warning("%s", error)
+            log.warning("cannot read the image of pod %s/%s: %s; retrying", namespace, pod, error)
         except errors.RequestError as error:
-            log.warning("%s", error)
+            log.warning("cannot read the image of pod %s/%s: %s; retrying", namespace, pod, error)
         await asyncio.sleep(pause.next())
 
 

@@ -54,15 +54,23 @@ class Source:
     def __call__(self) -> Iterator[Metric]:
         known, tally = self._known(), self._tally
         for name, told, value in (
-            ("leader", "Whether this process leads, and so acts.", self._is_leader()),
-            ("configurations", "Configurations known.", known.configurations),
-            ("objects", "Objects of instances known.", known.objects),
-            ("unlisted", "Kinds of objects that were never listed.", known.unlisted),
+            ("leader", "1 if this process is the leader and acts, else 0.", self._is_leader()),
+            (
+                "configurations",
+                "ContourConfigurations that the leader knows.",
+                known.configurations,
+            ),
+            ("objects", "Objects of instances that the leader knows.", known.objects),
+            ("unsynced_kinds", "Kinds of objects that were never listed.", known.unlisted),
         ):
             yield GaugeMetricFamily(f"contour_operator_{name}", told, value=float(value))
         for name, told, total in (
-            ("turns", "Turns of configurations.", float(tally.turns)),
-            ("turns_failed", "Turns that are to come again soon.", float(tally.failed)),
-            ("turn_seconds", "Seconds that turns took.", tally.seconds),
+            ("reconciles", "Reconciliations of ContourConfigurations.", float(tally.turns)),
+            (
+                "reconcile_retries",
+                "Reconciliations that failed or wait, and are retried.",
+                float(tally.failed),
+            ),
+            ("reconcile_seconds", "Total duration of reconciliations in seconds.", tally.seconds),
         ):
             yield CounterMetricFamily(f"contour_operator_{name}", told, value=total)

@@ -73,7 +73,7 @@ async def run(options: Options) -> None:
         ):
             campaign = group.create_task(elector.run(operator.term))
             await stopped.wait()
-            log.info("told to stop")
+            log.info("received a signal to stop; releasing the Lease")
             campaign.cancel()
 
 

@@ -63,7 +63,7 @@ def test_what_begins_and_what_ends_is_written(
     ]
     assert found == [
         (
-            f"HTTPProxy shop/web {verb} Secret certs/cert of another namespace",
+            f"HTTPProxy shop/web {verb} Secret certs/cert in another namespace",
             *(field, f"TLSCertificateDelegation certs/{by}"),
         )
         for verb, field, by in lines

@@ -280,7 +280,7 @@ async def test_a_watch_that_is_dead_is_noticed_by_what_the_leader_has_had(
         assert follower.way.sever()  # whoever asks anew, as for the Lease, is answered
         await it.answers("two")
         await it.until_answered("two", before="one")
-        assert follower.lack.startswith(f"behind the leader in HTTPProxy in {namespace}")
+        assert follower.lack.startswith(f"the leader has newer objects: HTTPProxy in {namespace}")
 
 
 async def test_a_gateway_tells_of_a_policy_whose_status_is_full(

@@ -133,7 +133,7 @@ async def leader_cut_off(run: Run, site: Site) -> None:
             await site.edit(run.chance.randrange(HOSTS))
             run.figures["stale"] = time.monotonic() - start
             run.expect(not await old.is_ready(), "an outdated replica is ready")
-            heard = (await site.replicas[1 - number].metrics())["contour_replicas_heard"]
+            heard = (await site.replicas[1 - number].metrics())["contour_reporting_replicas"]
             run.expect(heard, "it does not report to the next leader")
         run.count(tally)
         run.figures["late"] = sum(

@@ -110,8 +110,8 @@ def test_it_shows_how_it_does_by_metrics_and_lines_of_json(rig: Rig) -> None:
     assert measured["contour_operator_leader"] == 1
     assert measured["contour_operator_configurations"] == 1
     assert measured["contour_operator_objects"] >= len(rig.children())  # and those of others
-    assert measured["contour_operator_turns_total"] > 0
-    assert measured["contour_operator_unlisted"] == 0
+    assert measured["contour_operator_reconciles_total"] > 0
+    assert measured["contour_operator_unsynced_kinds"] == 0
     # Of another operator that waits for its turn.
     other = free_port()
     rig.start("--health-address=127.0.0.1", f"--health-port={other}")

@@ -30,14 +30,14 @@ def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlive
     operator = rig.start()
     log = operator.log.read_text
     try:
-        rig.until(lambda: "are not followed" in log())
+        rig.until(lambda: "cannot watch" in log())
         cluster.install_crds(OURS)
         rig.configure()
         _install(cluster)
         rig.until_provisioned()
         deployment = rig.children()["Deployment", rig.namespace, "contour"]
         control_plane.stop_apiserver()
-        rig.until(lambda: "not leading any more" in log())
+        rig.until(lambda: "is no longer the leader" in log())
         control_plane.start_apiserver()
         cluster.delete(deployment)
         rig.until(lambda: ("Deployment", rig.namespace, "contour") in rig.children())

@@ -125,11 +125,11 @@ def test_what_only_has_the_name_of_a_manifest_is_told(tmp_path: Path) -> None:
     follower = read(tmp_path)
     assert list(follower.fqdns) == ["b"]
     assert sorted(follower.messages) == [
-        "is not read: a link to a folder",
-        "is not read: a link, No such file or directory",
-        "is not read: a link, Too many levels of symbolic links",
-        "is not read: a pipe, a socket or a device",
-        "is not read: a pipe, a socket or a device",
+        "ignored: it is a link that cannot be followed (No such file or directory)",
+        "ignored: it is a link that cannot be followed (Too many levels of symbolic links)",
+        "ignored: it is a link to a folder",
+        "ignored: it is a pipe, a socket or a device",
+        "ignored: it is a pipe, a socket or a device",
     ]
 
 
@@ -140,5 +140,5 @@ def test_an_enormous_file_is_a_complaint(tmp_path: Path) -> None:
     follower = read(tmp_path)
     assert list(follower.fqdns) == ["b"]
     assert follower.messages == [
-        "cannot be read: larger than the 256 MiB that are read; what it gave stays"
+        "cannot read the file: larger than the 256 MiB that are read; its last good objects stay"
     ]

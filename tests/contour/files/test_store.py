@@ -64,7 +64,7 @@ def test_the_first_of_two_documents_owns_the_object_and_the_other_is_told_where_
     assert desk.told.fqdns["x"] == "a.example.com"
     (complaint,) = desk.told.complaints[ObjectRef("HTTPProxy", "default", "x")]
     assert str(complaint) == (
-        "b.yaml:1: HTTPProxy default/x: defined at a.yaml:14 already; this one is ignored"
+        "b.yaml:1: HTTPProxy default/x: already defined at a.yaml:14; this one is ignored"
     )
 
 

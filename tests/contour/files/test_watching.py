@@ -285,7 +285,7 @@ async def test_a_folder_that_vanishes_keeps_its_last_state_and_is_complained_abo
         root.rename(tmp_path / "elsewhere")
         await follower.until(lambda: bool(follower.complaints))
         assert follower.messages == [
-            "cannot be listed: No such file or directory; what it held stays"
+            "cannot list the folder: No such file or directory; its last good objects stay"
         ]
         (tmp_path / "elsewhere" / "a.yaml").unlink()
         (tmp_path / "elsewhere").rename(root)
@@ -297,7 +297,9 @@ async def test_a_folder_that_vanishes_keeps_its_last_state_and_is_complained_abo
 async def test_a_link_is_told_while_it_leads_to_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("a.txt")
     async with following(tmp_path) as follower:
-        assert follower.messages == ["is not read: a link, No such file or directory"]
+        assert follower.messages == [
+            "ignored: it is a link that cannot be followed (No such file or directory)"
+        ]
         (tmp_path / "a.txt").write_text(proxy("a"))
         (tmp_path / "other").symlink_to("a.txt")
         (tmp_path / "other").rename(tmp_path / "a.yaml")
@@ -365,7 +367,7 @@ async def test_without_inotify_files_are_looked_at_in_intervals(
         await follower.until(lambda: follower.fqdns == {"a": "new.example.com", "b": "example.com"})
         (tmp_path / "b.yaml").unlink()
         await follower.until(lambda: list(follower.fqdns) == ["a"])
-    assert "inotify says Too many open files" in caplog.text
+    assert "inotify failed: Too many open files" in caplog.text
 
 
 def no_instances_left() -> inotify.Watcher:

@@ -79,7 +79,7 @@ async def test_lines_of_the_access_log_that_are_lost_are_told_once(
     kind = "type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog"
     log = {"@type": kind, "path": "/dev/full"}
     manager["typed_config"]["access_log"] = [{"name": "full", "typed_config": log}]
-    told = "lines of the access log are lost"
+    told = "cannot write its access log"
     async with (
         host.EnvoyProcess(directory, json.dumps(document)) as envoy,
         aiohttp.ClientSession() as client,

@@ -18,8 +18,8 @@ def test_collections_of_one_kind_are_summed_over_namespaces() -> None:
         return scraped.values(Provider(lambda: state), f"contour_kubernetes_{name}")
 
     assert read("objects") == {("Secret",): 3, ("Service",): 9}
-    assert read("unlisted") == {("Secret",): 1, ("Service",): 0}
-    assert read("degraded") == {("Secret",): 1, ("Service",): 0}
+    assert read("unsynced_collections") == {("Secret",): 1, ("Service",): 0}
+    assert read("degraded_collections") == {("Secret",): 1, ("Service",): 0}
     assert read("events_total") == {("Secret",): 5, ("Service",): 0}
     assert read("failures_total") == {("Secret",): 3, ("Service",): 0}
     assert read("bytes_total") == {("Secret",): 0, ("Service",): 100}
@@ -42,13 +42,13 @@ def test_status_updates_have_upstreams_names() -> None:
             ("false", "HTTPProxy"): succeeded,
             ("true", "HTTPProxy"): failed,
         }
-    assert scraped.values(read, "contour_status_update_waiting") == {(): 7}
+    assert scraped.values(read, "contour_status_update_pending") == {(): 7}
 
 
 def test_who_leads_and_who_is_heard() -> None:
     read = Replicas(lambda: True, lambda: False, lambda: 2, lambda: (False, 3))
     names = (
-        *("leader", "replica_reporting", "replicas_heard"),
-        *("replica_outdated", "replica_envoys_sent_away_total"),
+        *("leader", "replica_reporting", "reporting_replicas"),
+        *("replica_outdated", "replica_shed_connections_total"),
     )
     assert [scraped.values(read, f"contour_{it}")[()] for it in names] == [1, 0, 2, 1, 3]

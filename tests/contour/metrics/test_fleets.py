@@ -58,9 +58,9 @@ def test_how_long_parts_wait_for_what_they_need_is_measured() -> None:
     talk >> wait(2) >> subscribe(ENDPOINTS, "one") << push(ENDPOINTS, "one") >> ack(ENDPOINTS)
     talk << push(ROUTE, "web", routes="a.test>one")
     assert read(talk, "waiting_parts") == {("web",): 0}
-    assert read(talk, "gate_waits_total") == {("web",): 1}
-    assert read(talk, "gate_wait_seconds_total") == {("web",): 2}
-    assert read(talk, "gate_waits_in_vain_total") == {("web",): 0}
+    assert read(talk, "part_waits_total") == {("web",): 1}
+    assert read(talk, "part_wait_seconds_total") == {("web",): 2}
+    assert read(talk, "part_wait_timeouts_total") == {("web",): 0}
 
 
 def test_what_is_given_up_is_counted() -> None:
@@ -68,8 +68,8 @@ def test_what_is_given_up_is_counted() -> None:
     talk >> ack(CLUSTER) >> subscribe(ROUTE, "web") << push(ROUTE, "web") >> ack(ROUTE)
     talk >> publish(world.site("a.test", "one", 1)) << push(CLUSTER, "one")
     talk >> wait(60) << push(ROUTE, "web", routes="a.test>one")
-    assert read(talk, "gate_waits_in_vain_total") == {("web",): 1}
-    assert read(talk, "gate_waits_total") == {("web",): 0}
+    assert read(talk, "part_wait_timeouts_total") == {("web",): 1}
+    assert read(talk, "part_waits_total") == {("web",): 0}
 
 
 def test_types_that_clients_invent_are_one_series() -> None:

@@ -46,7 +46,7 @@ def test_every_settling_is_timed() -> None:
         it.settlings.note(seconds)
     assert it.read("dagrebuild_total") == {(): 4}
     assert it.read("dagrebuild_seconds_count") == {(): 4}
-    buckets = it.read("graph_settle_seconds_bucket")
+    buckets = it.read("graph_update_seconds_bucket")
     assert [buckets[bound,] for bound in ("0.0005", "0.0025", "0.005", "10.0", "+Inf")] == [
         2, 2, 3, 3, 4,
     ]  # fmt: skip

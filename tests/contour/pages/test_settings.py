@@ -82,20 +82,24 @@ def test_sockets_and_what_they_are_for(spec: str, purposes: dict[ListenAddress, 
 @pytest.mark.parametrize(
     ("spec", "problem", "lost"),
     [
-        (f"{{metrics: {{tls: {TLS}}}}}", "spec.metrics: port 8000 is health's already", "metrics"),
+        (
+            f"{{metrics: {{tls: {TLS}}}}}",
+            "spec.metrics: port 8000 is already used by health",
+            "metrics",
+        ),
         (
             "{health: {address: 10.0.0.1}}",
-            "spec.metrics: port 8000 is health's already",
+            "spec.metrics: port 8000 is already used by health",
             "metrics",
         ),
         (
             "{debug: {port: 8000}}",
-            "spec.debug: port 8000 is health and metrics's already",
+            "spec.debug: port 8000 is already used by health and metrics",
             "debug",
         ),
         (
             "{metrics: {port: 9, tls: {certFile: /c}}}",
-            "spec.metrics.tls: certFile and keyFile are needed for TLS",
+            "spec.metrics.tls: certFile and keyFile are required for TLS",
             "metrics",
         ),
     ],

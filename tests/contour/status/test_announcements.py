@@ -78,7 +78,7 @@ async def test_each_problem_is_told_once_and_so_is_the_end_of_the_last() -> None
         assert stage.problems(PROBLEM) == []
         assert stage.problems(PROBLEM, OTHER) == [SECOND]
         assert stage.problems(OTHER) == []
-        assert stage.problems() == ["Normal Valid: every problem is solved"]
+        assert stage.problems() == ["Normal Valid: all problems are solved"]
         assert stage.problems() == []
     assert {it.regarding.uid for it in stage.told} == {"uid-1"}
 
@@ -208,7 +208,7 @@ async def test_only_what_is_new_is_told_and_the_end_of_the_last_problem() -> Non
         assert stage.written(PROXY, of_contour(PROBLEM)) == [FIRST]
         assert stage.written(PROXY, of_contour(PROBLEM, OTHER)) == [SECOND]
         assert stage.written(PROXY, of_contour(OTHER)) == []
-        assert stage.written(PROXY, of_contour()) == ["Normal Valid: every problem is solved"]
+        assert stage.written(PROXY, of_contour()) == ["Normal Valid: all problems are solved"]
         assert stage.written(PROXY, of_contour()) == []
 
 
@@ -224,7 +224,7 @@ async def test_a_leader_that_finds_statuses_as_they_should_be_tells_nothing() ->
         assert stage.told == []
         # But it knows them: what is solved is told.
         solved = stage.written(proxies[0], of_contour())
-    assert solved == ["Normal Valid: every problem is solved"]
+    assert solved == ["Normal Valid: all problems are solved"]
 
 
 async def test_of_many_problems_the_first_are_told_and_how_many_there_are() -> None:
@@ -235,7 +235,7 @@ async def test_of_many_problems_the_first_are_told_and_how_many_there_are() -> N
         told = stage.written(PROXY, of_contour(*many))
     assert len(told) == announcements.MOST_AT_ONCE
     assert told[0] == "Warning Bad: route 0"
-    assert told[-1] == "Warning Bad: route 4; and 95 more, see the status"
+    assert told[-1] == "Warning Bad: route 4; and 95 more; see the status"
 
 
 async def test_a_status_that_is_written_before_envoys_have_been_heard_is_told() -> None:
@@ -244,4 +244,4 @@ async def test_a_status_that_is_written_before_envoys_have_been_heard_is_told() 
     stage.uids[PROXY] = "uid-9"
     assert stage.written(PROXY, of_contour(PROBLEM)) == [FIRST]
     async with stage.term():
-        assert stage.written(PROXY, of_contour()) == ["Normal Valid: every problem is solved"]
+        assert stage.written(PROXY, of_contour()) == ["Normal Valid: all problems are solved"]

@@ -462,7 +462,7 @@ async def test_a_status_that_cannot_be_merged_stops_no_other(
             there.say(api, valid())
             await there.writer.drained()
     assert there.status(api)["currentStatus"] == "valid"
-    assert "HTTPProxy default/web is not written" in caplog.text
+    assert "cannot write the status of HTTPProxy default/web" in caplog.text
 
 
 # What is written to each kind.

@@ -75,7 +75,7 @@ async def test_streams_over_the_limit_of_an_address_are_refused_until_others_end
             await caller.answer()
         refused = await asked(channels[2])
         assert await refused.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-        assert "2 streams of ipv4:127.0.0.1" in await refused.call.details()
+        assert "ipv4:127.0.0.1 already has 2 open streams" in await refused.call.details()
         await first.call.done_writing()
         assert await first.code() is grpc.StatusCode.OK
         assert (await (await asked(channels[2])).answer()).resources
