@@ -17,12 +17,16 @@ APPLIED_BY_CLIENTS = 256 * 1024
 """The bytes of annotations that an object may have: `kubectl apply` keeps a copy in one."""
 
 
+def parts(kind: kinds.Kind) -> Iterator[tuple[str, openapi.Schema]]:
+    """Every schema in the CRD of a kind, with its path."""
+    for version in schema.crd(kind)["spec"]["versions"]:
+        yield from openapi.parts(version["schema"]["openAPIV3Schema"])
+
+
 def described(kind: kinds.Kind) -> Iterator[tuple[str, str]]:
     """Every description in the CRD of a kind, with its path."""
+    yield from ((path, it["description"]) for path, it in parts(kind) if "description" in it)
     for version in schema.crd(kind)["spec"]["versions"]:
-        for path, node in openapi.parts(version["schema"]["openAPIV3Schema"]):
-            if "description" in node:
-                yield path, node["description"]
         for column in version["additionalPrinterColumns"]:
             yield f"column {column['name']}", column["description"]
 
@@ -65,6 +69,14 @@ def test_every_description_is_a_sentence_that_says_more_than_the_name(kind: kind
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_descriptions_are_as_long_as_an_explanation(kind: kinds.Kind) -> None:
     assert median(len(words(text)) for _, text in described(kind)) >= TYPICAL_WORDS
+
+
+@pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
+def test_a_description_has_the_default_of_the_schema(kind: kinds.Kind) -> None:
+    for path, node in parts(kind):
+        if isinstance(default := node.get("default"), str | int):
+            wanted = str(default).lower() if isinstance(default, bool) else str(default)
+            assert wanted in node["description"], path
 
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
