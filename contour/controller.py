@@ -198,7 +198,7 @@ class Controller:
     def _has_configuration(self) -> bool:
         name = self.engine.row(tables.CONFIGURATION_NAME, ())
         found = name and self.engine.row(tables.CONFIGURATIONS, name)
-        return name is None or (found is not None and not reading.resolved(found.spec)[1])
+        return name is None or (found is not None and not reading.resolved(found)[1])
 
     def _remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
         self.board.remark(subject, source, remarks)

@@ -48,7 +48,7 @@ def _fault(found: Any | None) -> str | None:
             pair = secrets.checked(found)
             return _expiry(pair.chain) if isinstance(pair, nodes.Secret) else pair.message
         case ContourConfiguration():
-            _, errors = reading.resolved(found.spec)
+            _, errors = reading.resolved(found)
             return "; ".join(it.message for it in errors) or None
         case _:
             return None

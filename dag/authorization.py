@@ -11,7 +11,9 @@ from crds import authorization as crd
 from crds.meta import NamespacedName
 from dag import extensions, nodes
 from dag.engine.view import View
-from dag.faults import Fault
+from dag.problems import Refused
+from dag.problems.places import Place
+from dag.problems.shared import Constructor, OfAuthorization
 from dag.values import durations, headers
 
 API_VERSIONS = ("", "projectcontour.io/v1alpha1")
@@ -25,49 +27,62 @@ class Authority:
     is_default: bool = True
 
 
-def authority(view: View, namespace: str, written: crd.AuthorizationServer) -> Authority:
-    """The service that is asked; Fault says why it cannot be."""
-    extension = _extension(view, namespace, written.extension_ref)
+def authority(
+    view: View, place: Place, namespace: str, written: crd.AuthorizationServer, say: OfAuthorization
+) -> Authority:
+    """The service that is asked; Refused if it cannot be."""
+    at = place.at("extensionRef")
+    extension = _extension(view, at, namespace, written.extension_ref, say)
     cluster = extension.cluster
     if cluster is None:
         name = _name(namespace, written.extension_ref)
         text = f"ExtensionService {name} cannot be asked; its status says why"
-        raise Fault("ExtensionServiceNotFound", "extensionRef", text)
+        raise Refused(say.not_found(at, text))
     policy = written.auth_policy or crd.AuthorizationPolicy()
-    _check_context(written.service_type, policy, "authPolicy.context")
+    _check_context(place, written.service_type, policy, say)
     settings = written.http_settings or crd.HTTPAuthorizationServerSettings()
+    of_http = place.at("httpSettings")
+    headers_sent = of_http.at("allowedAuthorizationHeaders")
+    headers_kept = of_http.at("allowedUpstreamHeaders")
     asked = nodes.Authorization(
         cluster=cluster,
         protocol=written.service_type,
         authority=_authority(cluster),
-        timeout=_timeout(written.response_timeout, extension.timeout),
+        timeout=_timeout(place, written.response_timeout, extension.timeout, say),
         fail_open=written.fail_open,
         body=_body(written.with_request_body),
         context=tuple(sorted(policy.context.items())),
-        path_prefix=_prefix(settings.path_prefix),
+        path_prefix=_prefix(of_http.at("pathPrefix"), settings.path_prefix, say),
         request_headers=_allowed(
-            "allowedAuthorizationHeaders", settings.allowed_authorization_headers
+            headers_sent, settings.allowed_authorization_headers, say.allowed_header
         ),
-        upstream_headers=_allowed_upstream(settings.allowed_upstream_headers),
+        upstream_headers=_allowed_upstream(
+            headers_kept, settings.allowed_upstream_headers, say.allowed_header
+        ),
     )
     return Authority(asked, not policy.disabled)
 
 
-def on_host(known: Authority, policy: crd.AuthorizationPolicy | None) -> Authority:
+def on_host(
+    known: Authority, place: Place, policy: crd.AuthorizationPolicy | None, say: OfAuthorization
+) -> Authority:
     """What a virtual host that names no service of its own makes of the configuration's."""
     if policy is None:
         return known
-    _check_context(known.asked.protocol, policy, "authPolicy.context")
+    _check_context(place, known.asked.protocol, policy, say)
     return Authority(_with_context(known.asked, policy.context), not policy.disabled)
 
 
 def on_route(
-    known: Authority | None, policy: crd.AuthorizationPolicy | None
+    known: Authority | None,
+    place: Place,
+    policy: crd.AuthorizationPolicy | None,
+    say: OfAuthorization,
 ) -> nodes.Authorization | nodes.Off | None:
     """What a route says; None for what its host says. A context of a route adds to the host's."""
     if known is None or policy is None:
         return None
-    _check_context(known.asked.protocol, policy, "authPolicy.context")
+    _check_context(place, known.asked.protocol, policy, say)
     if policy.disabled:
         return nodes.OFF
     return _with_context(known.asked, policy.context)
@@ -77,9 +92,12 @@ def _with_context(asked: nodes.Authorization, context: Mapping[str, str]) -> nod
     return replace(asked, context=tuple(sorted({**dict(asked.context), **context}.items())))
 
 
-def _check_context(protocol: str, policy: crd.AuthorizationPolicy, step: str) -> None:
+def _check_context(
+    place: Place, protocol: str, policy: crd.AuthorizationPolicy, say: OfAuthorization
+) -> None:
     if policy.context and protocol == "http":
-        raise Fault("AuthContextForHTTP", step, "a service that speaks HTTP is told no context")
+        at = place.at("authPolicy").at("context")
+        raise Refused(say.context(at, "a service that speaks HTTP is told no context"))
 
 
 def _name(namespace: str, reference: crd.ExtensionServiceReference | None) -> NamespacedName | None:
@@ -89,16 +107,20 @@ def _name(namespace: str, reference: crd.ExtensionServiceReference | None) -> Na
 
 
 def _extension(
-    view: View, namespace: str, reference: crd.ExtensionServiceReference | None
+    view: View,
+    place: Place,
+    namespace: str,
+    reference: crd.ExtensionServiceReference | None,
+    say: OfAuthorization,
 ) -> extensions.Extension:
     name = _name(namespace, reference)
     if reference is not None and (reference.api_version or "") not in API_VERSIONS:
         text = f"{(reference.api_version or '')[:60]!r} is no version of ExtensionService"
-        raise Fault("AuthBadResourceVersion", "extensionRef.apiVersion", text)
+        raise Refused(say.version(place.at("apiVersion"), text))
     found = view.ask(extensions.extension, name) if name is not None else None
     if found is None:
         text = f"ExtensionService {name} not found" if name else "names no ExtensionService"
-        raise Fault("ExtensionServiceNotFound", "extensionRef", text)
+        raise Refused(say.not_found(place, text))
     return found
 
 
@@ -108,13 +130,12 @@ def _authority(cluster: nodes.ExtensionCluster) -> str:
     return sni or f"extension.{cluster.name.namespace}.{cluster.name.name}"
 
 
-def _timeout(own: str | None, of_extension: float | None) -> float | None:
+def _timeout(
+    place: Place, own: str | None, of_extension: float | None, say: OfAuthorization
+) -> float | None:
     if own is None:
         return of_extension
-    try:
-        return durations.timeout(own)
-    except ValueError as why:
-        raise Fault("AuthResponseTimeoutInvalid", "responseTimeout", str(why)) from None
+    return durations.timeout(place.at("responseTimeout"), own, say.timeout)
 
 
 def _body(
@@ -127,34 +148,38 @@ def _body(
     )
 
 
-def _prefix(text: str) -> str:
-    step = "httpSettings.pathPrefix"
+def _prefix(place: Place, text: str, say: OfAuthorization) -> str:
     if text and not text.startswith("/"):
-        raise Fault("AuthBadPathPrefix", step, "must start with /")
+        raise Refused(say.path_prefix(place, "must start with /"))
     if (refusal := headers.value_refusal(text)) or not text.isprintable():
-        raise Fault("AuthBadPathPrefix", step, refusal or "is not printable")
+        raise Refused(say.path_prefix(place, refusal or "is not printable"))
     return text
 
 
+Allowed = tuple[crd.HTTPAuthorizationServerAllowedHeaders, ...]
+
+
 def _allowed(
-    field: str, written: tuple[crd.HTTPAuthorizationServerAllowedHeaders, ...]
+    place: Place, written: Allowed, not_valid: Constructor
 ) -> tuple[nodes.ValueMatch, ...]:
-    return tuple(_match(f"httpSettings.{field}[{index}]", it) for index, it in enumerate(written))
+    found = enumerate(written)
+    return tuple(_match(place.item(index), it, not_valid) for index, it in found)
 
 
 def _allowed_upstream(
-    written: tuple[crd.HTTPAuthorizationServerAllowedHeaders, ...],
+    place: Place, written: Allowed, not_valid: Constructor
 ) -> tuple[nodes.ValueMatch, ...]:
     """Envoy leaves out what no server may change, whatever a pattern says; a name is told."""
-    field = "allowedUpstreamHeaders"
     for index, it in enumerate(written):
         if it.exact and (refusal := headers.request_refusal(it.exact)):
             text = f"{it.exact[:60]!r} {refusal}"
-            raise Fault("AuthBadAllowedHeader", f"httpSettings.{field}[{index}].exact", text)
-    return _allowed(field, written)
+            raise Refused(not_valid(place.item(index).at("exact"), text))
+    return _allowed(place, written, not_valid)
 
 
-def _match(step: str, it: crd.HTTPAuthorizationServerAllowedHeaders) -> nodes.ValueMatch:
+def _match(
+    place: Place, it: crd.HTTPAuthorizationServerAllowedHeaders, not_valid: Constructor
+) -> nodes.ValueMatch:
     ignore = it.ignore_case
     found = (
         (it.exact, nodes.ValueMatch("exact", it.exact or "", ignore)),
@@ -165,5 +190,5 @@ def _match(step: str, it: crd.HTTPAuthorizationServerAllowedHeaders) -> nodes.Va
     written = [match for text, match in found if text]
     if len(written) != 1:
         text = "needs exactly one of exact, prefix, suffix and contains, and text in it"
-        raise Fault("AuthBadAllowedHeader", step, text)
+        raise Refused(not_valid(place, text))
     return written[0]

@@ -5,7 +5,7 @@ Values that make no sense (`configuration`), objects that it names and that cann
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
@@ -15,7 +15,10 @@ from dag import contourstatus, defaults, fleets, hosts, listeners, nodes, releas
 from dag.configuration import publishing, reading, settings
 from dag.engine.view import Query, View, query
 from dag.listeners import DEFAULT_FLEET
-from dag.statuses import Condition, ContourStatus, SubCondition
+from dag.problems import Problem
+from dag.problems import configuration as problems
+from dag.problems.places import Place
+from dag.statuses import ContourStatus
 
 
 @query
@@ -24,67 +27,54 @@ def status(view: View, key: NamespacedName) -> ContourStatus | None:
     found, name = view.read(tables.CONFIGURATIONS, key), view.read(tables.CONFIGURATION_NAME, ())
     if found is None or name not in {None, key}:
         return None
-    errors = tuple(_errors(view, found, is_named=name is not None))
-    warnings = tuple(_warnings(view, found))
-    valid = (
-        contourstatus.INVALID
-        if errors
-        else Condition("Valid", "True", "Valid", "Valid ContourConfiguration")
-    )
-    state: Literal["valid", "invalid"] = "invalid" if errors else "valid"
-    return ContourStatus(valid, state, errors, warnings)
+    told = (*_errors(view, found, is_named=name is not None), *_warnings(view, found))
+    return contourstatus.status(problems.KIND, told)
 
 
-def _warnings(view: View, found: ContourConfiguration) -> Iterator[SubCondition]:
-    for text in (*_ignored(view, found), *publishing.without_effect(found.spec.envoy or Envoy())):
-        yield SubCondition("SpecError", "IgnoredField", text)
+def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
+    spec, envoy = problems.spec(found.metadata.key), found.spec.envoy or Envoy()
+    yield from _ignored(view, found, spec)
+    yield from publishing.without_effect(spec, envoy)
     if view.ask(settings.chosen_configuration, ()) == found:
-        for text in _unplaced(view):
-            yield SubCondition("ListenerError", "ErrorIdentifyingListener", text)
-        if _leaves_gateways_without_a_fleet(view, found.spec.envoy or Envoy()):
-            yield SubCondition("FleetError", "NotProvisioned", f"{_FLEET}: {_UNPUBLISHED}")
+        yield from _unplaced(view, spec)
+        if _leaves_gateways_without_a_fleet(view, envoy):
+            yield problems.gateways_without_fleet(spec)
         for who in releases.behind(view):
-            built_for = releases.written(releases.BUILT_FOR)
-            yield SubCondition("EnvoyError", "OldRelease", f"{who} older than {built_for}: {_OLD}")
+            yield problems.old_release(spec, who, releases.written(releases.BUILT_FOR))
         for it in _troubles(view, is_error=False):
-            reason = "ChangedByOthers" if it.is_settled else "Waiting"
-            yield SubCondition("FleetError", reason, f"{_FLEET}: {it.message}")
+            told = problems.fleet_changed_by_others if it.is_settled else problems.fleet_waits
+            yield told(spec, it.message)
 
 
-def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[SubCondition]:
+def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[Problem]:
+    spec = problems.spec(found.metadata.key)
     others = sorted(view.bucket(tables.ALL_CONFIGURATIONS, ()) - {found.metadata.key})
     if others and not is_named:
-        message = f"defaults hold while there are several ContourConfigurations; also {others[0]}"
-        yield SubCondition("SpecError", "SeveralConfigurations", message)
-    yield from reading.resolved(found.spec)[1]
+        yield problems.several_configurations(spec, others[0])
+    yield from reading.resolved(found)[1]
     if view.ask(settings.chosen_configuration, ()) == found:
-        for it in defaults.faults(view):
-            yield SubCondition("SpecError", "UnresolvedReference", f"{it.path}: {it.text}")
+        yield from defaults.told(view)
         if fleets.is_behind_itself(view, (found.spec.envoy or Envoy()).network_publishing):
-            text = f"{publishing.OUTER_CLASS}: is of our own controller, which is behind it"
-            yield SubCondition("SpecError", "UnresolvedReference", text)
+            text = "is of our own controller, which is behind it"
+            yield problems.unresolved(publishing.outer_class(spec), text)
         for text in view.read(tables.PROCESS_FAULTS, ()) or ():
-            yield SubCondition("SpecError", "NotDone", text)
+            yield problems.not_applied(spec, text)
         for trouble in _troubles(view, is_error=True):
-            yield SubCondition("FleetError", "NotProvisioned", f"{_FLEET}: {trouble.message}")
+            yield problems.fleet_not_provisioned(spec, trouble.message)
     for field in unserved(found):
         if field.guards:
-            yield SubCondition("SpecError", "UnsupportedField", f"{field.path}: {_CLOSED}")
+            yield problems.unsupported_guard(spec._replace(path=field.path))
 
 
 _PROTOCOLS: tuple[nodes.Protocol, ...] = ("HTTP", "HTTPS")
 
 
-def _unplaced(view: View) -> Iterator[str]:
-    """Hosts of Ingress and HTTPProxy that the Gateway in charge leaves without a listener."""
+def _unplaced(view: View, spec: Place) -> Iterator[Problem]:
     for protocol in _PROTOCOLS:
         lack = view.ask(listeners.lack, protocol)
         if lack is not None and hosts.has_hosts(view, protocol):
-            many = "more than one, none on the usual port" if lack.is_open else "none"
-            yield (
-                "spec.envoy.externalPorts: hosts of Ingress and HTTPProxy are not served over "
-                f"{protocol}: Gateway {lack.gateway} decides the ports and has {many}"
-            )
+            has = "more than one, none on the usual port" if lack.is_open else "none"
+            yield problems.no_listener(spec, protocol, lack.gateway, has)
 
 
 def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
@@ -93,26 +83,21 @@ def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
     return is_silent and view.count(fleets.UNPUBLISHED, ()) > 0
 
 
-_CLOSED = "is not served yet; until then every host is answered with 503"
-
-
-_OLD = "this release is tried with no older one; what they are known not to load is left out there"
-_FLEET = "spec.envoy.networkPublishing"
-_UNPUBLISHED = "is not set, so that no fleet is made for Gateways whose class sets none either"
-
-
 def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.Trouble]:
     found = view.read(fleets.TROUBLES, DEFAULT_FLEET) or ()
     return (it for it in found if it.is_error is is_error)
 
 
-def _ignored(view: View, found: ContourConfiguration) -> Iterator[str]:
-    yield from (f"{it.path}: {it.why}" for it in unserved(found) if not it.guards)
+def _ignored(view: View, found: ContourConfiguration, spec: Place) -> Iterator[Problem]:
+    for it in unserved(found):
+        if not it.guards:
+            yield problems.ignored_field(spec._replace(path=it.path), it.why)
+    listener = spec.at("envoy").at("listener")
     if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
-        yield "spec.envoy.listener.routing: holds from the next start on"
-    edge, options = reading.resolved(found.spec)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
+        yield problems.restart_needed(listener.at("routing"))
+    edge, options = reading.resolved(found)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
     if options is not None and options != (edge.tos, edge.traffic_class):
-        yield "spec.envoy.listener.socketOptions: holds from the next start on, on one machine"
+        yield problems.restart_needed(listener.at("socketOptions"), ", on one machine")
 
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}

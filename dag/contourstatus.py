@@ -9,12 +9,17 @@ from typing import Literal
 
 from dag.problems import Problem
 from dag.problems.places import sub_conditions
+from dag.problems.reasons import Contour, ErrorType
 from dag.statuses import Condition, ContourStatus
 
-ORPHANED = "Orphaned"
+VALID = "Valid"
+"""The only condition of Contour's kinds."""
 
 INVALID = Condition(
-    "Valid", "False", "ErrorPresent", "At least one error present, see Errors for details"
+    VALID,
+    "False",
+    Contour.ErrorPresent.value,
+    "At least one error present, see Errors for details",
 )
 
 
@@ -24,10 +29,9 @@ def status(kind: str, found: Iterable[Problem]) -> ContourStatus:
     errors = sub_conditions(it for it in told if it.severity == "error")
     warnings = sub_conditions(it for it in told if it.severity == "warning")
     if not errors:
-        return ContourStatus(
-            Condition("Valid", "True", "Valid", f"Valid {kind}"), "valid", (), warnings
-        )
-    is_orphan = any(it.type == ORPHANED for it in told)
+        valid = Condition(VALID, "True", Contour.Valid.value, f"Valid {kind}")
+        return ContourStatus(valid, "valid", (), warnings)
+    is_orphan = any(it.type is ErrorType.Orphaned for it in told)
     return ContourStatus(INVALID, "orphaned" if is_orphan else "invalid", errors, warnings)
 
 

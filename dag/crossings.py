@@ -16,7 +16,6 @@ from crds.ingress import Ingress
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses, tables
 from dag.engine.view import Index, Kept, Query, View, query
-from dag.faults import reference
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation, grants
 from dag.statuses import Status
@@ -128,10 +127,8 @@ def _object(it: Any, found: Any) -> ObjectRef | None:
 def _secret(written: str | None, own: str) -> ObjectRef | None:
     if not written or "/" not in written:
         return None
-    try:
-        return ObjectRef("Secret", *reference(written, own))
-    except ValueError:
-        return None  # which the rules tell
+    found = delegation.named(written, own)  # if it is no name, the rules tell
+    return ObjectRef("Secret", *found) if found is not None else None
 
 
 _READERS: Mapping[str, Callable[[Any], Wishes]] = {

@@ -8,7 +8,7 @@ reading the configuration (`configuration`), what HTTPProxies say of themselves
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from crds.contourconfiguration import TracingSettings
 from crds.endpoints import ObjectName
@@ -17,51 +17,46 @@ from crds.ratelimits import GlobalRateLimitPolicy
 from dag import authorization, extensions, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.faults import Fault
+from dag.problems import Problem, Refused
+from dag.problems import configuration as problems
+from dag.problems.places import Place
 from dag.references import secrets
 
 
-@dataclass(frozen=True, slots=True)
-class Unbuilt:
-    """Why a default cannot be built."""
-
-    path: str
-    text: str
-
-
 @query
-def built_authority(view: View, _: tuple[()]) -> authorization.Authority | Unbuilt | None:
+def built_authority(view: View, _: tuple[()]) -> authorization.Authority | Problem | None:
     """The service that is asked of every request, or why it cannot be; None if there is none."""
     written = view.ask(settings.settings, ()).global_authorization
     if written is None:
         return None
     try:
-        return authorization.authority(view, "", written)
-    except Fault as fault:
-        return Unbuilt(f"spec.globalExtAuth.{fault.step}", fault.text)
+        place = _spec(view).at("globalExtAuth")
+        return authorization.authority(view, place, "", written, problems.AUTHORIZATION)
+    except Refused as refused:
+        return refused.problem
 
 
 @query
 def authority(view: View, _: tuple[()]) -> authorization.Authority | None:
     """The service that is asked, if it can be."""
     found = view.ask(built_authority, ())
-    return None if isinstance(found, Unbuilt) else found
+    return None if isinstance(found, Problem) else found
 
 
 @query
 def is_unauthorized(view: View, _: tuple[()]) -> bool:
     """Every host is to ask a service that cannot be asked."""
-    return isinstance(view.ask(built_authority, ()), Unbuilt)
+    return isinstance(view.ask(built_authority, ()), Problem)
 
 
 @query
-def built_rate_limit_service(view: View, _: tuple[()]) -> nodes.RateLimitService | Unbuilt | None:
+def built_rate_limit_service(view: View, _: tuple[()]) -> nodes.RateLimitService | Problem | None:
     """The service that counts, or why it cannot be asked; None if there is none."""
     written = view.ask(settings.settings, ()).rate_limiting
     if written is None:
         return None
-    found = _extension(view, "spec.rateLimitService.extensionService", written.extension_service)
-    if isinstance(found, Unbuilt):
+    found = _extension(view, _spec(view).at("rateLimitService"), written.extension_service)
+    if isinstance(found, Problem):
         return found
     cluster, timeout = found
     return nodes.RateLimitService(
@@ -78,7 +73,7 @@ def built_rate_limit_service(view: View, _: tuple[()]) -> nodes.RateLimitService
 def rate_limit_service(view: View, _: tuple[()]) -> nodes.RateLimitService | None:
     """The service that counts, if it can be asked."""
     found = view.ask(built_rate_limit_service, ())
-    return None if isinstance(found, Unbuilt) else found
+    return None if isinstance(found, Problem) else found
 
 
 @query
@@ -86,7 +81,7 @@ def uncounted(view: View, _: tuple[()]) -> str | None:
     """Why nothing that is limited may be served; None if it may."""
     found, written = view.ask(built_rate_limit_service, ()), view.ask(settings.settings, ())
     fails_open = written.rate_limiting is None or written.rate_limiting.fail_open
-    return found.text if isinstance(found, Unbuilt) and not fails_open else None
+    return found.message if isinstance(found, Problem) and not fails_open else None
 
 
 @query
@@ -109,10 +104,10 @@ def edge(view: View, _: tuple[()]) -> nodes.Edge:
     tracing, result = _tracing(view, found.tracing), found.edge
     if (options := view.read(tables.SOCKET_OPTIONS, ())) is not None:
         result = replace(result, tos=options[0], traffic_class=options[1])
-    return result if isinstance(tracing, Unbuilt) else replace(result, tracing=tracing)
+    return result if isinstance(tracing, Problem) else replace(result, tracing=tracing)
 
 
-def faults(view: View) -> Iterator[Unbuilt]:
+def told(view: View) -> Iterator[Problem]:
     """What the author of the configuration is to be told of the objects that it names."""
     found = view.ask(settings.settings, ())
     built = (
@@ -120,20 +115,27 @@ def faults(view: View) -> Iterator[Unbuilt]:
         view.ask(built_rate_limit_service, ()),
         _tracing(view, found.tracing),
     )
-    yield from (it for it in built if isinstance(it, Unbuilt))
-    for path, secret in (
-        ("spec.envoy.clientCertificate", found.upstreams.client_certificate),
-        ("spec.httpproxy.fallbackCertificate", found.fallback_certificate),
+    yield from (it for it in built if isinstance(it, Problem))
+    spec = _spec(view)
+    for place, secret in (
+        (spec.at("envoy").at("clientCertificate"), found.upstreams.client_certificate),
+        (spec.at("httpproxy").at("fallbackCertificate"), found.fallback_certificate),
     ):
         if secret is not None and (refusal := view.ask(secrets.refusal, secret)):
-            yield Unbuilt(path, f"Secret {secret} {refusal}")
+            yield problems.unresolved(place, refusal.message)
 
 
-def _tracing(view: View, written: TracingSettings | None) -> nodes.Tracing | Unbuilt | None:
+def _spec(view: View) -> Place:
+    """The specification of the ContourConfiguration that counts."""
+    found = view.ask(settings.chosen_configuration, ())
+    return problems.spec(found.metadata.key if found is not None else NamespacedName("", ""))
+
+
+def _tracing(view: View, written: TracingSettings | None) -> nodes.Tracing | Problem | None:
     if written is None:
         return None
-    found = _extension(view, "spec.tracing.extensionService", written.extension_service)
-    if isinstance(found, Unbuilt):
+    found = _extension(view, _spec(view).at("tracing"), written.extension_service)
+    if isinstance(found, Problem):
         return found
     cluster, timeout = found
     return nodes.Tracing(
@@ -161,12 +163,13 @@ def _percent(text: str | None) -> float:
 
 
 def _extension(
-    view: View, path: str, written: ObjectName
-) -> tuple[nodes.ExtensionCluster, float | None] | Unbuilt:
-    name = NamespacedName(written.namespace, written.name)
+    view: View, place: Place, written: ObjectName
+) -> tuple[nodes.ExtensionCluster, float | None] | Problem:
+    place, name = place.at("extensionService"), NamespacedName(written.namespace, written.name)
     found = view.ask(extensions.extension, name)
     if found is None:
-        return Unbuilt(path, f"ExtensionService {name} not found")
+        return problems.unresolved(place, f"ExtensionService {name} not found")
     if found.cluster is None:
-        return Unbuilt(path, f"ExtensionService {name} cannot be asked; its status says why")
+        text = f"ExtensionService {name} cannot be asked; its status says why"
+        return problems.unresolved(place, text)
     return found.cluster, found.timeout

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
+from crds.policies import TimeoutPolicy
 from dag import contourstatus, limits, nodes, services, tables
 from dag.engine.view import Query, View, query
-from dag.faults import Fault
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import extensions as problems
 from dag.problems.places import Findings, Place, gathered
+from dag.problems.reasons import Referent
 from dag.references import upstreamtls
 from dag.statuses import ContourStatus
 from dag.values import durations, strategies, weights
@@ -57,10 +58,10 @@ def _cluster(
     ports = yield from _ports(view, place, spec.services)
     balancing = yield from _balancing(place, found)
     try:
-        timeout, idle = _timeouts(found)
-        tls = _tls(view, found, protocol)
-    except Fault as fault:
-        yield problems.not_valid(place.at(fault.step), fault.reason, fault.text)
+        timeout, idle = _timeouts(place.at("timeoutPolicy"), spec.timeout_policy)
+        tls = _tls(view, place.at("validation"), found, protocol)
+    except Refused as refused:
+        yield refused.problem
         return None, None
     if spec.timeout_policy is not None and spec.timeout_policy.idle is not None:
         yield problems.ignored_field(place.at("timeoutPolicy").at("idle"))
@@ -80,13 +81,12 @@ def _ports(
         at = place.at("services", index)
         name = NamespacedName(place.subject.namespace, target.name)
         upstream = view.ask(services.upstream, (name, target.port))
-        if isinstance(upstream, services.Unresolved):
-            is_external = upstream.kind == "ExternalName"
-            reason = "UnsupportedServiceType" if is_external else "ServiceUnresolvedReference"
-            yield problems.service_unresolved(at, reason, upstream.message)
+        if isinstance(upstream, Problem):
+            is_external = upstream.reason is Referent.ExternalNameRefused
+            say = problems.external_name if is_external else problems.service_unresolved
+            yield say(at, upstream.message)
         elif upstream.dns is not None:
-            text = f"Service {name} is of type ExternalName"
-            yield problems.service_unresolved(at, "UnsupportedServiceType", text)
+            yield problems.external_name(at, f"Service {name} is of type ExternalName")
         elif is_even or target.weight:
             if upstream.left_out:
                 yield problems.endpoints_left_out(at, upstream.left_out)
@@ -103,35 +103,27 @@ def _balancing(place: Place, found: ExtensionService) -> Findings[nodes.Balancin
     return strategies.PLAIN.get(strategy, "RoundRobin")
 
 
-def _timeouts(found: ExtensionService) -> tuple[float | None, float | None]:
+def _timeouts(place: Place, policy: TimeoutPolicy | None) -> tuple[float | None, float | None]:
     """Of an answer, and of a connection at rest."""
-    policy = found.spec.timeout_policy
     if policy is None:
         return None, None
+    idle = place.at("idleConnection")
     return (
-        _timeout("timeoutPolicy.response", policy.response),
-        _timeout("timeoutPolicy.idleConnection", policy.idle_connection),
+        durations.timeout(place.at("response"), policy.response, problems.timeout_not_valid),
+        durations.timeout(idle, policy.idle_connection, problems.timeout_not_valid),
     )
 
 
-def _timeout(step: str, text: str | None) -> float | None:
-    try:
-        return durations.timeout(text)
-    except ValueError as why:
-        raise Fault("TimeoutPolicyNotValid", step, str(why)) from None
-
-
-def _tls(view: View, found: ExtensionService, protocol: str) -> nodes.UpstreamTls | None:
+def _tls(
+    view: View, place: Place, found: ExtensionService, protocol: str
+) -> nodes.UpstreamTls | None:
     validation = found.spec.validation
     if validation is None:
         return None
     if protocol != "h2":
         text = "there is no certificate to check without protocol h2"
-        raise Fault("InconsistentProtocol", "validation", text)
-    try:
-        return upstreamtls.checked(view, found.metadata.namespace, validation)
-    except Fault as fault:
-        raise Fault(fault.reason, f"validation.{fault.step}", fault.text) from None
+        raise Refused(problems.validation_without_tls(place, text))
+    return upstreamtls.checked(view, place, validation, problems.UPSTREAM)
 
 
 STATUSES: Mapping[str, Query[NamespacedName, ContourStatus | None]] = {"ExtensionService": status}

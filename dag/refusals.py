@@ -12,9 +12,13 @@ from dataclasses import replace
 from crds.meta import NamespacedName, ObjectRef
 from dag import contourstatus, fleets, releases, statuses
 from dag.engine.view import Query, Table, View, query
-from dag.gateway import selection
+from dag.gateway import conditions, selection
 from dag.listeners import DEFAULT_FLEET
-from dag.statuses import Condition, SubCondition
+from dag.problems import Problem, anywhere, unguarded
+from dag.problems import gateway as problems
+from dag.problems.places import sub_condition
+from dag.problems.reasons import ConditionType
+from dag.statuses import Condition
 from dag.warnings import anykind
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
@@ -47,9 +51,11 @@ def told(
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
         if found is not None and words:
-            found = _refused(found, _by_envoy(view.read(REFUSERS, subject), "; ".join(words)))
+            who = view.read(REFUSERS, subject)
+            refusers = releases.those(*who) if who is not None else ""
+            found = _refused(found, anywhere.refused(subject, refusers, "; ".join(words)))
         if found is not None and fault:
-            found = _refused(found, _problem("SpecError", "the newest version is refused", fault))
+            found = _refused(found, anywhere.version_refused(subject, fault))
         return found
 
     with_refusals.__name__ = f"status_of_{kind}"
@@ -65,61 +71,45 @@ def _with_what_is_missing(
     same, as those do that wait for a rollout.
     """
     fleet = view.ask(selection.fleet, key) or DEFAULT_FLEET
-    programmed = next((it for it in found.conditions if it.type == "Programmed"), None)
+    programmed = next((it for it in found.conditions if it.type == _PROGRAMMED), None)
     if programmed is None:
         return found
-    told = programmed
-    if told.status == "True":
-        told = _missing(view, fleet) or told
+    told, missing = programmed, _missing(view, key, fleet)
+    if told.status == "True" and missing is not None:
+        told = conditions.condition(_PROGRAMMED, (missing,), "")
     troubles = (it.message for it in view.read(fleets.TROUBLES, fleet) or ())
     told = replace(told, message="; ".join((told.message, *troubles)))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 
-def _missing(view: View, fleet: str) -> Condition | None:
+_PROGRAMMED = ConditionType.Programmed
+
+
+def _missing(view: View, key: NamespacedName, fleet: str) -> Problem | None:
     """What there must be before a Gateway is programmed."""
     if view.read(ENVOYS, fleet) == 0:
-        words = [it for it in ("no Envoy is connected", fleets.unmade(view, fleet)) if it]
-        return Condition("Programmed", "False", "NoResources", "; ".join(words))
+        return problems.no_envoy(problems.gateway(key), fleets.unmade(view, fleet))
     pending = view.read(PENDING, fleet)
-    if pending:
-        names = ", ".join(pending)
-        return Condition("Programmed", "False", "Pending", f"Envoy is yet to accept {names}")
-    return None
+    return problems.not_accepted_yet(problems.gateway(key), pending) if pending else None
 
 
-def _by_envoy(who: tuple[releases.Counted, int] | None, words: str) -> SubCondition:
-    if who is None:
-        return _problem("EnvoyError", "Envoy refuses it", words)
-    refusers = releases.those(*who)
-    verb = "refuses" if refusers.startswith("1 ") else "refuse"
-    text = f"{refusers} {verb} it, what was accepted there last keeps serving there: {words}"
-    return SubCondition("EnvoyError", "Refused", text)
-
-
-def _problem(kind: str, what: str, words: str) -> SubCondition:
-    return SubCondition(kind, "Refused", f"{what}, what was accepted last keeps serving: {words}")
-
-
-def _refused(found: statuses.Status, problem: SubCondition) -> statuses.Status:
+def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
-            errors = (*found.errors, problem)
-            valid = contourstatus.INVALID
-            return replace(found, valid=valid, current_status="invalid", errors=errors)
+            return contourstatus.joined(found, (problem,))
         case statuses.IngressStatus():
-            return replace(found, problems=(*found.problems, problem))
+            return replace(found, problems=(*found.problems, sub_condition(problem)))
         case statuses.RouteStatus():
-            fell_back = Condition(
-                "PartiallyInvalid", "True", "UnsupportedValue", f"Fall Back: {problem.message}"
-            )
+            fallen = (problems.fallen_back(problem),)
+            (fell_back,) = conditions.alarm(problems.DROPPED, fallen, problems.FALL_BACK)
             return statuses.RouteStatus(
                 tuple(
                     replace(it, conditions=_with(it.conditions, fell_back)) for it in found.parents
                 )
             )
         case statuses.GatewayStatus() | statuses.ListenerSetStatus():
-            programmed = Condition("Programmed", "False", "Invalid", problem.message)
+            idle = (unguarded.listener_is_closed(problem),)
+            programmed = conditions.condition(_PROGRAMMED, idle, "")
             return replace(found, conditions=_with(found.conditions, programmed))
         case statuses.GatewayClassStatus() | statuses.PolicyStatus():
             return found

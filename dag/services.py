@@ -15,6 +15,7 @@ from dag import limits, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
+from dag.problems import Problem, referents
 from dag.values import addresses
 
 UPSTREAM_PROTOCOL = "projectcontour.io/upstream-protocol."
@@ -36,21 +37,13 @@ class Upstream:
     """As the Service says it; the Gateway API refuses the ones it does not know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unresolved:
-    """A reference that leads nowhere."""
-
-    kind: Literal["ServiceNotFound", "PortNotFound", "ExternalName", "Protocol", "ForeignGuard"]
-    message: str
-
-
 @query
-def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolved:
+def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     """What a reference to a Service and one of its port numbers leads to."""
     name, number = key
     found = view.read(tables.SERVICES, name)
     if found is None:
-        return Unresolved("ServiceNotFound", f"Service {name} not found")
+        return referents.service_not_found(name)
     if refusal := closed(view, found):
         return refusal
     if found.spec.type == "ExternalName":
@@ -58,7 +51,7 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolv
     for port in found.spec.ports:
         if port.port == number:
             return _internal(view, found, port)
-    return Unresolved("PortNotFound", f"Service {name} has no port {number}")
+    return referents.port_not_found(name, str(number))
 
 
 @query
@@ -128,21 +121,18 @@ def left_out(view: View, port: nodes.ServicePort) -> str:
     return f"endpoints of Service {port.service} are left out: {found}" if found else ""
 
 
-def closed(view: View, found: service.Service) -> Unresolved | None:
+def closed(view: View, found: service.Service) -> Problem | None:
     """A Service that has an annotation of another controller that is to guard it."""
     guards = ignored.closing(view, "Service", found.metadata)
     if not guards:
         return None
-    why = f"annotation {guards[0].name} guards nothing here"
-    return Unresolved("ForeignGuard", f"Service {found.metadata.key} is closed: {why}")
+    return referents.service_is_closed(found.metadata.key, guards[0].name)
 
 
-def _internal(
-    view: View, found: service.Service, port: service.ServicePort
-) -> Upstream | Unresolved:
+def _internal(view: View, found: service.Service, port: service.ServicePort) -> Upstream | Problem:
     name = found.metadata.key
     if port.protocol != "TCP":
-        return Unresolved("Protocol", f"port {port.port} of Service {name} is not a TCP port")
+        return referents.port_not_tcp(name, port.port)
     reference = nodes.ServicePort(name, port.port, port.name)
     return Upstream(
         reference,
@@ -187,17 +177,13 @@ def _annotated_protocol(
     return "http/1.1"
 
 
-def _external(view: View, found: service.Service, number: int) -> Upstream | Unresolved:
+def _external(view: View, found: service.Service, number: int) -> Upstream | Problem:
     name = found.metadata.key
     if not view.ask(settings.external_names, ()):
-        message = (
-            f"Service {name} is of type ExternalName, which is refused unless the "
-            "ContourConfiguration has enableExternalNameService: true"
-        )
-        return Unresolved("ExternalName", message)
+        return referents.external_name_disabled(name)
     host = found.spec.external_name.lower().removesuffix(".")
     if refusal := addresses.refusal(host):
-        return Unresolved("ExternalName", f"Service {name}: externalName {host!r} {refusal}")
+        return referents.external_name_not_valid(name, host, refusal)
     ports = [it for it in found.spec.ports if it.port == number]
     protocol = _protocol(found, ports[0]) if ports else "http/1.1"
     reference = nodes.ServicePort(name, number, ports[0].name if ports else "")

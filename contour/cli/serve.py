@@ -36,10 +36,9 @@ class Seconds(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Reads `15s`, `1m30s`."""
-        try:
-            return durations.seconds(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+        if why := durations.refusal(value):
+            self.fail(why, param, ctx)
+        return durations.seconds(value)
 
 
 _PORT = click.IntRange(1, 65535)

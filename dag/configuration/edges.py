@@ -17,7 +17,8 @@ from crds.envoysettings import (
 )
 from dag import nodes
 from dag.configuration import logs
-from dag.configuration.readings import Errors, all_of, one_of
+from dag.configuration.readings import all_of, one_of
+from dag.problems.places import Findings, Place
 
 CIPHERS = (
     "[ECDHE-ECDSA-AES128-GCM-SHA256|ECDHE-ECDSA-CHACHA20-POLY1305]",
@@ -40,7 +41,6 @@ CIPHERS = (
 """Of TLS 1.2, as upstream Contour allows them."""
 CURVES = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
 
-_PATH = "spec.envoy.listener"
 ServerHeader = Literal["overwrite", "append_if_absent", "pass_through"]
 
 
@@ -48,18 +48,23 @@ _MOST_STREAMS = 2**31 - 1
 """RFC 9113, section 5.1.1; Envoy takes no larger number, and it would mean the same."""
 
 
-def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
+def edge(spec: Place, envoy: Envoy) -> Findings[nodes.Edge]:
     """How every listener is read."""
+    at = spec.at("envoy").at("listener")
     given = envoy.listener or ListenerSettings()
     tls, sockets = given.tls or ListenerTLS(), given.socket_options or SocketOptions()
     prints = tls.fingerprint or Fingerprint()
-    http_log, https_log = logs.access_logs(envoy, errors)
+    http_log, https_log = yield from logs.access_logs(spec, envoy)
+    ciphers = yield from all_of(at.at("tls").at("cipherSuites"), CIPHERS, tls.cipher_suites)
+    curves = yield from all_of(at.at("tls").at("ecdhCurves"), CURVES, tls.ecdh_curves)
+    balancer = at.at("connectionBalancer")
     return nodes.Edge(
         use_proxy_protocol=bool(given.use_proxy_protocol),
         compression=(given.compression or Compression()).algorithm or "gzip",
         allow_chunked_length=given.disable_allow_chunked_length is False,
-        server_header=_server_header(given, errors),
-        exact_balance=_is_exact(given, errors),
+        server_header=(yield from _server_header(at, given)),
+        exact_balance=(yield from one_of(balancer, ("exact",), given.connection_balancer))
+        == "exact",
         max_requests_per_connection=given.max_requests_per_connection,
         max_concurrent_streams=_streams(given.http_max_concurrent_streams),
         max_headers=given.max_headers_count,
@@ -72,8 +77,8 @@ def edge(envoy: Envoy, errors: Errors) -> nodes.Edge:
         max_connections_per_event=given.max_connections_to_accept_per_socket_event,
         tos=sockets.tos,
         traffic_class=sockets.traffic_class,
-        ciphers=all_of(CIPHERS, tls.cipher_suites, f"{_PATH}.tls.cipherSuites", errors),
-        curves=all_of(CURVES, tls.ecdh_curves, f"{_PATH}.tls.ecdhCurves", errors),
+        ciphers=ciphers,
+        curves=curves,
         ja3=bool(prints.ja3),
         ja4=bool(prints.ja4),
         http_log=http_log,
@@ -86,13 +91,8 @@ def _streams(given: int | None) -> int | None:
     return None if given is None else min(given, _MOST_STREAMS)
 
 
-def _server_header(given: ListenerSettings, errors: Errors) -> ServerHeader:
+def _server_header(at: Place, given: ListenerSettings) -> Findings[ServerHeader]:
     known = ("overwrite", "append_if_absent", "pass_through")
-    path = f"{_PATH}.serverHeaderTransformation"
-    found = one_of(known, given.server_header_transformation, path, errors)
+    place = at.at("serverHeaderTransformation")
+    found = yield from one_of(place, known, given.server_header_transformation)
     return cast(ServerHeader, found or "overwrite")
-
-
-def _is_exact(given: ListenerSettings, errors: Errors) -> bool:
-    path = f"{_PATH}.connectionBalancer"
-    return one_of(("exact",), given.connection_balancer, path, errors) == "exact"

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from crds.contourconfiguration import DefaultHeadersPolicy, PolicySettings
 from dag import nodes
-from dag.configuration.readings import Errors, tell
+from dag.problems import configuration as problems
+from dag.problems.places import Findings, Place
 from dag.values import formats, headers
 
 
@@ -24,17 +25,19 @@ class Defaults:
     is_for_ingress: bool = False
 
 
-def defaults(policy: PolicySettings | None, errors: Errors) -> Defaults:
+def defaults(spec: Place, policy: PolicySettings | None) -> Findings[Defaults]:
     """What the configuration says; what cannot be is told and left out."""
     if policy is None:
         return Defaults()
     request = policy.request_headers or DefaultHeadersPolicy()
     response = policy.response_headers or DefaultHeadersPolicy()
+    requests = spec.at("policy").at("requestHeaders")
+    responses = spec.at("policy").at("responseHeaders")
     return Defaults(
-        tuple(_values("spec.policy.requestHeaders.set", request.set, errors)),
-        tuple(_names("spec.policy.requestHeaders.remove", request.remove, errors)),
-        tuple(_values("spec.policy.responseHeaders.set", response.set, errors)),
-        tuple(_names("spec.policy.responseHeaders.remove", response.remove, errors)),
+        (yield from _values(requests.at("set"), request.set)),
+        (yield from _names(requests.at("remove"), request.remove)),
+        (yield from _values(responses.at("set"), response.set)),
+        (yield from _names(responses.at("remove"), response.remove)),
         bool(policy.apply_to_ingress),
     )
 
@@ -72,18 +75,22 @@ def _merged(
     return None if found == nodes.HeaderPolicy() else found
 
 
-def _values(path: str, written: Mapping[str, str], errors: Errors) -> Iterable[tuple[str, str]]:
+def _values(place: Place, written: Mapping[str, str]) -> Findings[tuple[tuple[str, str], ...]]:
+    found = []
     for name, value in sorted(written.items()):
         refusal = headers.change_refusal(name)
         if refusal or (refusal := headers.value_refusal(value)):
-            tell(errors, f"{path}[{name[:60]}]", refusal)
+            yield problems.invalid_value(place.item(name[:60]), refusal)
         else:
-            yield name.lower(), value
+            found.append((name.lower(), value))
+    return tuple(found)
 
 
-def _names(path: str, written: Iterable[str], errors: Errors) -> Iterable[str]:
+def _names(place: Place, written: Iterable[str]) -> Findings[tuple[str, ...]]:
+    found = []
     for index, name in enumerate(written):
         if refusal := headers.change_refusal(name):
-            tell(errors, f"{path}[{index}]", f"{name[:60]!r} {refusal}")
+            yield problems.invalid_value(place.item(index), f"{name[:60]!r} {refusal}")
         else:
-            yield name.lower()
+            found.append(name.lower())
+    return tuple(found)

@@ -5,16 +5,17 @@ Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access log
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, cast
 
 from crds.envoysettings import Envoy, EnvoyListener, Logging
 from dag import nodes
-from dag.configuration.readings import Errors, one_of, or_default, tell
+from dag.configuration.readings import one_of
+from dag.problems import Refused
+from dag.problems import configuration as problems
+from dag.problems.places import Findings, Place
 from dag.values import formats
-
-_PATH = "spec.envoy.logging"
 
 PLAIN = formats.OPERATORS | {
     "BYTES_RECEIVED",
@@ -100,9 +101,9 @@ _NOT_USUAL = {
 }
 
 
-def access_logs(envoy: Envoy, errors: Errors) -> tuple[nodes.AccessLog, nodes.AccessLog]:
+def access_logs(spec: Place, envoy: Envoy) -> Findings[tuple[nodes.AccessLog, nodes.AccessLog]]:
     """Of plain HTTP and of HTTPS: they differ in the file alone."""
-    log = _log(envoy.logging or Logging(), errors)
+    log = yield from _log(spec.at("envoy").at("logging"), envoy.logging or Logging())
     return _to(log, envoy.http), _to(log, envoy.https)
 
 
@@ -114,42 +115,48 @@ def _to(log: nodes.AccessLog, listener: EnvoyListener | None) -> nodes.AccessLog
 Level = Literal["info", "error", "critical", "disabled"]
 
 
-def _log(written: Logging, errors: Errors) -> nodes.AccessLog:
+def _log(at: Place, written: Logging) -> Findings[nodes.AccessLog]:
     levels = ("info", "error", "critical", "disabled")
-    level = one_of(levels, written.access_log_level, f"{_PATH}.accessLogLevel", errors) or "info"
-    kind = one_of(("envoy", "json"), written.access_log_format, f"{_PATH}.accessLogFormat", errors)
+    found = yield from one_of(at.at("accessLogLevel"), levels, written.access_log_level)
+    level, kinds = cast(Level, found or "info"), ("envoy", "json")
+    kind = yield from one_of(at.at("accessLogFormat"), kinds, written.access_log_format)
     if kind == "json":
-        fields = tuple(_fields(written.access_log_json_fields, errors))
-        return nodes.AccessLog(json=fields, level=cast(Level, level))
-    line = or_default(
-        None,
-        f"{_PATH}.accessLogFormatString",
-        errors,
-        lambda: _line(written.access_log_format_string),
-    )
-    return nodes.AccessLog(format=line, level=cast(Level, level))
+        fields = yield from _fields(at.at("accessLogJSONFields"), written.access_log_json_fields)
+        return nodes.AccessLog(json=fields, level=level)
+    try:
+        line = _line(at.at("accessLogFormatString"), written.access_log_format_string)
+        return nodes.AccessLog(format=line, level=level)
+    except Refused as refused:
+        yield refused.problem
+        return nodes.AccessLog(level=level)
 
 
-def _line(text: str | None) -> nodes.Format | None:
+def _line(place: Place, text: str | None) -> nodes.Format | None:
     if not text:
         return None
     if not text.endswith("\n"):
-        raise ValueError("must end with a line break")
-    return _format(text)
+        raise Refused(problems.invalid_value(place, "must end with a line break"))
+    return _format(place, text)
 
 
-def _fields(written: Iterable[str], errors: Errors) -> Iterator[tuple[str, nodes.Format]]:
+def _fields(place: Place, written: Iterable[str]) -> Findings[tuple[tuple[str, nodes.Format], ...]]:
     chosen = tuple(written) or tuple(it for it in FIELDS if it not in _NOT_USUAL)
+    found = []
     for index, text in enumerate(chosen):
-        path = f"{_PATH}.accessLogJSONFields[{index}]"
-        name, _, operators = text.partition("=")
-        operators = operators or FIELDS.get(name, "")
-        if not name or not operators:
-            tell(errors, path, f"{text[:60]!r} is no field that is known, nor name=%OPERATOR%")
-            continue
-        found = or_default(None, path, errors, lambda it=operators: _format(it))  # type: ignore[misc]
-        if found is not None:
-            yield name, found
+        try:
+            found.append(_field(place.item(index), text))
+        except Refused as refused:
+            yield refused.problem
+    return tuple(found)
+
+
+def _field(place: Place, text: str) -> tuple[str, nodes.Format]:
+    name, _, operators = text.partition("=")
+    operators = operators or FIELDS.get(name, "")
+    if not name or not operators:
+        why = f"{text[:60]!r} is neither a known field nor of the form name=%OPERATOR%"
+        raise Refused(problems.invalid_value(place, why))
+    return name, _format(place, operators)
 
 
 _OPERATOR = re.compile(
@@ -165,11 +172,11 @@ def tells_origins(log: nodes.AccessLog) -> bool:
     return any(isinstance(it, nodes.Operator) and it.name == ORIGIN for it in pieces)
 
 
-def _format(text: str) -> nodes.Format:
+def _format(place: Place, text: str) -> nodes.Format:
     pieces: list[str | nodes.Operator] = []
     start = 0
     for found in _OPERATOR.finditer(text):
-        pieces.append(_literal(text[start : found.start()]))
+        pieces.append(_literal(place, text[start : found.start()]))
         start = found.end()
         if found[0] == "%%":
             pieces.append("%")
@@ -178,15 +185,17 @@ def _format(text: str) -> nodes.Format:
             found[1] or found[3], found[2] or found[4] or "", int(found[5] or 0)
         )
         if not _is_known(operator):
-            raise ValueError(f"{found[0][:60]} is no operator that is known")
+            why = f"{found[0][:60]} is not a known operator"
+            raise Refused(problems.invalid_value(place, why))
         pieces.append(operator)
-    pieces.append(_literal(text[start:]))
+    pieces.append(_literal(place, text[start:]))
     return nodes.Format(tuple(it for it in pieces if it))
 
 
-def _literal(text: str) -> str:
+def _literal(place: Place, text: str) -> str:
     if "%" in text:
-        raise ValueError("has a % that belongs to no operator; write %% for the character")
+        why = "has a % that belongs to no operator; write %% for the character"
+        raise Refused(problems.invalid_value(place, why))
     return text
 
 

@@ -11,98 +11,119 @@ from collections.abc import Iterator
 
 from crds.envoysettings import Envoy
 from crds.workloads import LoadBalancer, NetworkPublishing, OuterGateway, ProviderParameters
-from dag.configuration import readings
-
-_PATH = "spec.envoy.networkPublishing"
-_BALANCER = f"{_PATH}.loadBalancer"
-_PROVIDER = f"{_BALANCER}.providerParameters"
-_GATEWAY = f"{_PATH}.gateway"
-OUTER_CLASS = f"{_GATEWAY}.gatewayClassName"
+from dag.problems import Problem
+from dag.problems import configuration as problems
+from dag.problems.places import Place
 
 
-def check(envoy: Envoy, own_controller: str, errors: readings.Errors) -> None:
-    """Adds what contradicts itself; our own controller's name is empty if it serves no Gateways."""
-    publishing = envoy.network_publishing
+def outer_class(spec: Place) -> Place:
+    """The class of the Gateway in front of Envoy."""
+    return _publishing(spec).at("gateway").at("gatewayClassName")
+
+
+def told(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
+    """What contradicts itself; our own controller's name is empty if it serves no Gateways."""
+    publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is None:
         return
-    for path, message in (*_types(publishing), *_node_ports(publishing)):
-        readings.tell(errors, path, message)
+    yield from _types(at, publishing)
+    yield from _node_ports(at.at("nodePorts"), publishing)
     if publishing.gateway is not None:
-        for path, message in _outer(publishing.type, publishing.gateway, own_controller):
-            readings.tell(errors, path, message)
+        yield from _outer(at.at("gateway"), publishing.type, publishing.gateway, own_controller)
     parameters = _parameters(publishing)
     if parameters is not None:
-        for path, message in (*_blocks(parameters), *_addresses(parameters)):
-            readings.tell(errors, path, message)
+        yield from _blocks(_provider(at), parameters)
+        yield from _addresses(_provider(at), parameters)
     ports = envoy.external_ports
     if ports is not None and ports.http == ports.https:
-        path = "spec.envoy.externalPorts.https"
-        readings.tell(errors, path, f"{ports.https} is the port of plain HTTP already")
+        place = spec.at("envoy").at("externalPorts").at("https")
+        yield problems.invalid_value(place, f"{ports.https} is the port of plain HTTP already")
 
 
-def without_effect(envoy: Envoy) -> Iterator[str]:
-    """What is said and changes nothing, with its path."""
-    publishing = envoy.network_publishing
+def without_effect(spec: Place, envoy: Envoy) -> Iterator[Problem]:
+    """What is said and changes nothing."""
+    publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is not None and publishing.gateway and envoy.listener and envoy.listener.http3:
-        yield f"{_GATEWAY}: only TCP comes through it, so HTTP/3 does not"
+        text = "only TCP comes through it, so HTTP/3 does not"
+        yield problems.ignored_field(at.at("gateway"), text)
     parameters = _parameters(publishing) if publishing is not None else None
     if publishing is None or parameters is None:
         return
-    is_internal = (publishing.load_balancer or LoadBalancer()).scope == "Internal"
+    is_internal, place = (
+        (publishing.load_balancer or LoadBalancer()).scope == "Internal",
+        _provider(at),
+    )
     aws, azure, gcp = parameters.aws, parameters.azure, parameters.gcp
     if aws and aws.allocation_ids and (is_internal or aws.type == "Classic"):
-        yield f"{_PROVIDER}.aws.allocationIds: only an external NLB has them"
+        text = "only an external NLB has them"
+        yield problems.ignored_field(place.at("aws").at("allocationIds"), text)
     if azure and azure.resource_group and is_internal:
-        yield f"{_PROVIDER}.azure.resourceGroup: only an external load balancer has it"
+        text = "only an external load balancer has it"
+        yield problems.ignored_field(place.at("azure").at("resourceGroup"), text)
     for name, block in (("azure", azure), ("gcp", gcp)):
         if block and block.subnet and not is_internal:
-            yield f"{_PROVIDER}.{name}.subnet: only an internal load balancer has it"
+            text = "only an internal load balancer has it"
+            yield problems.ignored_field(place.at(name).at("subnet"), text)
+
+
+def _publishing(spec: Place) -> Place:
+    return spec.at("envoy").at("networkPublishing")
+
+
+def _provider(publishing: Place) -> Place:
+    return publishing.at("loadBalancer").at("providerParameters")
 
 
 def _parameters(publishing: NetworkPublishing) -> ProviderParameters | None:
     return publishing.load_balancer.provider_parameters if publishing.load_balancer else None
 
 
-def _types(given: NetworkPublishing) -> Iterator[tuple[str, str]]:
+def _types(at: Place, given: NetworkPublishing) -> Iterator[Problem]:
     if given.load_balancer is not None and given.type != "LoadBalancerService":
-        yield _BALANCER, f"is only for type LoadBalancerService, not {given.type}"
+        text = f"is only for type LoadBalancerService, not {given.type}"
+        yield problems.invalid_value(at.at("loadBalancer"), text)
     if given.node_ports and given.type != "NodePortService":
-        yield f"{_PATH}.nodePorts", f"is only for type NodePortService, not {given.type}"
+        text = f"is only for type NodePortService, not {given.type}"
+        yield problems.invalid_value(at.at("nodePorts"), text)
 
 
-def _node_ports(given: NetworkPublishing) -> Iterator[tuple[str, str]]:
+def _node_ports(at: Place, given: NetworkPublishing) -> Iterator[Problem]:
     names = Counter(it.name for it in given.node_ports)
     numbers = Counter(it.port_number for it in given.node_ports if it.port_number)
     for index, it in enumerate(given.node_ports):
         if names[it.name] > 1:
-            yield f"{_PATH}.nodePorts[{index}].name", f"{it.name} is there more than once"
+            text = f"{it.name} is there more than once"
+            yield problems.invalid_value(at.item(index).at("name"), text)
         if it.port_number and numbers[it.port_number] > 1:
-            where = f"{_PATH}.nodePorts[{index}].portNumber"
-            yield where, f"{it.port_number} is there more than once"
+            text = f"{it.port_number} is there more than once"
+            yield problems.invalid_value(at.item(index).at("portNumber"), text)
 
 
-def _outer(type_: str, given: OuterGateway, own_controller: str) -> Iterator[tuple[str, str]]:
+def _outer(at: Place, type_: str, given: OuterGateway, own_controller: str) -> Iterator[Problem]:
     if type_ != "ClusterIPService":
-        yield _GATEWAY, f"is only for type ClusterIPService, not {type_}"
+        yield problems.invalid_value(at, f"is only for type ClusterIPService, not {type_}")
     if (given.gateway_class_name is None) == (given.controller_name is None):
-        yield _GATEWAY, "needs either gatewayClassName or controllerName"
+        yield problems.invalid_value(at, "needs either gatewayClassName or controllerName")
     elif given.controller_name is None and given.parameters_ref is not None:
-        yield f"{_GATEWAY}.parametersRef", "is only for a class that is made, by controllerName"
+        text = "is only for a class that is made, by controllerName"
+        yield problems.invalid_value(at.at("parametersRef"), text)
     if given.controller_name is not None and given.controller_name == own_controller:
-        yield f"{_GATEWAY}.controllerName", "is our own controller, which is behind this Gateway"
+        text = "is our own controller, which is behind this Gateway"
+        yield problems.invalid_value(at.at("controllerName"), text)
 
 
-def _blocks(given: ProviderParameters) -> Iterator[tuple[str, str]]:
+def _blocks(at: Place, given: ProviderParameters) -> Iterator[Problem]:
     blocks = {"AWS": given.aws, "Azure": given.azure, "GCP": given.gcp}
     for provider, block in blocks.items():
         if block is not None and provider != given.type:
-            yield f"{_PROVIDER}.{provider.lower()}", f"is not for type {given.type}"
+            yield problems.invalid_value(at.at(provider.lower()), f"is not for type {given.type}")
 
 
-def _addresses(given: ProviderParameters) -> Iterator[tuple[str, str]]:
+def _addresses(at: Place, given: ProviderParameters) -> Iterator[Problem]:
     for name, block in (("azure", given.azure), ("gcp", given.gcp)):
         if block is not None and block.address is not None and not _is_ip(block.address):
-            yield f"{_PROVIDER}.{name}.address", f"{block.address[:60]!r} is no IP address"
+            text = f"{block.address[:60]!r} is no IP address"
+            yield problems.invalid_value(at.at(name).at("address"), text)
 
 
 def _is_ip(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, cast
 
 from crds.authorization import AuthorizationServer
 from crds.contourconfiguration import (
+    ContourConfiguration,
     ContourConfigurationSpec,
     CustomTag,
     RateLimitServiceSettings,
@@ -29,7 +30,9 @@ from dag.configuration import (
     runtime,
     upstreamsettings,
 )
-from dag.statuses import SubCondition
+from dag.problems import Problem, Refused
+from dag.problems import configuration as problems
+from dag.problems.places import Findings, Place, gathered
 from dag.values import durations, headers
 
 DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
@@ -116,14 +119,17 @@ class Settings:
     monitors: tuple[nodes.Monitor, ...] = ()
 
 
-def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubCondition, ...]]:
-    """The settings of a specification, and its errors."""
-    errors: readings.Errors = []
+def resolved(found: ContourConfiguration) -> tuple[Settings, tuple[Problem, ...]]:
+    """The settings of a configuration, and its errors."""
+    return gathered(_settings(problems.spec(found.metadata.key), found.spec))
+
+
+def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
     controller_name = (gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else ""
-    publishing.check(envoy, controller_name, errors)
-    settings = Settings(
+    yield from publishing.told(at, envoy, controller_name)
+    return Settings(
         class_names=spec.ingress.class_names if spec.ingress else (),
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),
         disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
@@ -134,25 +140,24 @@ def resolved(spec: ContourConfigurationSpec) -> tuple[Settings, tuple[SubConditi
         mode=gateway.mode if gateway else "Single",
         routing=envoy.listener.routing if envoy.listener else "Shards",
         ports=_ports(envoy),
-        tls=_tls_versions(envoy, errors),
-        timeouts=_timeouts(envoy.timeouts, errors),
-        http_versions=_http_versions(envoy, errors),
+        tls=(yield from _tls_versions(at, envoy)),
+        timeouts=(yield from _timeouts(at, envoy.timeouts)),
+        http_versions=(yield from _http_versions(at, envoy)),
         merge_slashes=not (envoy.listener and envoy.listener.disable_merge_slashes),
         strip_trailing_host_dot=_strips_dot(envoy),
         num_trusted_hops=(envoy.network.num_trusted_hops or 0) if envoy.network else 0,
-        dns_lookup_family=_dns_lookup_family(envoy, errors),
+        dns_lookup_family=(yield from _dns_lookup_family(at, envoy)),
         is_closed=any(it.guards for it in unserved(spec)),
-        edge=edges.edge(envoy, errors),
-        upstreams=upstreamsettings.upstreams(envoy, errors),
-        headers=headerdefaults.defaults(spec.policy, errors),
+        edge=(yield from edges.edge(at, envoy)),
+        upstreams=(yield from upstreamsettings.upstreams(at, envoy)),
+        headers=(yield from headerdefaults.defaults(at, spec.policy)),
         global_authorization=spec.global_ext_auth,
         rate_limiting=spec.rate_limit_service,
-        tracing=_tracing(spec, errors),
+        tracing=(yield from _tracing(at.at("tracing"), spec.tracing)),
         fallback_certificate=_fallback_certificate(spec),
-        envoy_runtime=runtime.runtime(envoy, errors),
-        monitors=monitoring.monitors(envoy, _taken(envoy), errors),
+        envoy_runtime=(yield from runtime.runtime(at, envoy)),
+        monitors=(yield from monitoring.monitors(at, envoy, _taken(envoy))),
     )
-    return settings, tuple(errors)
 
 
 def _strips_dot(envoy: Envoy) -> bool:
@@ -160,9 +165,8 @@ def _strips_dot(envoy: Envoy) -> bool:
     return envoy.network is None or envoy.network.strip_trailing_host_dot is not False
 
 
-def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> TracingSettings | None:
+def _tracing(place: Place, written: TracingSettings | None) -> Findings[TracingSettings | None]:
     """As it was written, without the tags that make no sense; its numbers are text."""
-    written = spec.tracing
     if written is None:
         return None
     for field_, text in (
@@ -171,11 +175,11 @@ def _tracing(spec: ContourConfigurationSpec, errors: readings.Errors) -> Tracing
         ("randomSampling", written.random_sampling),
     ):
         if text and not _is_percentage(text):
-            readings.tell(errors, f"spec.tracing.{field_}", f"{text[:60]!r} is no percentage")
+            yield problems.invalid_value(place.at(field_), f"{text[:60]!r} is no percentage")
     tags = []
     for index, tag in enumerate(written.custom_tags):
         if why := _tag_refusal(tag):
-            readings.tell(errors, f"spec.tracing.customTags[{index}]", why)
+            yield problems.invalid_value(place.at("customTags", index), why)
         else:
             tags.append(tag)
     return replace(written, custom_tags=tuple(tags))
@@ -219,44 +223,42 @@ def _taken(envoy: Envoy) -> dict[int, str]:
     return {ports.http_bind: "spec.envoy.http", ports.https_bind: "spec.envoy.https"}
 
 
-def _tls_versions(envoy: Envoy, errors: readings.Errors) -> TlsVersions:
+def _tls_versions(at: Place, envoy: Envoy) -> Findings[TlsVersions]:
     tls = (envoy.listener and envoy.listener.tls) or ListenerTLS()
-    path = "spec.envoy.listener.tls"
-    known = ("1.2", "1.3")
-    minimum = readings.one_of(
-        known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors
+    versions = yield from readings.tls_versions(
+        at.at("envoy").at("listener").at("tls"),
+        tls.minimum_protocol_version,
+        tls.maximum_protocol_version,
     )
-    maximum = readings.one_of(
-        known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors
-    )
-    if (minimum or "1.2") > (maximum or "1.3"):
-        readings.tell(errors, path, "the minimum protocol version is above the maximum")
-        return TlsVersions()
-    return TlsVersions(cast(TlsVersion, minimum or "1.2"), cast(TlsVersion, maximum or "1.3"))
+    return TlsVersions(*versions)
 
 
-def _timeouts(given: TimeoutSettings | None, errors: readings.Errors) -> Timeouts:
+def _timeouts(at: Place, given: TimeoutSettings | None) -> Findings[Timeouts]:
     if given is None:
         return Timeouts()
 
-    def read(field: str, text: str | None) -> float | None:
-        path = f"spec.envoy.timeouts.{field}"
-        return readings.or_default(None, path, errors, lambda: durations.timeout(text))
+    def read(field: str, text: str | None) -> Findings[float | None]:
+        try:
+            place = at.at("envoy").at("timeouts").at(field)
+            return durations.timeout(place, text, problems.invalid_value)
+        except Refused as refused:
+            yield refused.problem
+            return None
 
     usual = Timeouts()
-    connect = read("connectTimeout", given.connect_timeout)
-    headers = read("requestHeadersTimeout", given.request_headers_timeout)
-    handshake = read("tlsHandshakeTimeout", given.tls_handshake_timeout)
-    tcp_idle = read("tcpIdleTimeout", given.tcp_idle_timeout)
+    connect = yield from read("connectTimeout", given.connect_timeout)
+    headers = yield from read("requestHeadersTimeout", given.request_headers_timeout)
+    handshake = yield from read("tlsHandshakeTimeout", given.tls_handshake_timeout)
+    tcp_idle = yield from read("tcpIdleTimeout", given.tcp_idle_timeout)
+    grace = given.connection_shutdown_grace_period
+    longest = given.max_connection_duration
     return Timeouts(
-        request=read("requestTimeout", given.request_timeout),
-        connection_idle=read("connectionIdleTimeout", given.connection_idle_timeout),
-        stream_idle=read("streamIdleTimeout", given.stream_idle_timeout),
-        max_connection_duration=read("maxConnectionDuration", given.max_connection_duration),
-        delayed_close=read("delayedCloseTimeout", given.delayed_close_timeout),
-        connection_shutdown_grace=read(
-            "connectionShutdownGracePeriod", given.connection_shutdown_grace_period
-        ),
+        request=(yield from read("requestTimeout", given.request_timeout)),
+        connection_idle=(yield from read("connectionIdleTimeout", given.connection_idle_timeout)),
+        stream_idle=(yield from read("streamIdleTimeout", given.stream_idle_timeout)),
+        max_connection_duration=(yield from read("maxConnectionDuration", longest)),
+        delayed_close=(yield from read("delayedCloseTimeout", given.delayed_close_timeout)),
+        connection_shutdown_grace=(yield from read("connectionShutdownGracePeriod", grace)),
         request_headers=_or(usual.request_headers, headers),
         tls_handshake=_or(usual.tls_handshake, handshake),
         tcp_idle=_or(usual.tcp_idle, tcp_idle),
@@ -268,21 +270,21 @@ def _or(usual: float, given: float | None) -> float:
     return usual if given is None else given
 
 
-def _http_versions(envoy: Envoy, errors: readings.Errors) -> tuple[str, ...]:
-    known = Settings().http_versions
-    wanted = [
-        readings.one_of(known, _canonical(it), f"spec.envoy.defaultHTTPVersions[{n}]", errors)
-        for n, it in enumerate(envoy.default_http_versions)
-    ]
-    return tuple(sorted({it for it in wanted if it})) or known
+def _http_versions(at: Place, envoy: Envoy) -> Findings[tuple[str, ...]]:
+    known, wanted = Settings().http_versions, [_canonical(it) for it in envoy.default_http_versions]
+    found = yield from readings.all_of(at.at("envoy").at("defaultHTTPVersions"), known, wanted)
+    return tuple(sorted(found)) or known
 
 
 def _canonical(version: str) -> str:
     return version.upper() if "/" in version else f"HTTP/{version}"
 
 
-def _dns_lookup_family(envoy: Envoy, errors: readings.Errors) -> Literal["auto", "v4", "v6", "all"]:
+Family = Literal["auto", "v4", "v6", "all"]
+
+
+def _dns_lookup_family(at: Place, envoy: Envoy) -> Findings[Family]:
     given = envoy.cluster.dns_lookup_family if envoy.cluster else None
-    path = "spec.envoy.cluster.dnsLookupFamily"
-    found = readings.one_of(("auto", "v4", "v6", "all"), given, path, errors)
-    return cast(Literal["auto", "v4", "v6", "all"], found or "auto")
+    place = at.at("envoy").at("cluster").at("dnsLookupFamily")
+    found = yield from readings.one_of(place, ("auto", "v4", "v6", "all"), given)
+    return cast(Family, found or "auto")

@@ -8,7 +8,8 @@ itself is in its bootstrap, above all of these.
 from typing import NamedTuple
 
 from crds.envoysettings import Envoy, ListenerSettings
-from dag.configuration.readings import Errors, tell
+from dag.problems import configuration as problems
+from dag.problems.places import Findings, Place
 
 RESERVED = "re2.max_program_size."
 """Rules refuse larger expressions than Envoy takes, so nobody else may say what it takes."""
@@ -25,13 +26,14 @@ class Runtime(NamedTuple):
     connections_per_listener: int | None = None
 
 
-def runtime(envoy: Envoy, errors: Errors) -> Runtime:
+def runtime(spec: Place, envoy: Envoy) -> Findings[Runtime]:
     """What the configuration says; keys that nobody may set are told and left out."""
     given = envoy.listener or ListenerSettings()
     values = []
     for key, value in sorted(envoy.runtime_settings.items()):
         if refusal := _refusal(key):
-            tell(errors, f"spec.envoy.runtimeSettings[{key[:60]}]", refusal)
+            place = spec.at("envoy").at("runtimeSettings").item(key[:60])
+            yield problems.invalid_value(place, refusal)
         else:
             values.append((key, value))
     return Runtime(

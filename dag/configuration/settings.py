@@ -22,7 +22,7 @@ from dag.engine.view import Query, View, query
 def settings(view: View, _: tuple[()]) -> Settings:
     """What holds now."""
     chosen = view.ask(chosen_configuration, ())
-    found = Settings() if chosen is None else reading.resolved(chosen.spec)[0]
+    found = Settings() if chosen is None else reading.resolved(chosen)[0]
     name = view.read(tables.CONTROLLER_NAMES, ())
     return found if name is None else replace(found, controller_name=name)
 

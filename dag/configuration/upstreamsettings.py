@@ -4,22 +4,21 @@ Source: Contour's configuration reference, "ClusterParameters". Elsewhere: limit
 by their annotations (`limits`).
 """
 
-from typing import cast
-
 from crds.envoysettings import ClusterSettings, Envoy, UpstreamTLS
 from crds.meta import NamespacedName
 from dag import limits, nodes
 from dag.configuration import edges
-from dag.configuration.readings import Errors, all_of, one_of, tell
+from dag.configuration.readings import all_of, tls_versions
+from dag.problems.places import Findings, Place
 
-_PATH = "spec.envoy.cluster"
 
-
-def upstreams(envoy: Envoy, errors: Errors) -> nodes.Upstreams:
+def upstreams(spec: Place, envoy: Envoy) -> Findings[nodes.Upstreams]:
     """What holds for every cluster."""
     given = envoy.cluster or ClusterSettings()
-    tls, path = given.upstream_tls or UpstreamTLS(), f"{_PATH}.upstreamTLS"
-    minimum, maximum = _versions(tls, errors)
+    tls, at = given.upstream_tls or UpstreamTLS(), spec.at("envoy").at("cluster").at("upstreamTLS")
+    minimum, maximum = yield from tls_versions(
+        at, tls.minimum_protocol_version, tls.maximum_protocol_version
+    )
     certificate = envoy.client_certificate
     return nodes.Upstreams(
         max_requests_per_connection=given.max_requests_per_connection,
@@ -29,19 +28,9 @@ def upstreams(envoy: Envoy, errors: Errors) -> nodes.Upstreams:
         limits=limits.written(given.circuit_breakers),
         minimum=minimum,
         maximum=maximum,
-        ciphers=all_of(edges.CIPHERS, tls.cipher_suites, f"{path}.cipherSuites", errors),
-        curves=all_of(edges.CURVES, tls.ecdh_curves, f"{path}.ecdhCurves", errors),
+        ciphers=(yield from all_of(at.at("cipherSuites"), edges.CIPHERS, tls.cipher_suites)),
+        curves=(yield from all_of(at.at("ecdhCurves"), edges.CURVES, tls.ecdh_curves)),
         client_certificate=(
             NamespacedName(certificate.namespace, certificate.name) if certificate else None
         ),
     )
-
-
-def _versions(tls: UpstreamTLS, errors: Errors) -> tuple[nodes.TlsVersion, nodes.TlsVersion]:
-    known, path = ("1.2", "1.3"), f"{_PATH}.upstreamTLS"
-    least = one_of(known, tls.minimum_protocol_version, f"{path}.minimumProtocolVersion", errors)
-    most = one_of(known, tls.maximum_protocol_version, f"{path}.maximumProtocolVersion", errors)
-    if (least or "1.2") > (most or "1.3"):
-        tell(errors, path, "the minimum protocol version is above the maximum")
-        return "1.2", "1.3"
-    return cast(nodes.TlsVersion, least or "1.2"), cast(nodes.TlsVersion, most or "1.3")

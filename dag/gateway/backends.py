@@ -18,6 +18,7 @@ from dag.gateway import datagrams, policies
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.reasons import Referent
 from dag.references import grants
 
 H2C = "kubernetes.io/h2c"
@@ -58,13 +59,13 @@ def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.C
     tls = None
     if at.subject.kind not in RAW_KINDS:
         tls = view.ask(policies.tls_towards, found.port)
-    if isinstance(tls, str):
-        return problems.backend_not_trusted(at, tls)
+    if isinstance(tls, Problem):
+        return problems.backend_not_trusted(at, tls.message)
     served = PROTOCOLS if tls is None else PROTOCOLS_OVER_TLS
     is_stream = at.subject.kind in STREAM_KINDS
     if found.app_protocol not in served and not is_stream:
         why = f"appProtocol {found.app_protocol!r} is not served"
-        return problems.backend_not_resolved(at, "UnsupportedProtocol", why)
+        return problems.backend_protocol_not_supported(at, why)
     return nodes.Cluster(
         port=found.port,
         dns=found.dns,
@@ -112,24 +113,22 @@ def _upstream(
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
         why = f"kind {kind} is not served; Service is"
-        return problems.backend_not_resolved(at, "InvalidKind", why)
+        return problems.backend_kind_not_supported(at, why)
     route = at.subject
     name = NamespacedName(reference.namespace or route.namespace, reference.name)
     if not _is_granted(view, route, name):
         why = f"no ReferenceGrant in namespace {name.namespace} permits Service {name}"
-        return problems.backend_not_resolved(at, "RefNotPermitted", why)
+        return problems.backend_not_permitted(at, why)
     match _asked(view, route.kind, (name, reference.port)):
-        case upstreams.Unresolved(kind="Protocol") as found:
-            return problems.backend_not_resolved(at, "UnsupportedProtocol", found.message)
-        case upstreams.Unresolved() as found:
-            return problems.backend_not_resolved(at, "BackendNotFound", found.message)
+        case Problem(reason=Referent.PortNotTCP) as found:
+            return problems.backend_protocol_not_supported(at, found.message)
+        case Problem() as found:
+            return problems.backend_not_found(at, found.message)
         case upstreams.Upstream() as found:
             return found
 
 
-def _asked(
-    view: View, kind: str, key: tuple[NamespacedName, int]
-) -> upstreams.Upstream | upstreams.Unresolved:
+def _asked(view: View, kind: str, key: tuple[NamespacedName, int]) -> upstreams.Upstream | Problem:
     """What a route of a kind reaches: a UDPRoute the port for UDP, any other that for TCP."""
     return view.ask(datagrams.upstream if kind == "UDPRoute" else upstreams.upstream, key)
 

@@ -51,7 +51,7 @@ def secret(view: View, reference: SecretObjectReference, at: Place) -> Namespace
     if not grants.is_granted(view, referrer, grants.Target("", "Secret", *name)):
         return problems.certificate_not_permitted(at, name)
     if refusal := view.ask(secrets.refusal, name):
-        return problems.certificate_not_valid(at, f"Secret {name} {refusal}")
+        return problems.certificate_not_valid(at, refusal.message)
     return name
 
 

@@ -91,5 +91,5 @@ def _authority(view: View, reference: ObjectReference, at: Place) -> ObjectRef |
         return problems.authority_not_permitted(at, reference.kind, name)
     ref = ObjectRef(reference.kind, *name)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
-        return problems.authority_not_valid(at, why)
+        return problems.authority_not_valid(at, why.message)
     return ref

@@ -9,36 +9,35 @@ from collections.abc import Iterable
 from dag import tables
 from dag.engine.view import View
 from dag.problems import Problem
+from dag.problems.reasons import ConditionType, Gateway
 from dag.statuses import Condition
 
 MOST_LISTED = 16
 """Problems in one message; of the others the number is told."""
 
 
-def condition(type_: str, found: Iterable[Problem], good: str) -> Condition:
+def condition(type_: ConditionType, found: Iterable[Problem], good: str) -> Condition:
     """A condition that is good while it is true: false if there is an error of its type."""
     told = [it for it in found if it.type == type_]
     errors = [it for it in told if it.severity == "error"]
     if errors:
-        return Condition(type_, "False", _reason(errors), listed(errors))
-    warnings = texts(told)
-    return Condition(
-        type_, "True", _reason(told) if told else type_, "; ".join((good, *warnings)), warnings
-    )
+        return Condition(type_.value, "False", _reason(errors), listed(errors))
+    warnings, reason = texts(told), _reason(told) if told else type_.value
+    return Condition(type_.value, "True", reason, "; ".join((good, *warnings)), warnings)
 
 
 def programmed(view: View, found: Iterable[Problem]) -> Condition:
     """The condition Programmed. Where no Envoy is asked, its message says so."""
     assumed = view.read(tables.ACCEPTANCE_ASSUMED, ())
     good = "no Envoy was asked: its acceptance is assumed" if assumed else "Envoy serves it"
-    return condition("Programmed", found, good)
+    return condition(ConditionType.Programmed, found, good)
 
 
-def alarm(type_: str, found: Iterable[Problem], opening: str = "") -> Iterable[Condition]:
+def alarm(type_: ConditionType, found: Iterable[Problem], opening: str = "") -> Iterable[Condition]:
     """A condition that is there while it is true, and then tells of something bad."""
     told = [it for it in found if it.type == type_]
     if told:
-        yield Condition(type_, "True", _reason(told), opening + listed(told))
+        yield Condition(type_.value, "True", _reason(told), opening + listed(told))
 
 
 def listed(found: Iterable[Problem]) -> str:
@@ -55,4 +54,5 @@ def texts(found: Iterable[Problem]) -> tuple[str, ...]:
 
 def _reason(found: Iterable[Problem]) -> str:
     """What only the other side can mend comes first; what leaves all as it is, last."""
-    return min(found, key=lambda it: (it.reason != "RefNotPermitted", it.reason == it.type)).reason
+    first = min(found, key=lambda it: (it.reason != Gateway.RefNotPermitted, it.reason == it.type))
+    return first.reason.value

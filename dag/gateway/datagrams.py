@@ -6,20 +6,21 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 from crds.meta import NamespacedName
 from dag import nodes, services, tables
 from dag.engine.view import View, query
-from dag.services import Unresolved, Upstream, left_out
+from dag.problems import Problem, referents
+from dag.services import Upstream, left_out
 
 
 @query
-def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Unresolved:
+def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     """What a reference to a Service and one of its UDP ports leads to."""
     name, number = key
     found = view.read(tables.SERVICES, name)
     if found is None:
-        return Unresolved("ServiceNotFound", f"Service {name} not found")
+        return referents.service_not_found(name)
     if refusal := services.closed(view, found):
         return refusal
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
             reference = nodes.ServicePort(name, number, port.name)
             return Upstream(reference, left_out=left_out(view, reference))
-    return Unresolved("PortNotFound", f"Service {name} has no UDP port {number}")
+    return referents.port_not_found(name, f"{number} of UDP")

@@ -29,6 +29,7 @@ from dag.gateway.listenerspecs import ListenerSpec
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
 from dag.values import hostnames
 
 
@@ -51,7 +52,7 @@ class ListenerState:
     @property
     def is_resolved(self) -> bool:
         """Whether every reference leads somewhere."""
-        return not any(it.type == "ResolvedRefs" for it in self.problems)
+        return not any(it.type == ConditionType.ResolvedRefs for it in self.problems)
 
 
 Finding = NamespacedName | nodes.ClientValidation | Problem

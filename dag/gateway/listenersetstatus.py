@@ -14,6 +14,7 @@ from dag.gateway import conditions, listeners, listenersets, listenerstatus
 from dag.gateway.listeners import ListenerState
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems.reasons import ConditionType, Gateway, Word
 from dag.statuses import Condition, ListenerSetStatus
 
 
@@ -44,14 +45,17 @@ def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
 
 def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
     """What keeps a set from being accepted keeps it from being programmed."""
-    yield conditions.condition("Accepted", told, "the listeners are served")
-    errors = [it for it in told if it.type == "Accepted" and it.severity == "error"]
-    idle = [replace(it, type="Programmed", reason=_programmed(it.reason)) for it in errors]
-    yield conditions.condition("Programmed", idle, "Envoy serves them")
+    yield conditions.condition(ConditionType.Accepted, told, "the listeners are served")
+    errors = [it for it in told if it.type == ConditionType.Accepted and it.severity == "error"]
+    idle = [
+        replace(it, type=ConditionType.Programmed, reason=_programmed(it.reason)) for it in errors
+    ]
+    yield conditions.condition(ConditionType.Programmed, idle, "Envoy serves them")
 
 
-def _programmed(reason: str) -> str:
-    return "ParentNotProgrammed" if reason == "ParentNotAccepted" else reason
+def _programmed(reason: Word) -> Word:
+    is_parents = reason is Gateway.ParentNotAccepted
+    return Gateway.ParentNotProgrammed if is_parents else reason
 
 
 def _summary(key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from dag.gateway.listeners import ListenerState
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
 from dag.statuses import Condition, ListenerStatus
 
 
@@ -29,19 +30,19 @@ def listener(view: View, state: ListenerState) -> ListenerStatus:
 
 def _conditions(view: View, state: ListenerState) -> Iterator[Condition]:
     told = state.problems
-    conflicts = [it for it in told if it.type == "Conflicted"]
-    refused = [*told, *_told_as("Accepted", conflicts)]
-    yield conditions.condition("Accepted", refused, "the listener can be served")
-    yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
+    conflicts = [it for it in told if it.type == ConditionType.Conflicted]
+    refused = [*told, *_told_as(ConditionType.Accepted, conflicts)]
+    yield conditions.condition(ConditionType.Accepted, refused, "the listener can be served")
+    yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
     holder = Place(state.spec.section.holder)
-    idle = _told_as("Programmed", conflicts) or [problems.not_programmed(holder)]
+    idle = _told_as(ConditionType.Programmed, conflicts) or [problems.not_programmed(holder)]
     if state.is_closed:
-        guards = (it for it in told if it.type == "Accepted" and it.severity == "error")
+        guards = (it for it in told if it.type == ConditionType.Accepted and it.severity == "error")
         idle = [unguarded.listener_is_closed(it) for it in guards]
     yield conditions.programmed(view, () if state.is_served else idle)
-    yield from conditions.alarm("Conflicted", told)
-    yield from conditions.alarm("OverlappingTLSConfig", told)
+    yield from conditions.alarm(ConditionType.Conflicted, told)
+    yield from conditions.alarm(ConditionType.OverlappingTLSConfig, told)
 
 
-def _told_as(type_: str, found: Iterable[Problem]) -> list[Problem]:
+def _told_as(type_: ConditionType, found: Iterable[Problem]) -> list[Problem]:
     return [replace(it, type=type_) for it in found]

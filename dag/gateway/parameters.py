@@ -78,7 +78,7 @@ def _parameters(view: View, at: Place, key: NamespacedName) -> ContourConfigurat
 @query
 def _faults(view: View, key: NamespacedName) -> tuple[str, ...]:
     found = view.read(tables.CONFIGURATIONS, key)
-    errors = reading.resolved(found.spec)[1] if found is not None else ()
+    errors = reading.resolved(found)[1] if found is not None else ()
     return tuple(it.message for it in errors)
 
 

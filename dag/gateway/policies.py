@@ -15,10 +15,11 @@ from crds.gateway.references import LocalObjectReference
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.problems import Problem
+from dag.problems import Problem, referents
 from dag.problems import gateway as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
 from dag.references import trust
 from dag.seniority import Senior, senior
 
@@ -47,7 +48,7 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
         return Wanted(None)
     judged = tuple(_findings(view, found.spec.validation, complaints.policy(key)))
     told = tuple(it for it in judged if isinstance(it, Problem))
-    if any(it.type == "Accepted" and it.severity == "error" for it in told):
+    if any(it.type == ConditionType.Accepted and it.severity == "error" for it in told):
         return Wanted(None, told)
     authorities = tuple(sorted({it for it in judged if isinstance(it, ObjectRef)}))
     return Wanted(_tls(found.spec.validation, authorities), told)
@@ -61,13 +62,13 @@ def winner(view: View, target: Target) -> NamespacedName | None:
 
 
 @query
-def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | str | None:
+def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | Problem | None:
     """How TLS is spoken to a Service port; why it cannot be; None where no policy is there."""
     named = view.ask(winner, Target(port.service, port.port_name)) if port.port_name else None
     policy = named or view.ask(winner, Target(port.service))
     if policy is None:
         return None
-    return view.ask(wanted, policy).tls or f"BackendTLSPolicy {policy} cannot be met"
+    return view.ask(wanted, policy).tls or referents.policy_not_met(policy)
 
 
 def _findings(
@@ -98,7 +99,7 @@ def _authority(view: View, reference: LocalObjectReference, at: Place) -> Object
         return complaints.policy_authority_kind(at, kind)
     ref = ObjectRef(reference.kind, at.subject.namespace, reference.name)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
-        return problems.authority_not_valid(at, why)
+        return problems.authority_not_valid(at, why.message)
     return ref
 
 

@@ -19,6 +19,7 @@ from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
 MOST_ANCESTORS = 16
@@ -102,8 +103,8 @@ def port_names(view: View, service: NamespacedName) -> frozenset[str] | None:
 
 def _conditions(told: Iterable[Problem]) -> Iterator[Condition]:
     found = tuple(told)
-    yield conditions.condition("Accepted", found, "the policy holds")
-    yield conditions.condition("ResolvedRefs", found, "every reference is resolved")
+    yield conditions.condition(ConditionType.Accepted, found, "the policy holds")
+    yield conditions.condition(ConditionType.ResolvedRefs, found, "every reference is resolved")
 
 
 def _gateway(

@@ -14,6 +14,7 @@ from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems.reasons import ConditionType
 from dag.statuses import Condition, ParentStatus, RouteStatus
 
 
@@ -50,8 +51,8 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
         *routecertificates.told(view, ref, parent),
         *precedence.told(view, ref, parent),
     )
-    yield conditions.condition("Accepted", told, "the route is attached")
-    yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
+    yield conditions.condition(ConditionType.Accepted, told, "the route is attached")
+    yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
 
 

@@ -34,6 +34,7 @@ from dag.gateway.listeners import ListenerState
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
 from dag.statuses import Address, Condition, GatewayClassStatus, GatewayStatus
 
 
@@ -51,8 +52,10 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
         told.append(problems.class_stays(own))
     return GatewayClassStatus(
         (
-            conditions.condition("Accepted", told, "the class is served"),
-            conditions.condition("SupportedVersion", told, "the CRDs are of a version we know"),
+            conditions.condition(ConditionType.Accepted, told, "the class is served"),
+            conditions.condition(
+                ConditionType.SupportedVersion, told, "the CRDs are of a version we know"
+            ),
         ),
         features.claimed(
             is_managed=view.ask(settings.makes_fleet, ()),
@@ -106,10 +109,10 @@ def _none(view: View) -> tuple[Address, ...] | None:
 
 
 def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:
-    yield conditions.condition("Accepted", told, "the Gateway is served")
+    yield conditions.condition(ConditionType.Accepted, told, "the Gateway is served")
     yield conditions.programmed(view, told)
-    yield conditions.condition("ResolvedRefs", told, "every reference is resolved")
-    yield from conditions.alarm("InsecureFrontendValidationMode", told)
+    yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
+    yield from conditions.alarm(ConditionType.InsecureFrontendValidationMode, told)
 
 
 def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:

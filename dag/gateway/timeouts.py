@@ -43,7 +43,4 @@ def retry(rule: HTTPRouteRule) -> nodes.Retry | None:
 
 def _seconds(text: str) -> float:
     """The form was checked when the route was decoded; only the length can be refused."""
-    try:
-        return durations.seconds(text)
-    except ValueError:
-        return durations.LONGEST
+    return min(durations.seconds(text), durations.LONGEST)

@@ -5,8 +5,9 @@ Source: HTTPProxy reference, "HTTPRequestRedirectPolicy", "HTTPDirectResponsePol
 
 from crds import answers as crd
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 from dag.values import headers
 
 MAX_BODY = 4096
@@ -18,12 +19,16 @@ def redirect(
 ) -> nodes.Redirect:
     """Where the client is sent."""
     if policy.path is not None and policy.prefix is not None:
-        raise _not_valid(place, "path and prefix cannot both be set")
+        raise Refused(problems.redirect_not_valid(place, "path and prefix cannot both be set"))
     if policy.prefix is not None and not isinstance(match.path, nodes.Prefix):
-        raise _not_valid(place.at("prefix"), "replaces a prefix, but the route matches none")
+        raise Refused(
+            problems.redirect_not_valid(
+                place.at("prefix"), "replaces a prefix, but the route matches none"
+            )
+        )
     for written in (policy.path, policy.prefix):
         if written is not None and (refusal := headers.value_refusal(written)):
-            raise _not_valid(place, f"the path {refusal}")
+            raise Refused(problems.redirect_not_valid(place, f"the path {refusal}"))
     return nodes.Redirect(
         status=policy.status_code,
         scheme=policy.scheme,
@@ -39,9 +44,5 @@ def response(place: Place, policy: crd.HTTPDirectResponsePolicy) -> nodes.Respon
     size = len(policy.body.encode())
     if size > MAX_BODY:
         text = f"has {size} bytes, more than {MAX_BODY}"
-        raise Refused(problems.route_not_valid(place.at("body"), "DirectResponsePolicy", text))
+        raise Refused(problems.response_not_valid(place.at("body"), text))
     return nodes.Respond(policy.status_code, policy.body)
-
-
-def _not_valid(place: Place, text: str) -> Refused:
-    return Refused(problems.route_not_valid(place, "RequestRedirectPolicy", text))

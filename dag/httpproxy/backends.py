@@ -14,10 +14,10 @@ from crds.meta import NamespacedName
 from dag import nodes, services
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View
-from dag.faults import Fault
 from dag.httpproxy import cookies, headerpolicies
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Findings, Place, Refused
+from dag.problems.places import Findings, Place
 from dag.references import upstreamtls
 from dag.values import durations
 
@@ -96,7 +96,7 @@ def _cluster(
 ) -> Findings[nodes.Cluster | None]:
     name = NamespacedName(place.subject.namespace, service.name)
     found = view.ask(services.upstream, (name, service.port))
-    if isinstance(found, services.Unresolved):
+    if isinstance(found, Problem):
         yield problems.service_unresolved(place, found.message)
         return None
     if found.left_out:
@@ -130,15 +130,12 @@ def _tls(
     if protocol not in ("h2", "tls"):
         if service.validation is not None:
             text = "there is no certificate to check without protocol h2 or tls"
-            raise Closed(problems.upstream_not_checked(place.at("validation"), text))
+            raise Refused(problems.UPSTREAM.not_valid(place.at("validation"), text))
         return None
     if service.validation is None:
         return nodes.UpstreamTls(sni=name) if name else None
-    try:
-        return upstreamtls.checked(view, place.subject.namespace, service.validation, name)
-    except Fault as fault:
-        at = place.at("validation").at(fault.step)
-        raise Closed(problems.upstream_not_checked(at, fault.text, fault.reason)) from None
+    at = place.at("validation")
+    return upstreamtls.checked(view, at, service.validation, problems.UPSTREAM, name)
 
 
 def _slow_start(
@@ -150,10 +147,7 @@ def _slow_start(
     if balancing not in ("RoundRobin", "WeightedLeastRequest"):
         text = "works with the strategies RoundRobin and WeightedLeastRequest only"
         raise Refused(problems.slow_start_not_valid(at, text))
-    try:
-        window = durations.seconds(policy.window)
-    except ValueError as why:
-        raise Refused(problems.slow_start_not_valid(at.at("window"), str(why))) from None
+    window = durations.read(at.at("window"), policy.window, problems.slow_start_not_valid)
     aggression = float(policy.aggression)
     if window <= 0 or not 0 < aggression <= 1000:
         text = "needs a window longer than 0 and an aggression above 0, at most 1000"

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator
 from crds import conditions as crd
 from dag import nodes
 from dag.httpproxy import headermatches, querymatches
-from dag.httpproxy.clarity import NotClear, within
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.values import paths, regexes
 
 MAX_CONDITIONS = 100
@@ -23,23 +25,30 @@ MAX_PATH = 4096
 """Characters."""
 
 
-def narrowed(inherited: nodes.Match, conditions: Iterable[crd.MatchCondition]) -> nodes.Match:
-    """The inherited match and all conditions of a block; NotClear says why there is none."""
-    block = tuple(conditions)
+def narrowed(
+    place: Place, inherited: nodes.Match, conditions: Iterable[crd.MatchCondition]
+) -> nodes.Match:
+    """The inherited match and all conditions of a block; Refused if no request can meet them.
+
+    `place` is the route or the include.
+    """
+    block, at = tuple(conditions), place.at("conditions")
     if len(block) + len(inherited.headers) + len(inherited.queries) > MAX_CONDITIONS:
-        raise NotClear("Path", f"more than {MAX_CONDITIONS} conditions, with those of includes")
-    path = _path(_prefix(inherited), block)
-    method, header_matches = headermatches.narrowed(inherited, block)
-    query_matches = querymatches.narrowed(inherited.queries, block)
+        text = f"more than {MAX_CONDITIONS} conditions, with those of includes"
+        raise Refused(problems.path_conditions_not_valid(at, text))
+    path = _path(at, _prefix(inherited), block)
+    method, header_matches = headermatches.narrowed(at, inherited, block)
+    query_matches = querymatches.narrowed(at, inherited.queries, block)
     return nodes.Match(path, method, header_matches, query_matches)
 
 
-def check_by_prefix(block: Iterable[crd.MatchCondition]) -> None:
-    """NotClear if an include may not have these: exact paths and expressions cannot go on."""
+def check_by_prefix(place: Place, block: Iterable[crd.MatchCondition]) -> None:
+    """Refused if an include may not have these: exact paths and expressions cannot go on."""
     for index, kind, _ in _paths(block):
         if kind != "prefix":
             text = "an include narrows by prefix, not by exact or regex"
-            raise NotClear("Path", text, f"[{index}].{kind}")
+            at = place.at("conditions", index).at(kind)
+            raise Refused(problems.path_conditions_not_valid(at, text))
 
 
 def _prefix(inherited: nodes.Match) -> str:
@@ -48,28 +57,33 @@ def _prefix(inherited: nodes.Match) -> str:
     return inherited.path.path
 
 
-def _path(inherited: str, block: tuple[crd.MatchCondition, ...]) -> nodes.Path:
+def _path(at: Place, inherited: str, block: tuple[crd.MatchCondition, ...]) -> nodes.Path:
     written = list(_paths(block))
     if len(written) > 1:
-        raise NotClear("Path", "more than one of prefix, exact and regex")
+        text = "more than one of prefix, exact and regex"
+        raise Refused(problems.path_conditions_not_valid(at, text))
     if not written:
         return nodes.Prefix(inherited)
     index, kind, text = written[0]
-    with within(index, kind):
-        return _narrowed_path(inherited, kind, text)
+    found = _narrowed_path(inherited, kind, text)
+    if isinstance(found, str):
+        raise Refused(problems.path_conditions_not_valid(at.item(index).at(kind), found))
+    return found
 
 
-def _narrowed_path(inherited: str, kind: str, text: str) -> nodes.Path:
+def _narrowed_path(inherited: str, kind: str, text: str) -> nodes.Path | str:
+    """The path, or why there is none."""
     if not text.startswith("/"):
-        raise NotClear("Path", f"{text[:60]!r} must start with /")
+        return f"{text[:60]!r} must start with /"
     if len(inherited + text) > MAX_PATH:
-        text = f"has more than {MAX_PATH} characters, with those of includes"
-        raise NotClear("Path", text)
+        return f"has more than {MAX_PATH} characters, with those of includes"
     if kind == "regex":
-        return _regex(regexes.quoted(inherited.rstrip("/")) + text)
+        expression = regexes.quoted(inherited.rstrip("/")) + text
+        refusal = regexes.refusal(expression)
+        return f"{expression!r} {refusal}" if refusal else nodes.Regex(expression)
     path = _single_slashes(inherited + text)
     if refusal := paths.refusal(path, is_beginning=kind == "prefix"):
-        raise NotClear("Path", f"{path[:60]!r} {refusal}")
+        return f"{path[:60]!r} {refusal}"
     return nodes.Prefix(path) if kind == "prefix" else nodes.Exact(path)
 
 
@@ -77,12 +91,6 @@ def _paths(block: Iterable[crd.MatchCondition]) -> Iterator[tuple[int, str, str]
     for index, it in enumerate(block):
         written = (("prefix", it.prefix), ("exact", it.exact), ("regex", it.regex))
         yield from ((index, kind, text) for kind, text in written if text)
-
-
-def _regex(expression: str) -> nodes.Regex:
-    if refusal := regexes.refusal(expression):
-        raise NotClear("Path", f"{expression!r} {refusal}")
-    return nodes.Regex(expression)
 
 
 _SLASHES = re.compile("//+")

@@ -5,27 +5,28 @@ in it is quoted; their own expressions must stand alone before they become a par
 """
 
 from crds import conditions as crd
-from dag.httpproxy.clarity import NotClear
 from dag.nodes import HeaderMatch, ValueMatch
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.values import regexes
 
 
-def match(condition: crd.CookieMatchCondition) -> HeaderMatch:
+def match(place: Place, condition: crd.CookieMatchCondition) -> HeaderMatch:
     """The condition on the header that has the cookies."""
     name = condition.name
-    expression = f"(.*; *)?{regexes.quoted(name)}={_value(condition)}( *;.*)?"
+    expression = f"(.*; *)?{regexes.quoted(name)}={_value(place, condition)}( *;.*)?"
     if refusal := regexes.refusal(expression):
-        raise NotClear("Header", f"the expression for cookie {name} {refusal}")
+        text = f"the expression for cookie {name} {refusal}"
+        raise Refused(problems.header_conditions_not_valid(place, text))
     return HeaderMatch("cookie", ValueMatch("regex", expression))
 
 
-def _value(condition: crd.CookieMatchCondition) -> str:
+def _value(place: Place, condition: crd.CookieMatchCondition) -> str:
     written = [it for it in _operators(condition) if it[1]]
     if len(written) != 1:
-        raise NotClear(
-            "Header",
-            f"cookie {condition.name} needs exactly one of present, exact, contains, regex",
-        )
+        text = f"cookie {condition.name} needs exactly one of present, exact, contains, regex"
+        raise Refused(problems.header_conditions_not_valid(place, text))
     match written[0]:
         case "exact", str(text):
             return regexes.quoted(text)
@@ -33,7 +34,8 @@ def _value(condition: crd.CookieMatchCondition) -> str:
             return f"[^;]*{regexes.quoted(text)}[^;]*"
         case "regex", str(text):
             if refusal := regexes.refusal(text):
-                raise NotClear("Header", f"regex {text!r} {refusal}")
+                why = f"regex {text!r} {refusal}"
+                raise Refused(problems.header_conditions_not_valid(place, why))
             return f"({text})"
         case _:
             return "[^;]*"

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from crds import policies as crd
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 
 
 def rewrites(
@@ -26,7 +27,8 @@ def _rewrites(
     for index, it in enumerate(written):
         at = place.at("cookieRewritePolicies", index)
         if it.name in seen:
-            raise _not_valid(at, f"cookie {it.name[:60]!r} is rewritten twice")
+            text = f"cookie {it.name[:60]!r} is rewritten twice"
+            raise Refused(problems.cookie_rewrite_not_valid(at, text))
         seen.add(it.name)
         yield _rewrite(at, it)
 
@@ -36,9 +38,5 @@ def _rewrite(place: Place, it: crd.CookieRewritePolicy) -> nodes.CookieRewrite:
     domain = it.domain_rewrite.value if it.domain_rewrite else None
     if all(value is None for value in (path, domain, it.secure, it.same_site)):
         text = "needs at least one of pathRewrite, domainRewrite, secure and sameSite"
-        raise _not_valid(place, text)
+        raise Refused(problems.cookie_rewrite_not_valid(place, text))
     return nodes.CookieRewrite(it.name, path, domain, it.secure, it.same_site)
-
-
-def _not_valid(place: Place, text: str) -> Refused:
-    return Refused(problems.route_not_valid(place, "CookieRewritePoliciesInvalid", text))

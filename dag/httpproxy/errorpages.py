@@ -5,26 +5,29 @@ Whoever answered: Envoy or a Service. Source: Envoy, "Custom response".
 
 from crds import errorpages as crd
 from dag import nodes
-from dag.faults import Fault
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.values import headers
 
-NOT_VALID = "ErrorPagesInvalid"
 MAX_BODY = 4096
 """Bytes; Envoy refuses a longer one."""
 
 
-def pages(written: tuple[crd.ErrorPage, ...]) -> tuple[nodes.ErrorPage, ...] | None:
-    """The pages; Fault says why there can be none."""
-    return tuple(_page(f"errorPages[{n}]", it) for n, it in enumerate(written)) or None
+def pages(place: Place, written: tuple[crd.ErrorPage, ...]) -> tuple[nodes.ErrorPage, ...] | None:
+    """The pages of a host or route; Refused if there can be none."""
+    return tuple(_page(place.at("errorPages", n), it) for n, it in enumerate(written)) or None
 
 
-def _page(step: str, written: crd.ErrorPage) -> nodes.ErrorPage:
+def _page(place: Place, written: crd.ErrorPage) -> nodes.ErrorPage:
     if len(written.body.encode()) > MAX_BODY:
-        raise Fault(NOT_VALID, f"{step}.body", f"has more than {MAX_BODY} bytes")
+        text = f"has more than {MAX_BODY} bytes"
+        raise Refused(problems.error_page_not_valid(place.at("body"), text))
     if refusal := headers.value_refusal(written.content_type):
-        raise Fault(NOT_VALID, f"{step}.contentType", refusal)
+        raise Refused(problems.error_page_not_valid(place.at("contentType"), refusal))
     for it in written.statuses:
         if it.start >= it.end:
-            raise Fault(NOT_VALID, f"{step}.statuses", "start must be less than end")
+            text = "start must be less than end"
+            raise Refused(problems.error_page_not_valid(place.at("statuses"), text))
     ranges = tuple((it.start, it.end) for it in written.statuses)
     return nodes.ErrorPage(ranges, written.body, written.content_type, written.status_code)

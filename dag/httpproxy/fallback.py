@@ -19,18 +19,18 @@ def is_fallback(view: View, place: Place, host: VirtualHost) -> Findings[bool]:
     at = place.at("tls").at("enableFallbackCertificate")
     if host.tls.client_validation or host.authorization or host.jwt_providers:
         text = "clients without a server name pass no clientValidation, authorization or JWT"
-        yield problems.tls_features_incompatible(at, text)
+        yield problems.fallback_incompatible(at, text)
         return False
     secret = view.ask(settings.fallback_certificate, ())
     if secret is None:
         text = "the configuration names no fallback certificate"
-        yield problems.fallback_not_served(at, "FallbackNotPresent", text)
+        yield problems.fallback_not_present(at, text)
         return False
     if not delegation.is_permitted(view, delegation.Use(secret, place.subject.namespace)):
-        text = f"Secret {secret} is not delegated to namespace {place.subject.namespace}"
-        yield problems.fallback_not_served(at, "FallbackNotDelegated", text)
+        text = delegation.refusal(secret, place.subject.namespace)
+        yield problems.fallback_not_delegated(at, text)
         return False
     if refusal := view.ask(secrets.refusal, secret):
-        yield problems.fallback_not_served(at, "FallbackNotValid", f"Secret {secret} {refusal}")
+        yield problems.fallback_not_valid(at, refusal.message)
         return False
     return True

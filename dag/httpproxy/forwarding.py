@@ -11,8 +11,9 @@ from crds.answers import HTTPInternalRedirectPolicy
 from dag import nodes
 from dag.engine.view import View
 from dag.httpproxy import backends, balancing, cookies, headerpolicies, healthchecks, rewrites
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Findings, Place, Refused
+from dag.problems.places import Findings, Place
 from dag.values import durations
 
 NOWHERE = nodes.Respond(503)
@@ -65,19 +66,12 @@ def _timeouts(
     """Of the answer, of a request at rest, and of a connection at rest."""
     if policy is None:
         return None, None, None
-    at = place.at("timeoutPolicy")
+    at, not_valid = place.at("timeoutPolicy"), problems.timeout_not_valid
     return (
-        _timeout(at.at("response"), policy.response),
-        _timeout(at.at("idle"), policy.idle),
-        _timeout(at.at("idleConnection"), policy.idle_connection),
+        durations.timeout(at.at("response"), policy.response, not_valid),
+        durations.timeout(at.at("idle"), policy.idle, not_valid),
+        durations.timeout(at.at("idleConnection"), policy.idle_connection, not_valid),
     )
-
-
-def _timeout(place: Place, text: str | None) -> float | None:
-    try:
-        return durations.timeout(text)
-    except ValueError as why:
-        raise Refused(problems.route_not_valid(place, "TimeoutPolicyNotValid", str(why))) from None
 
 
 def _retry(place: Place, policy: policies.RetryPolicy | None) -> nodes.Retry | None:
@@ -86,11 +80,14 @@ def _retry(place: Place, policy: policies.RetryPolicy | None) -> nodes.Retry | N
     codes = policy.retriable_status_codes
     if not all(100 <= it <= 599 for it in codes) or policy.count >= 2**32:
         text = "status codes are from 100 to 599, and the count is less than 4294967296"
-        raise Refused(problems.route_not_valid(place, "RetryPolicyNotValid", text))
+        raise Refused(problems.retry_not_valid(place, text))
+    per_try = place.at("perTryTimeout")
     return nodes.Retry(
         on=policy.retry_on or ("5xx",),
         attempts=max(policy.count or 1, 0),
-        per_try_timeout=_timeout(place.at("perTryTimeout"), policy.per_try_timeout),
+        per_try_timeout=durations.timeout(
+            per_try, policy.per_try_timeout, problems.timeout_not_valid
+        ),
         status_codes=codes,
     )
 

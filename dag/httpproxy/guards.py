@@ -5,22 +5,18 @@ route. What stands on a route replaces what its host says of the same. Source: H
 "VirtualHost", "Route". Elsewhere: each guard in a module of its own.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
 
 from crds import httpproxy as crd
 from crds import virtualhost
 from crds.authorization import AuthorizationPolicy, AuthorizationServer
 from dag import authorization, defaults, nodes
 from dag.engine.view import View
-from dag.faults import Fault
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Findings, Place
-
-T = TypeVar("T")
+from dag.problems.places import Findings, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,62 +45,56 @@ def of_host(view: View, root: crd.HTTPProxy) -> Findings[HostGuards]:
         found = yield from _of_host(view, place, host, providers)
         if found.policies is not None and isinstance(found.policies.rate_limits, nodes.RateLimits):
             at = place.at("rateLimitPolicy")
-            _check_counted(view, at, _HOST)
+            _check_counted(view, at)
             yield from _uncounted(view, at, has_services=True)
         return found
-    except Closed as closed:
-        yield closed.problem
+    except Refused as refused:
+        yield refused.problem
         return CLOSED
 
 
 def _of_host(
     view: View, place: Place, host: virtualhost.VirtualHost, providers: jwt.Providers
 ) -> Findings[HostGuards]:
-    limits = host.rate_limit_policy
+    limits, at = host.rate_limit_policy, place.at("rateLimitPolicy")
     authority = yield from _authority(view, place, host)
-    pages = host.error_pages
     policies = nodes.Policies(
-        cors=_built(place.at("corsPolicy"), "CORSError", lambda: _cors(host.cors_policy)),
-        ip_filter=_ip_filter(place, host.ip_allow_policy, host.ip_deny_policy),
+        cors=cors.cors(place.at("corsPolicy"), host.cors_policy) if host.cors_policy else None,
+        ip_filter=ipfilters.ip_filter(place, host.ip_allow_policy, host.ip_deny_policy),
         jwt=jwt.of_host(providers),
         authorization=_asked(authority),
-        local_rate_limit=_built(
-            place.at("rateLimitPolicy"), _HOST, lambda: ratelimits.local(limits)
-        ),
-        rate_limits=_built(place.at("rateLimitPolicy"), _HOST, lambda: _descriptors(view, host)),
+        local_rate_limit=ratelimits.local(at, limits),
+        rate_limits=_descriptors(view, at, host),
         body_limit=host.max_request_bytes,
-        error_pages=_built(place, _HOST, lambda: errorpages.pages(pages)),
+        error_pages=errorpages.pages(place, host.error_pages),
     )
     return HostGuards(_or_none(policies), authority, providers, is_unasked=_opts_out(host))
-
-
-_HOST, _ROUTE = "VirtualHostError", "RouteError"
 
 
 def of_route(
     view: View, place: Place, route: crd.Route, host: HostGuards
 ) -> Findings[nodes.Policies | None]:
-    """The guards of a route; Closed if one of them cannot be built."""
+    """The guards of a route; Refused if one of them cannot be built."""
     if not any(getattr(route, it) for it in _OF_ROUTES):
         return None  # as most of them
     limits = route.rate_limit_policy
     global_ = limits.global_ if limits is not None else None
     at = place.at("rateLimitPolicy")
-    rate_limits = _built(at, _ROUTE, lambda: ratelimits.descriptors(global_))
+    rate_limits = ratelimits.descriptors(at, global_)
     if rate_limits is not None:
-        _check_counted(view, at, _ROUTE)
+        _check_counted(view, at)
         yield from _uncounted(view, at, has_services=bool(route.services))
     yield from _check_asked(view, place.at("authPolicy"), route.auth_policy, host)
     policies = nodes.Policies(
-        ip_filter=_ip_filter(place, route.ip_allow_policy, route.ip_deny_policy),
+        ip_filter=ipfilters.ip_filter(place, route.ip_allow_policy, route.ip_deny_policy),
         jwt=jwt.of_route(place, route.jwt_verification_policy, host.providers),
-        authorization=_built(
-            place, "AuthError", lambda: authorization.on_route(host.authority, route.auth_policy)
+        authorization=authorization.on_route(
+            host.authority, place, route.auth_policy, problems.AUTHORIZATION
         ),
-        local_rate_limit=_built(at, _ROUTE, lambda: ratelimits.local(limits)),
+        local_rate_limit=ratelimits.local(at, limits),
         rate_limits=nodes.OFF if global_ and global_.disabled else rate_limits,
         body_limit=route.max_request_bytes,
-        error_pages=_built(place, _ROUTE, lambda: errorpages.pages(route.error_pages)),
+        error_pages=errorpages.pages(place, route.error_pages),
     )
     return _or_none(policies)
 
@@ -120,11 +110,10 @@ _OF_ROUTES = (
 )
 
 
-def _check_counted(view: View, place: Place, type_: str) -> None:
+def _check_counted(view: View, place: Place) -> None:
     if why := view.ask(defaults.uncounted, ()):
-        text = f"the rate limit service of the configuration cannot be asked: {why}"
-        reason = ratelimits.NOT_VALID
-        raise Closed(problems.guard_not_valid(place.at("global"), type_, reason, text))
+        text = f"the rate limit service of the configuration cannot be asked ({why})"
+        raise Refused(problems.rate_limit_not_valid(place.at("global"), text))
 
 
 def _uncounted(view: View, place: Place, *, has_services: bool) -> Iterator[Problem]:
@@ -146,24 +135,6 @@ def named_providers(
     return tuple(sorted(found, key=lambda it: it.name))
 
 
-def _built(place: Place, type_: str, build: Callable[[], T]) -> T:
-    try:
-        return build()
-    except Fault as fault:
-        at = place.at(fault.step) if fault.step else place
-        raise Closed(problems.guard_not_valid(at, type_, fault.reason, fault.text)) from None
-
-
-def _cors(policy: virtualhost.CORSPolicy | None) -> nodes.Cors | None:
-    return cors.cors(policy) if policy is not None else None
-
-
-def _ip_filter(
-    place: Place, allow: ipfilters.Policies, deny: ipfilters.Policies
-) -> nodes.IpFilter | None:
-    return _built(place, "IPFilterError", lambda: ipfilters.ip_filter(allow, deny))
-
-
 def _opts_out(host: virtualhost.VirtualHost) -> bool:
     policy = host.authorization.auth_policy if host.authorization is not None else None
     return policy is not None and policy.disabled
@@ -176,11 +147,11 @@ def _authority(
     written = host.authorization
     try:
         return _found_authority(view, place.at("authorization"), written)
-    except Closed as closed:
+    except Refused as refused:
         if not _opts_out(host):
             raise
         if written is not None and written.extension_ref is not None:
-            yield closed.problem
+            yield refused.problem
         return None
 
 
@@ -189,27 +160,26 @@ def _found_authority(
 ) -> authorization.Authority | None:
     if written is not None and written.extension_ref is not None:
         namespace = place.subject.namespace
-        return _built(place, "AuthError", lambda: authorization.authority(view, namespace, written))
+        return authorization.authority(view, place, namespace, written, problems.AUTHORIZATION)
     known = view.ask(defaults.authority, ())
     policy = written.auth_policy if written is not None else None
     if known is not None:
-        return _built(place, "AuthError", lambda: authorization.on_host(known, policy))
+        return authorization.on_host(known, place, policy, problems.AUTHORIZATION)
     if written is None:
         return None
     text = "names no ExtensionService, and the configuration has none for every host"
-    raise Closed(problems.guard_not_valid(place, "AuthError", "ExtensionServiceNotFound", text))
+    raise Refused(problems.extension_service_not_found(place, text))
 
 
 def _check_asked(
     view: View, place: Place, policy: AuthorizationPolicy | None, host: HostGuards
 ) -> Iterator[Problem]:
-    """Closed if a route turns on again what its host turned off, and there is nobody to ask."""
+    """Refused if a route turns on again what its host turned off, and there is nobody to ask."""
     if policy is None or policy.disabled or host.authority is not None:
         return
     if host.is_unasked:
         text = "turns authorization on again, and there is no ExtensionService to ask"
-        reason = "ExtensionServiceNotFound"
-        raise Closed(problems.guard_not_valid(place, "AuthError", reason, text))
+        raise Refused(problems.extension_service_not_found(place, text))
     if view.ask(defaults.built_authority, ()) is None:
         text = "has no effect: neither the virtual host nor the configuration has anybody asked"
         yield problems.not_enforced(place, text)
@@ -221,12 +191,14 @@ def _asked(authority: authorization.Authority | None) -> nodes.Authorization | n
     return authority.asked if authority.is_default else nodes.OFF
 
 
-def _descriptors(view: View, host: virtualhost.VirtualHost) -> nodes.RateLimits | nodes.Off | None:
+def _descriptors(
+    view: View, place: Place, host: virtualhost.VirtualHost
+) -> nodes.RateLimits | nodes.Off | None:
     """A host that says nothing gets the configuration's, unless it wants none."""
     written = host.rate_limit_policy.global_ if host.rate_limit_policy is not None else None
     if written is None:
-        return ratelimits.descriptors(view.ask(defaults.rate_limits, ()))
-    return nodes.OFF if written.disabled else ratelimits.descriptors(written)
+        return ratelimits.descriptors(place, view.ask(defaults.rate_limits, ()))
+    return nodes.OFF if written.disabled else ratelimits.descriptors(place, written)
 
 
 def _or_none(policies: nodes.Policies) -> nodes.Policies | None:

@@ -12,8 +12,10 @@ from typing import Literal, NamedTuple
 
 from crds import policies
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Findings, Place, Refused
+from dag.problems.places import Findings, Place
+from dag.problems.shared import Constructor
 from dag.values import formats, headers
 
 Policy = policies.HeadersPolicy | None
@@ -165,13 +167,16 @@ def _literal(reading: _Reading, text: str) -> str:
     return found
 
 
-_OF_ROUTE = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeaderPolicyInvalid"}
-_OF_SERVICE = {"request": "RequestHeadersPolicyInvalid", "response": "ResponseHeadersPolicyInvalid"}
-"""Upstream writes one of the four in another way."""
+_OF_ROUTE: Mapping[Side, Constructor] = {
+    "request": problems.request_headers_not_valid,
+    "response": problems.response_headers_not_valid,
+}
+_OF_SERVICE: Mapping[Side, Constructor] = {
+    "request": problems.service_request_headers_not_valid,
+    "response": problems.service_response_headers_not_valid,
+}
 
 
 def _not_valid(reading: _Reading, text: str) -> Refused:
     at = reading.place.at(f"{reading.side}HeadersPolicy")
-    if reading.is_of_service:
-        return Refused(problems.service_not_valid(at, _OF_SERVICE[reading.side], text))
-    return Refused(problems.route_not_valid(at, _OF_ROUTE[reading.side], text))
+    return Refused((_OF_SERVICE if reading.is_of_service else _OF_ROUTE)[reading.side](at, text))

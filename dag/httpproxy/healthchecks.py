@@ -7,8 +7,9 @@ is awaited, no request is served. Source: HTTPProxy reference, "HTTPHealthCheckP
 
 from crds import health as crd
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 from dag.values import durations, headers
 
 HOST = "contour-envoy-healthcheck"
@@ -22,13 +23,17 @@ def of_http(place: Place, policy: crd.HTTPHealthCheckPolicy | None) -> nodes.Hea
         return None
     at = place.at("healthCheckPolicy")
     if not policy.path.startswith("/"):
-        raise _not_valid(at.at("path"), "must start with /")
+        raise Refused(problems.health_check_not_valid(at.at("path"), "must start with /"))
     for written in (policy.path, policy.host):
         if refusal := headers.value_refusal(written):
-            raise _not_valid(at, f"{written[:60]!r} {refusal}")
+            raise Refused(problems.health_check_not_valid(at, f"{written[:60]!r} {refusal}"))
     for index, it in enumerate(policy.expected_statuses):
         if it.start >= it.end:
-            raise _not_valid(at.at("expectedStatuses", index), "start must be less than end")
+            raise Refused(
+                problems.health_check_not_valid(
+                    at.at("expectedStatuses", index), "start must be less than end"
+                )
+            )
     statuses = tuple((it.start, it.end) for it in policy.expected_statuses)
     return _check(at, policy, policy.path, policy.host or HOST, statuses)
 
@@ -64,7 +69,11 @@ def _check(
 ) -> nodes.HealthCheck:
     seconds = (policy.interval_seconds, policy.timeout_seconds)
     if not all(0 <= it <= durations.LONGEST for it in seconds):
-        raise _not_valid(place, f"times are from 0 to {durations.LONGEST:.0f} seconds")
+        raise Refused(
+            problems.health_check_not_valid(
+                place, f"times are from 0 to {durations.LONGEST:.0f} seconds"
+            )
+        )
     return nodes.HealthCheck(
         path,
         host,
@@ -77,14 +86,7 @@ def _check(
 
 
 def _seconds(place: Place, text: str | None) -> float | None:
-    try:
-        found = durations.timeout(text)
-    except ValueError as why:
-        raise _not_valid(place, str(why)) from None
+    found = durations.timeout(place, text, problems.health_check_not_valid)
     if found == 0:
-        raise _not_valid(place, "cannot be without limit")
+        raise Refused(problems.health_check_not_valid(place, "cannot be without limit"))
     return found
-
-
-def _not_valid(place: Place, text: str) -> Refused:
-    return Refused(problems.route_not_valid(place, "HealthCheckPolicyInvalid", text))

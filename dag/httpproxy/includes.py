@@ -15,11 +15,10 @@ from crds.meta import NamespacedName
 from dag import nodes, tables
 from dag.foreign import ignored
 from dag.httpproxy import conditions, guards, owner, routes
-from dag.httpproxy.clarity import NotClear
 from dag.httpproxy.included import IncludedProxy
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 
 MAX_DEPTH = 100
 MAX_ROUTES = 20_000
@@ -97,13 +96,8 @@ def _include(
 
 
 def _narrowed(place: Place, include: crd.Include, inherited: nodes.Match) -> nodes.Match:
-    try:
-        conditions.check_by_prefix(include.conditions)
-        return conditions.narrowed(inherited, include.conditions)
-    except NotClear as why:
-        at = place.at(f"conditions{why.step}")
-        problem = problems.conditions_not_valid(at, "IncludeError", why.subject, why.text)
-        raise Refused(problem) from None
+    conditions.check_by_prefix(place, include.conditions)
+    return conditions.narrowed(place, inherited, include.conditions)
 
 
 def _is_open(include: crd.Include) -> bool:

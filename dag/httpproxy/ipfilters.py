@@ -9,30 +9,33 @@ from collections.abc import Sequence
 
 from crds import virtualhost as crd
 from dag import nodes
-from dag.faults import Fault
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 
 Policies = Sequence[crd.IPFilterPolicy]
 
 
-def ip_filter(allow: Policies, deny: Policies) -> nodes.IpFilter | None:
-    """The filter; Fault says why there can be none."""
+def ip_filter(place: Place, allow: Policies, deny: Policies) -> nodes.IpFilter | None:
+    """The filter of a host or route; Refused if there can be none."""
     if allow and deny:
         text = "ipAllowPolicy and ipDenyPolicy cannot both be set"
-        raise Fault("IncompatibleIPAddressFilters", "ipDenyPolicy", text)
+        raise Refused(problems.ip_filters_incompatible(place.at("ipDenyPolicy"), text))
     if allow:
-        return nodes.IpFilter("ALLOW", _ranges("ipAllowPolicy", allow))
-    return nodes.IpFilter("DENY", _ranges("ipDenyPolicy", deny)) if deny else None
+        return nodes.IpFilter("ALLOW", _ranges(place.at("ipAllowPolicy"), allow))
+    return nodes.IpFilter("DENY", _ranges(place.at("ipDenyPolicy"), deny)) if deny else None
 
 
-def _ranges(field: str, written: Policies) -> tuple[nodes.IpRange, ...]:
+def _ranges(at: Place, written: Policies) -> tuple[nodes.IpRange, ...]:
     return tuple(
-        nodes.IpRange(_canonical(f"{field}[{index}].cidr", it.cidr), it.source)
+        nodes.IpRange(_canonical(at.item(index).at("cidr"), it.cidr), it.source)
         for index, it in enumerate(written)
     )
 
 
-def _canonical(step: str, text: str) -> str:
+def _canonical(place: Place, text: str) -> str:
     try:
         return str(ipaddress.ip_network(text.strip(), strict=False))
     except ValueError:
-        raise Fault("InvalidCIDR", step, f"{text[:60]!r} is no address and no range") from None
+        why = f"{text[:60]!r} is neither an address nor a range"
+        raise Refused(problems.cidr_not_valid(place, why)) from None

@@ -14,15 +14,12 @@ from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from dag import nodes
 from dag.engine.view import View
-from dag.faults import Fault
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Findings, Place
+from dag.problems.places import Findings, Place
+from dag.problems.shared import Constructor
 from dag.references import jwks, upstreamtls
-from dag.references.secrets import Refused
 from dag.values import addresses, durations, headers
-
-ERROR = "JWTVerificationError"
 
 
 class Providers(NamedTuple):
@@ -47,16 +44,16 @@ NONE = Providers()
 
 
 def providers(view: View, place: Place, root: HTTPProxy) -> Findings[Providers]:
-    """Those that can be built; Closed if it is not clear which one is meant."""
+    """Those that can be built; Refused if it is not clear which one is meant."""
     written = root.spec.virtualhost.jwt_providers if root.spec.virtualhost else ()
     _check_names(place, written)
     built = {}
     for index, provider in enumerate(written):
         at = place.at("jwtProviders", index)
         try:
-            built[provider.name] = _provider(view, at.subject.key, provider)
-        except Fault as fault:
-            yield problems.guard_not_valid(at.at(fault.step), ERROR, fault.reason, fault.text)
+            built[provider.name] = _provider(view, at, provider)
+        except Refused as refused:
+            yield refused.problem
     default = next((it.name for it in written if it.default), "")
     return Providers(built, default)
 
@@ -69,19 +66,19 @@ def of_host(found: Providers) -> nodes.Jwt | None:
 def of_route(
     place: Place, policy: crd.JWTVerificationPolicy | None, found: Providers
 ) -> nodes.Jwt | nodes.Off | None:
-    """What a route asks for; Closed if that cannot be."""
+    """What a route asks for; Refused if that cannot be."""
     if policy is None or (not policy.require and not policy.disabled):
         return None
     at = place.at("jwtVerificationPolicy")
     if policy.require and policy.disabled:
         text = "require and disabled cannot both be set"
-        raise Closed(_error(at, "InvalidJWTVerificationPolicy", text))
+        raise Refused(problems.jwt_policy_not_valid(at, text))
     if policy.disabled:
         return nodes.OFF
     required = found.required(policy.require)
     if required is None:
         text = f"there is no provider {policy.require[:60]!r}, or it cannot be served"
-        raise Closed(_error(at.at("require"), "JWTProviderNotDefined", text))
+        raise Refused(problems.provider_not_defined(at.at("require"), text))
     return required
 
 
@@ -91,102 +88,82 @@ def _check_names(place: Place, written: tuple[crd.JWTProvider, ...]) -> None:
         at = place.at("jwtProviders", index)
         if it.name in seen:
             text = f"there are two providers {it.name[:60]!r}"
-            raise Closed(_error(at, "DuplicateProviderName", text))
+            raise Refused(problems.duplicate_provider(at, text))
         seen.add(it.name)
     if sum(it.default for it in written) > 1:
         text = "at most one provider can be the default"
-        raise Closed(_error(place.at("jwtProviders"), "MultipleDefaultProvidersSpecified", text))
+        raise Refused(problems.several_default_providers(place.at("jwtProviders"), text))
 
 
-def _error(place: Place, reason: str, text: str) -> Problem:
-    return problems.guard_not_valid(place, ERROR, reason, text)
-
-
-def _provider(view: View, root: NamespacedName, written: crd.JWTProvider) -> nodes.JwtProvider:
+def _provider(view: View, place: Place, written: crd.JWTProvider) -> nodes.JwtProvider:
     return nodes.JwtProvider(
-        name=_qualified(root, written.name),
-        jwks=_jwks(view, root.namespace, written),
+        name=f"{place.subject.key}/{written.name}",
+        jwks=_jwks(view, place, written),
         issuer=written.issuer,
         audiences=written.audiences,
         forward=written.forward_jwt,
-        claim_headers=tuple(_claim_headers(written)),
+        claim_headers=tuple(_claim_headers(place, written)),
     )
 
 
-def _qualified(root: NamespacedName, name: str) -> str:
-    return f"{root}/{name}"
-
-
-def _claim_headers(written: crd.JWTProvider) -> Iterator[tuple[str, str]]:
+def _claim_headers(place: Place, written: crd.JWTProvider) -> Iterator[tuple[str, str]]:
     for index, it in enumerate(written.claims_to_headers):
         if refusal := headers.request_refusal(it.header):
-            step = f"claimsToHeaders[{index}].header"
-            raise Fault("ClaimsToHeadersInvalid", step, f"{it.header[:60]!r} {refusal}")
+            at = place.at("claimsToHeaders", index).at("header")
+            raise Refused(problems.claims_not_valid(at, f"{it.header[:60]!r} {refusal}"))
         yield it.claim, it.header.lower()
 
 
-def _jwks(
-    view: View, namespace: str, written: crd.JWTProvider
-) -> nodes.RemoteJwks | nodes.LocalJwks:
+def _jwks(view: View, place: Place, written: crd.JWTProvider) -> nodes.RemoteJwks | nodes.LocalJwks:
     if written.remote_jwks is not None:
-        return _remote(view, namespace, written.remote_jwks)
+        return _remote(view, place.at("remoteJWKS"), written.remote_jwks)
     if written.local_jwks is None:  # the model requires one of them
-        raise Fault("JWKSSourceMissing", "", "needs one of remoteJWKS and localJWKS")
-    secret = NamespacedName(namespace, written.local_jwks.secret_name)
+        raise Refused(problems.jwks_missing(place, "needs one of remoteJWKS and localJWKS"))
+    secret = NamespacedName(place.subject.namespace, written.local_jwks.secret_name)
     found = view.ask(jwks.local, jwks.Entry(secret, written.local_jwks.key))
-    if isinstance(found, Refused):
-        raise Fault("LocalJWKSInvalid", "localJWKS", f"Secret {secret} {found.message}")
-    return nodes.LocalJwks(found)
+    if isinstance(found, Problem):
+        raise Refused(problems.local_jwks_not_valid(place.at("localJWKS"), found.message))
+    return found
 
 
-def _remote(view: View, namespace: str, written: crd.RemoteJWKS) -> nodes.RemoteJwks:
-    address, is_tls = _address(written.uri)
+def _remote(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.RemoteJwks:
+    address, is_tls = _address(place.at("uri"), written.uri)
     if written.validation is not None and not is_tls:
         text = "only a server that is asked by https has a certificate"
-        raise Fault("RemoteJWKSUpstreamValidationInvalid", "remoteJWKS.validation", text)
-    tls = _tls(view, namespace, written, address.host) if is_tls else None
+        raise Refused(problems.JWKS_SERVER.not_valid(place.at("validation"), text))
+    tls = _tls(view, place, written, address.host) if is_tls else None
     cluster = nodes.JwksCluster(address, tls, written.dns_lookup_family)
-    timeout = _seconds("Timeout", "timeout", written.timeout)
-    cache = _seconds("CacheDuration", "cacheDuration", written.cache_duration)
+    timeout = _seconds(place.at("timeout"), written.timeout, problems.jwks_timeout_not_valid)
+    at = place.at("cacheDuration")
+    cache = _seconds(at, written.cache_duration, problems.jwks_cache_not_valid)
     return nodes.RemoteJwks(written.uri, cluster, timeout or 1.0, cache)
 
 
-def _address(uri: str) -> tuple[nodes.DnsAddress, bool]:
+def _address(place: Place, uri: str) -> tuple[nodes.DnsAddress, bool]:
     """The server of a URI, and whether it speaks TLS."""
-    step = "remoteJWKS.uri"
     try:
         parts = urlsplit(uri)
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise Fault("RemoteJWKSURIInvalid", step, f"{uri[:60]!r} is no URI") from None
+        raise Refused(problems.jwks_uri_not_valid(place, f"{uri[:60]!r} is no URI")) from None
     if parts.scheme not in ("http", "https"):
-        raise Fault("RemoteJWKSSchemeInvalid", step, "the scheme must be http or https")
+        raise Refused(problems.jwks_scheme_not_valid(place, "the scheme must be http or https"))
     if not host or parts.username is not None or not uri.isprintable() or " " in uri:
-        raise Fault("RemoteJWKSURIInvalid", step, f"{uri[:60]!r} is no URI of a server")
+        raise Refused(problems.jwks_uri_not_valid(place, f"{uri[:60]!r} is no URI of a server"))
     if refusal := addresses.refusal(host):
-        raise Fault("RemoteJWKSURIInvalid", step, f"{host[:60]!r} {refusal}")
+        raise Refused(problems.jwks_uri_not_valid(place, f"{host[:60]!r} {refusal}"))
     if port == 0:
-        raise Fault("RemoteJWKSPortInvalid", step, "the port must be from 1 to 65535")
+        raise Refused(problems.jwks_port_not_valid(place, "the port must be from 1 to 65535"))
     is_tls = parts.scheme == "https"
     return nodes.DnsAddress(host, port or (443 if is_tls else 80)), is_tls
 
 
-def _tls(view: View, namespace: str, written: crd.RemoteJWKS, host: str) -> nodes.UpstreamTls:
+def _tls(view: View, place: Place, written: crd.RemoteJWKS, host: str) -> nodes.UpstreamTls:
     if written.validation is None:
         return nodes.UpstreamTls(sni=host)
-    try:
-        return upstreamtls.checked(view, namespace, written.validation, host)
-    except Fault as fault:
-        reason = {
-            upstreamtls.NOT_DELEGATED: "RemoteJWKSCACertificateNotDelegated",
-        }.get(fault.reason, "RemoteJWKSUpstreamValidationInvalid")
-        raise Fault(reason, f"remoteJWKS.validation.{fault.step}", fault.text) from None
+    at = place.at("validation")
+    return upstreamtls.checked(view, at, written.validation, problems.JWKS_SERVER, host)
 
 
-def _seconds(name: str, field: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        return durations.seconds(text) or None
-    except ValueError as why:
-        raise Fault(f"RemoteJWKS{name}Invalid", f"remoteJWKS.{field}", str(why)) from None
+def _seconds(place: Place, text: str | None, not_valid: Constructor) -> float | None:
+    return None if text is None else durations.read(place, text, not_valid) or None

@@ -6,8 +6,10 @@ Source: HTTPProxy reference, "QueryParameterMatchCondition".
 from collections.abc import Iterable, Iterator
 
 from crds import conditions as crd
-from dag.httpproxy.clarity import NotClear, within
 from dag.nodes import QueryMatch, ValueMatch
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.values import regexes
 
 MAX_NAME = 1024
@@ -15,38 +17,39 @@ MAX_NAME = 1024
 
 
 def narrowed(
-    inherited: Iterable[QueryMatch], block: Iterable[crd.MatchCondition]
+    at: Place, inherited: Iterable[QueryMatch], block: Iterable[crd.MatchCondition]
 ) -> tuple[QueryMatch, ...]:
     """The inherited matches and those of a block of conditions."""
-    matches = sorted({*inherited, *_matches(block)}, key=_rank)
+    matches = sorted({*inherited, *_matches(at, block)}, key=_rank)
     exact: dict[str, str] = {}
     for it in matches:
         if it.value.operator == "exact":
             folded = it.value.value.lower()
             if exact.setdefault(it.name, folded) != folded:
-                raise NotClear("QueryParameter", f"{it.name} cannot have two exact values")
+                text = f"{it.name} cannot have two exact values"
+                raise Refused(problems.query_conditions_not_valid(at, text))
     return tuple(matches)
 
 
-def _matches(block: Iterable[crd.MatchCondition]) -> Iterator[QueryMatch]:
+def _matches(at: Place, block: Iterable[crd.MatchCondition]) -> Iterator[QueryMatch]:
     for index, it in enumerate(block):
         if it.query_parameter is not None:
-            with within(index, "queryParameter"):
-                found = _match(it.query_parameter)
-            yield found
+            yield _match(at.item(index).at("queryParameter"), it.query_parameter)
 
 
-def _match(condition: crd.QueryParameterMatchCondition) -> QueryMatch:
+def _match(place: Place, condition: crd.QueryParameterMatchCondition) -> QueryMatch:
     if not 0 < len(condition.name.encode()) <= MAX_NAME:
-        raise NotClear("QueryParameter", f"a name has from 1 to {MAX_NAME} bytes")
+        text = f"a name has from 1 to {MAX_NAME} bytes"
+        raise Refused(problems.query_conditions_not_valid(place, text))
     written = [it for it in _values(condition) if it.value or it == _PRESENT]
     if len(written) != 1:
         text = (
             f"{condition.name} needs exactly one of exact, prefix, suffix, regex, contains, present"
         )
-        raise NotClear("QueryParameter", text)
+        raise Refused(problems.query_conditions_not_valid(place, text))
     if condition.regex and (refusal := regexes.refusal(condition.regex)):
-        raise NotClear("QueryParameter", f"regex {condition.regex!r} {refusal}")
+        text = f"regex {condition.regex!r} {refusal}"
+        raise Refused(problems.query_conditions_not_valid(place, text))
     return QueryMatch(condition.name, written[0])
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from crds import ratelimits as crd
 from crds.conditions import HeaderMatchCondition
 from dag import nodes
-from dag.faults import Fault
 from dag.httpproxy import headermatches
-from dag.httpproxy.clarity import NotClear
+from dag.problems import Refused
+from dag.problems import httpproxy as problems
+from dag.problems.places import Place
 from dag.values import headers
 
-NOT_VALID = "RateLimitPolicyNotValid"
 MOST = 2**32 - 1
 STATUSES = frozenset(
     {*range(400, 418), *range(421, 425), 426, 428, 429, 431, *range(500, 509), 510, 511}
@@ -22,36 +22,39 @@ STATUSES = frozenset(
 """The codes of errors that Envoy's filter takes (`envoy.type.v3.StatusCode`)."""
 
 
-def local(policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLimit | None:
+def local(place: Place, policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLimit | None:
     """What each Envoy counts."""
     if policy is None or policy.local is None:
         return None
-    written = policy.local
+    written, at = policy.local, place.at("local")
     status = written.response_status_code or 429
     if status not in STATUSES:
-        raise Fault(NOT_VALID, "local.responseStatusCode", f"{status} is not known to Envoy")
+        text = f"{status} is not known to Envoy"
+        raise Refused(problems.rate_limit_not_valid(at.at("responseStatusCode"), text))
     if written.requests + written.burst > MOST:
-        raise Fault(NOT_VALID, "local.burst", f"with requests it is more than {MOST}")
+        text = f"with requests it is more than {MOST}"
+        raise Refused(problems.rate_limit_not_valid(at.at("burst"), text))
     return nodes.LocalRateLimit(
         requests=written.requests,
         unit=written.unit,
         burst=written.burst,
         status=status,
         response_headers=tuple(
-            _header(f"local.responseHeadersToAdd[{index}]", it.name, it.value)
+            _header(at.at("responseHeadersToAdd", index), it.name, it.value)
             for index, it in enumerate(written.response_headers_to_add)
         ),
     )
 
 
-def descriptors(policy: crd.GlobalRateLimitPolicy | None) -> nodes.RateLimits | None:
+def descriptors(place: Place, policy: crd.GlobalRateLimitPolicy | None) -> nodes.RateLimits | None:
     """What the service is asked."""
     if policy is None or not policy.descriptors:
         return None
+    at = place.at("global")
     return nodes.RateLimits(
         tuple(
             tuple(
-                _entry(f"global.descriptors[{index}].entries[{number}]", entry)
+                _entry(at.at("descriptors", index).at("entries", number), entry)
                 for number, entry in enumerate(it.entries)
             )
             for index, it in enumerate(policy.descriptors)
@@ -59,7 +62,7 @@ def descriptors(policy: crd.GlobalRateLimitPolicy | None) -> nodes.RateLimits | 
     )
 
 
-def _entry(step: str, entry: crd.RateLimitDescriptorEntry) -> nodes.DescriptorEntry:
+def _entry(place: Place, entry: crd.RateLimitDescriptorEntry) -> nodes.DescriptorEntry:
     written = [
         it
         for it in (
@@ -74,10 +77,10 @@ def _entry(step: str, entry: crd.RateLimitDescriptorEntry) -> nodes.DescriptorEn
         case [crd.GenericKeyDescriptor() as generic]:
             return nodes.GenericKey(generic.value, generic.key or "generic_key")
         case [crd.RequestHeaderDescriptor() as header]:
-            _check_name(step, header.header_name)
+            _check_name(place, header.header_name)
             return nodes.RequestHeader(header.header_name.lower(), header.descriptor_key)
         case [crd.RequestHeaderValueMatchDescriptor() as match]:
-            found = _conditions(f"{step}.requestHeaderValueMatch", match.headers)
+            found = _conditions(place.at("requestHeaderValueMatch"), match.headers)
             return nodes.HeaderValueMatch(found, match.value, match.expect_match)
         case [crd.RemoteAddressDescriptor()]:
             return nodes.RemoteAddress()
@@ -86,28 +89,26 @@ def _entry(step: str, entry: crd.RateLimitDescriptorEntry) -> nodes.DescriptorEn
                 "needs exactly one of genericKey, requestHeader, requestHeaderValueMatch and "
                 "remoteAddress"
             )
-            raise Fault(NOT_VALID, step, text)
+            raise Refused(problems.rate_limit_not_valid(place, text))
 
 
 def _conditions(
-    step: str, written: Iterable[HeaderMatchCondition]
+    place: Place, written: Iterable[HeaderMatchCondition]
 ) -> tuple[nodes.HeaderMatch, ...]:
     conditions = tuple(written)
     if not conditions:
-        raise Fault(NOT_VALID, step, "needs at least one header")
-    try:
-        return tuple(headermatches.match(it) for it in conditions)
-    except NotClear as why:
-        raise Fault(NOT_VALID, step, why.text) from None
+        raise Refused(problems.rate_limit_not_valid(place, "needs at least one header"))
+    not_valid = problems.rate_limit_not_valid
+    return tuple(headermatches.match(place, it, not_valid) for it in conditions)
 
 
-def _header(step: str, name: str, value: str) -> tuple[str, str]:
+def _header(place: Place, name: str, value: str) -> tuple[str, str]:
     refusal = headers.change_refusal(name)
     if refusal or (refusal := headers.value_refusal(value)):
-        raise Fault(NOT_VALID, step, f"header {name[:60]!r} {refusal}")
+        raise Refused(problems.rate_limit_not_valid(place, f"header {name[:60]!r} {refusal}"))
     return name.lower(), value
 
 
-def _check_name(step: str, name: str) -> None:
+def _check_name(place: Place, name: str) -> None:
     if refusal := headers.name_refusal(name):
-        raise Fault(NOT_VALID, step, f"header {name[:60]!r} {refusal}")
+        raise Refused(problems.rate_limit_not_valid(place, f"header {name[:60]!r} {refusal}"))

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 from crds import policies
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 from dag.values import headers
 
 
@@ -21,7 +22,8 @@ def prefix(
     if policy is None or not policy.replace_prefix:
         return None
     if not isinstance(match.path, nodes.Prefix):
-        raise _not_valid(place, "MustHavePrefix", "replaces a prefix, but the route matches none")
+        text = "replaces a prefix, but the route matches none"
+        raise Refused(problems.rewrite_without_prefix(place, text))
     replacements = _replacements(place, policy.replace_prefix)
     return replacements.get(match.path.path, replacements.get(_ANY))
 
@@ -34,16 +36,14 @@ def _replacements(place: Place, rules: Iterable[policies.ReplacePrefix]) -> dict
     for index, rule in enumerate(rules):
         at, named = place.at("replacePrefix", index), rule.prefix or _ANY
         if named in found and named == _ANY:
-            raise _not_valid(at, "AmbiguousReplacement", "more than one is for any prefix")
+            raise Refused(problems.ambiguous_replacement(at, "more than one is for any prefix"))
         if named in found:
-            raise _not_valid(at, "DuplicateReplacement", f"more than one is for prefix {named}")
+            text = f"more than one is for prefix {named}"
+            raise Refused(problems.duplicate_replacement(at, text))
         if not rule.replacement.startswith("/"):
-            raise _not_valid(at, "ReplacementNotValid", "the replacement must start with /")
+            text = "the replacement must start with /"
+            raise Refused(problems.replacement_not_valid(at, text))
         if refusal := headers.value_refusal(rule.replacement):
-            raise _not_valid(at, "ReplacementNotValid", f"the replacement {refusal}")
+            raise Refused(problems.replacement_not_valid(at, f"the replacement {refusal}"))
         found[named] = rule.replacement
     return found
-
-
-def _not_valid(place: Place, reason: str, text: str) -> Refused:
-    return Refused(problems.prefix_replace_not_valid(place, reason, text))

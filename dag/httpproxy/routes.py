@@ -14,10 +14,9 @@ from crds.unserved import unserved
 from dag import nodes
 from dag.engine.view import View
 from dag.httpproxy import answers, conditions, forwarding, guards, headerpolicies
-from dag.httpproxy.clarity import NotClear
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Findings, Place, Refused
+from dag.problems.places import Findings, Place
 
 GUARDED = nodes.Respond(503)
 """What is answered where a guard is not served yet."""
@@ -43,19 +42,19 @@ def written(
 ) -> Iterator[LocatedRoute | Problem]:
     """The route, unless something in it cannot be served."""
     try:
-        match = conditions.narrowed(inherited, route.conditions)
-    except NotClear as why:
-        at = place.at(f"conditions{why.step}")
-        yield problems.conditions_not_valid(at, "RouteError", why.subject, why.text)
+        match = conditions.narrowed(place, inherited, route.conditions)
+    except Refused as refused:
+        yield refused.problem
         return
     try:
         node = yield from _node(scope, place, route, match)
         yield LocatedRoute(node, place, route.permit_insecure)
-    except Closed as closed:
-        yield closed.problem
-        yield LocatedRoute(nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure)
     except Refused as refused:
         yield refused.problem
+        if refused.problem.closes:
+            yield LocatedRoute(
+                nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure
+            )
 
 
 def _node(

@@ -17,9 +17,9 @@ from dag.configuration import settings
 from dag.engine.view import View
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.included import IncludedProxy
-from dag.problems import Problem, unplaced
+from dag.problems import Problem, Refused, unplaced
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Place
+from dag.problems.places import Place
 
 
 def claim(
@@ -48,8 +48,8 @@ def _behind_tls(
         stream = yield from streamguards.guarded(view, place, wanted, host, stream)
     try:
         termination = yield from tls.termination(view, place.at("tls"), root)
-    except Closed as closed:
-        yield closed.problem
+    except Refused as refused:
+        yield refused.problem
         yield _claim(place, guards.CLOSED, _on_plain_http(view, written, UNSERVED))
         return
     is_fallback = yield from fallback.is_fallback(view, place, wanted)
@@ -73,7 +73,7 @@ def _on_plain_http_alone(
     yield from _lack(view, place, "HTTP")
     if root.spec.tcpproxy is not None:
         at = problems.spec(root.metadata.key).at("tcpproxy")
-        yield problems.tcp_proxy_not_valid(at, "TLSMustBeConfigured", "needs virtualhost.tls")
+        yield problems.tls_missing(at, "needs virtualhost.tls")
     yield _claim(place, host, _routes(written))
 
 

@@ -12,7 +12,7 @@ from crds import virtualhost
 from crds.meta import NamespacedName
 from dag import defaults, nodes
 from dag.engine.view import View
-from dag.httpproxy import guards, ratelimits
+from dag.httpproxy import guards
 from dag.problems import Problem
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
@@ -55,23 +55,15 @@ def _refusals(
     """The guards that need requests. Upstream has reasons for the first two."""
     if host.jwt_providers:
         text = "a connection of a tcpproxy shows no token"
-        at = place.at("jwtProviders")
-        yield problems.stream_not_guarded(
-            at, "JWTVerificationError", "JWTVerificationNotPermitted", text
-        )
+        yield problems.stream_without_tokens(place.at("jwtProviders"), text)
     if isinstance(policies.authorization, nodes.Authorization):
-        at = place.at("authorization")
-        yield problems.stream_not_guarded(at, "AuthError", "AuthNotPermitted", _OFF)
+        yield problems.stream_without_authorization(place.at("authorization"), _OFF)
     if host.cors_policy is not None:
         text = "a connection of a tcpproxy has no origin"
-        at = place.at("corsPolicy")
-        yield problems.stream_not_guarded(at, "CORSError", "CORSNotPermitted", text)
+        yield problems.stream_without_cors(place.at("corsPolicy"), text)
     if host.max_request_bytes is not None:
         text = "a connection of a tcpproxy has no requests to be measured"
-        at = place.at("maxRequestBytes")
-        yield problems.stream_not_guarded(
-            at, "VirtualHostError", "MaxRequestBytesNotPermitted", text
-        )
+        yield problems.stream_without_size(place.at("maxRequestBytes"), text)
 
 
 def _limit(root: NamespacedName, policies: nodes.Policies) -> nodes.ConnectionLimit | None:
@@ -103,8 +95,7 @@ def _descriptors(
     at, text = place.at("rateLimitPolicy"), "a connection of a tcpproxy has no headers to count by"
     if host.rate_limit_policy is not None and host.rate_limit_policy.global_ is not None:
         at = at.at("global").at("descriptors")
-        type_, reason = "VirtualHostError", ratelimits.NOT_VALID
-        return kept, (problems.stream_not_guarded(at, type_, reason, text),)
+        return kept, (problems.stream_without_headers(at, text),)
     text = f"a default of the configuration has no effect: {text}"
     return kept, (problems.not_enforced(at, text),)
 

@@ -13,9 +13,9 @@ from dag.engine.view import View
 from dag.foreign import ignored
 from dag.httpproxy import backends, balancing, healthchecks, owner
 from dag.httpproxy.included import IncludedProxy
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 from dag.values import weights
 
 Following = Generator[IncludedProxy | Problem, None, nodes.Stream | None]
@@ -38,13 +38,13 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
     written = trail[-1].spec.tcpproxy
     include = (written.include or written.includes) if written is not None else None
     if written is None or (not written.services and include is None):
-        raise Refused(problems.tcp_proxy_not_valid(place, "NothingDefined", _NEEDS))
+        raise Refused(problems.stream_not_defined(place, _NEEDS))
     if include is None:
         found = yield from _stream(view, place, written)
         is_closed = any(ignored.closing(view, problems.KIND, it.metadata) for it in trail)
         return _CLOSED if is_closed else found
     if written.services:
-        raise Refused(problems.tcp_proxy_not_valid(place, "NoServicesAndInclude", _NEEDS))
+        raise Refused(problems.stream_ambiguous(place, _NEEDS))
     child = _child(view, place.at("include"), trail, include)
     yield IncludedProxy(child.metadata.key)
     return (yield from _follow(view, (*trail, child)))
@@ -81,23 +81,15 @@ def _child(
     target = NamespacedName(include.namespace or place.subject.namespace, include.name)
     above = [it.metadata.key for it in trail]
     if target == above[0]:
-        raise _includes_root(place, target)
+        raise Refused(problems.root_includes_root(place, target))
     if target in above:
         ring = (*above[above.index(target) :], target)
-        text = f"include creates a cycle: {' -> '.join(map(str, ring))}"
-        raise Refused(problems.tcp_include_not_valid(place, "IncludeCreatesCycle", text))
+        raise Refused(problems.include_creates_cycle(place, ring))
     if len(trail) > MAX_DEPTH:
-        text = f"includes are nested more than {MAX_DEPTH} deep"
-        raise Refused(problems.tcp_include_not_valid(place, "IncludeTooDeep", text))
+        raise Refused(problems.include_too_deep(place, MAX_DEPTH))
     child = view.read(tables.HTTPPROXIES, target)
     if child is None or not owner.is_ours(view, child):
-        text = f"HTTPProxy {target} not found"
-        raise Refused(problems.tcp_include_not_valid(place, "IncludeNotFound", text))
+        raise Refused(problems.include_not_found(place, target))
     if child.spec.virtualhost is not None:
-        raise _includes_root(place, target)
+        raise Refused(problems.root_includes_root(place, target))
     return child
-
-
-def _includes_root(place: Place, target: NamespacedName) -> Refused:
-    text = f"HTTPProxy {target} is a root itself"
-    return Refused(problems.tcp_include_not_valid(place, "RootIncludesRoot", text))

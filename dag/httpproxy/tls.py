@@ -12,17 +12,17 @@ from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import reading, settings
 from dag.engine.view import View
-from dag.faults import reference
 from dag.httpproxy import clients
+from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Closed, Findings, Place, Refused
+from dag.problems.places import Findings, Place
 from dag.references import delegation, secrets
 
 
 def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls | None]:
     """How it is terminated; None if it is not, or its author is told why.
 
-    Closed if clients cannot be asked for the certificates that they are to show.
+    Refused if clients cannot be asked for the certificates that they are to show.
     """
     tls = root.spec.virtualhost.tls if root.spec.virtualhost is not None else None
     if tls is None:
@@ -41,9 +41,9 @@ def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls
         secret = _secret(view, place.at("secretName"), tls.secret_name)
         asked = clients.validation(view, place.at("clientValidation"), tls.client_validation)
         return nodes.Tls(secret, *limits, clients=asked)
-    except Closed:
-        raise
     except Refused as refused:
+        if refused.problem.closes:
+            raise
         yield refused.problem
         return None
 
@@ -69,7 +69,7 @@ def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:
         raise Refused(problems.tls_config_not_valid(place, text))
     if tls.client_validation is not None or tls.enable_fallback_certificate:
         text = "passthrough leaves TLS to the backend, with clientValidation and fallback"
-        raise Closed(problems.tls_features_incompatible(place, text))
+        raise Refused(problems.passthrough_incompatible(place, text))
     if root.spec.tcpproxy is None:
         text = "passthrough needs a tcpproxy that takes the connections"
         raise Refused(problems.tls_config_not_valid(place, text))
@@ -96,19 +96,10 @@ def _within(
 
 
 def _secret(view: View, place: Place, written: str) -> NamespacedName:
-    name = _reference(place, written)
-    if not delegation.is_permitted(view, delegation.Use(name, place.subject.namespace)):
-        raise Refused(problems.delegation_not_permitted(place, name))
-    if refusal := view.ask(secrets.refusal, name):
-        raise Refused(problems.secret_not_valid(place, name, refusal))
-    return name
-
-
-def _reference(place: Place, written: str) -> NamespacedName:
     if not written:
         text = "one of secretName and passthrough must be set"
         raise Refused(problems.tls_config_not_valid(place, text))
-    try:
-        return reference(written, place.subject.namespace)
-    except ValueError:
-        raise Refused(problems.secret_name_not_valid(place, written)) from None
+    name = delegation.secret(view, place, written, problems.SECRET)
+    if refusal := view.ask(secrets.refusal, name):
+        raise Refused(problems.SECRET.not_valid(place, refusal.message))
+    return name

@@ -12,8 +12,9 @@ from crds.ingress import Ingress
 from crds.policies import RETRY_ON
 from dag import nodes
 from dag.configuration.reading import TlsVersion
+from dag.problems import Refused
 from dag.problems import ingress as problems
-from dag.problems.places import Findings
+from dag.problems.places import Findings, Place
 from dag.values import durations
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Forwarding(NamedTuple):
 
 def forwarding(ingress: Ingress) -> Findings[Forwarding]:
     """What the annotations say of timeouts, retries and WebSocket."""
-    timeout = yield from _first(ingress, ("response-timeout", "request-timeout"), durations.timeout)
+    timeout = yield from _first(ingress, ("response-timeout", "request-timeout"), _timeout)
     paths = ingress.metadata.annotations.get(f"{PREFIX}websocket-routes", "")
     retry = yield from _retry(ingress)
     return Forwarding(timeout, retry, frozenset(it.strip() for it in paths.split(",")) - {""})
@@ -61,12 +62,12 @@ def _retry(ingress: Ingress) -> Findings[nodes.Retry | None]:
     """Retries are on where it is said after which failures; the rest is told apart from that."""
     after = yield from _read(ingress, "retry-on", _conditions)
     count = yield from _read(ingress, "num-retries", _count)
-    per_try = yield from _read(ingress, "per-try-timeout", durations.timeout)
+    per_try = yield from _read(ingress, "per-try-timeout", _timeout)
     return nodes.Retry(after, 1 if count is None else count, per_try) if after else None
 
 
 def _first(
-    ingress: Ingress, names: tuple[str, ...], read: Callable[[str], T]
+    ingress: Ingress, names: tuple[str, ...], read: Callable[[Place, str], T]
 ) -> Findings[T | None]:
     """The new name of an annotation wins over the old one."""
     for name in names:
@@ -75,36 +76,41 @@ def _first(
     return None
 
 
-def _read(ingress: Ingress, name: str, read: Callable[[str], T]) -> Findings[T | None]:
+def _read(ingress: Ingress, name: str, read: Callable[[Place, str], T]) -> Findings[T | None]:
     text = ingress.metadata.annotations.get(f"{PREFIX}{name}")
     if text is None:
         return None
     try:
-        return read(text)
-    except ValueError as why:
-        place = problems.annotation(ingress.metadata.key, f"{PREFIX}{name}")
-        yield problems.ignored_annotation(place, str(why))
+        return read(problems.annotation(ingress.metadata.key, f"{PREFIX}{name}"), text)
+    except Refused as refused:
+        yield refused.problem
         return None
 
 
-def _conditions(text: str) -> tuple[str, ...]:
+def _timeout(place: Place, text: str) -> float | None:
+    return durations.timeout(place, text, problems.ignored_annotation)
+
+
+def _conditions(place: Place, text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(it.strip() for it in text.split(",") if it.strip()))
     if unknown := [it for it in found if it not in RETRY_ON]:
-        raise ValueError(f"{unknown[0][:60]!r} is no failure that can be tried again after")
+        why = f"{unknown[0][:60]!r} is not a known condition for retries"
+        raise Refused(problems.ignored_annotation(place, why))
     return found
 
 
 _WHOLE_NUMBER = re.compile("-1|[0-9]{1,10}")
 
 
-def _count(text: str) -> int:
+def _count(place: Place, text: str) -> int:
     """0 stands for the default, as upstream Contour has it, and -1 for none."""
     if not _WHOLE_NUMBER.fullmatch(text.strip()) or int(text) >= 2**32:
-        raise ValueError(f"{text[:60]!r} is neither -1 nor a whole number below 4294967296")
+        why = f"{text[:60]!r} is neither -1 nor a whole number below 4294967296"
+        raise Refused(problems.ignored_annotation(place, why))
     return max(int(text) or 1, 0)
 
 
-def _tls_version(text: str) -> TlsVersion:
+def _tls_version(place: Place, text: str) -> TlsVersion:
     if text not in ("1.2", "1.3"):
-        raise ValueError(f"{text[:60]!r} is not 1.2 or 1.3")
+        raise Refused(problems.ignored_annotation(place, f"{text[:60]!r} is not 1.2 or 1.3"))
     return cast(TlsVersion, text)

@@ -11,6 +11,7 @@ from crds.meta import NamespacedName
 from dag import nodes, services, tables
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View, query
+from dag.problems import Problem, referents
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
 
@@ -31,7 +32,7 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
         yield problems.resource_not_supported(place.at("resource"))
         return None
     found = _upstream(view, place.subject.namespace, written.service)
-    if isinstance(found, services.Unresolved):
+    if isinstance(found, Problem):
         yield problems.backend_unresolved(place.at("service"), found.message)
         return None
     if found.left_out:
@@ -62,11 +63,10 @@ def port_number(view: View, port: NamedPort) -> int | None:
 
 def _upstream(
     view: View, namespace: str, written: IngressServiceBackend
-) -> services.Upstream | services.Unresolved:
+) -> services.Upstream | Problem:
     name, number = NamespacedName(namespace, written.name), written.port.number
     if number is None:
         number = view.ask(port_number, NamedPort(name, written.port.name))
     if number is None:
-        message = f"Service {name} has no port {written.port.name!r}"
-        return services.Unresolved("PortNotFound", message)
+        return referents.port_not_found(name, repr(written.port.name))
     return view.ask(services.upstream, (name, number))

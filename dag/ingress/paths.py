@@ -7,8 +7,9 @@ as a string. Elsewhere: paths that no request has (`dag.values.paths`).
 
 from crds.ingress import HTTPIngressPath
 from dag import nodes
+from dag.problems import Refused
 from dag.problems import ingress as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 from dag.values import paths, regexes
 
 MAX_LENGTH = 4096

@@ -12,9 +12,9 @@ from crds import ingress as crd
 from dag import nodes
 from dag.engine.view import View
 from dag.ingress import annotations, backends, paths
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import ingress as problems
-from dag.problems.places import Place, Refused
+from dag.problems.places import Place
 
 EVERY_HOST = "*"
 

@@ -14,9 +14,9 @@ from dag import nodes
 from dag.configuration import reading, settings
 from dag.engine.view import View
 from dag.ingress import annotations
-from dag.problems import Problem
+from dag.problems import Problem, Refused
 from dag.problems import ingress as problems
-from dag.problems.places import Findings, Place, Refused
+from dag.problems.places import Findings, Place
 from dag.references import delegation, secrets
 
 
@@ -61,12 +61,12 @@ def _versions(view: View, place: Place, ingress: Ingress) -> Findings[reading.Tl
 
 def _secret(view: View, place: Place, ingress: Ingress, entry: IngressTLS) -> NamespacedName:
     if not entry.secret_name:
-        raise Refused(problems.secret_not_named(place))
+        raise Refused(problems.SECRET.not_valid(place, "secretName is missing"))
     at, own = place.at("secretName"), place.subject.namespace
     elsewhere = ingress.metadata.annotations.get(annotations.CERTIFICATE_NAMESPACE)
     secret = NamespacedName(elsewhere or own, entry.secret_name)
     if not delegation.is_permitted(view, delegation.Use(secret, own)):
-        raise Refused(problems.delegation_not_permitted(at, secret))
+        raise Refused(problems.SECRET.not_delegated(at, delegation.refusal(secret, own)))
     if refusal := view.ask(secrets.refusal, secret):
-        raise Refused(problems.secret_not_valid(at, secret, refusal))
+        raise Refused(problems.SECRET.not_valid(at, refusal.message))
     return secret

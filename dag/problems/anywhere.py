@@ -10,14 +10,15 @@ from collections.abc import Iterable
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType, ErrorType, Own
 
 
 def unknown_field(subject: ObjectRef, text: str) -> Problem:
     """A field that this release does not know: that of a newer one, or a typing error."""
-    return Problem(subject, "SpecError", "UnknownField", text, "warning")
+    return Problem(subject, ErrorType.SpecError, Own.UnknownField, text, "warning")
 
 
-GUARD = "UnservedGuard"
+GUARD = ConditionType.UnservedGuard
 """The condition, on objects of the Gateway API, that tells of errors that are told here."""
 
 
@@ -31,40 +32,42 @@ def foreign_guard(place: Place, project: str, instead: str, *, is_closed: bool) 
     """An annotation of another controller that is to guard something."""
     effect = "so what it guards is closed" if is_closed else "so what it guards is open"
     text = f"belongs to {project} and guards nothing here, {effect}{_use(instead)}"
-    return place.error("SpecError", "ForeignGuard", text)
+    return place.error(ErrorType.SpecError, Own.ForeignGuard, text)
 
 
 def foreign_annotation(place: Place, project: str, instead: str) -> Problem:
     """An annotation of another controller that changes what is answered."""
     text = f"belongs to {project} and has no effect here{_use(instead)}"
-    return place.warning("SpecError", "ForeignAnnotation", text)
+    return place.warning(ErrorType.SpecError, Own.ForeignAnnotation, text)
 
 
 def foreign_tuning(subject: ObjectRef, names: Iterable[str]) -> Problem:
     """Annotations of other controllers that nothing is lost without."""
     place = Place(subject, "metadata.annotations")
     text = f"have no effect here, and need none: {', '.join(names)}"
-    return place.warning("SpecError", "ForeignAnnotation", text)
+    return place.warning(ErrorType.SpecError, Own.ForeignAnnotation, text)
 
 
 def unknown_annotation(place: Place, near: str) -> Problem:
     """An annotation under our prefix that is not read on this kind."""
     text = "is not known on this kind and has no effect"
     return place.warning(
-        "SpecError", "UnknownAnnotation", f"{text}; did you mean {near}?" if near else text
+        ErrorType.SpecError,
+        Own.UnknownAnnotation,
+        f"{text}; did you mean {near}?" if near else text,
     )
 
 
 def certificate(place: Place, ref: ObjectRef, phase: str, moment: str) -> Problem:
     """A certificate that does not hold yet, or any more, or not for long."""
     reason, text = _OF_CERTIFICATES[phase]
-    return place.warning("TLSError", reason, f"the certificate of {ref} {text} {moment}")
+    return place.warning(ErrorType.TLSError, reason, f"the certificate of {ref} {text} {moment}")
 
 
 _OF_CERTIFICATES = {
-    "early": ("CertificateNotYetValid", "is not valid before"),
-    "ending": ("CertificateExpiring", "expires on"),
-    "ended": ("CertificateExpired", "expired on"),
+    "early": (Own.CertificateNotYetValid, "is not valid before"),
+    "ending": (Own.CertificateExpiring, "expires on"),
+    "ended": (Own.CertificateExpired, "expired on"),
 }
 """Reason and words, by phase (`dag.warnings.validity`)."""
 
@@ -76,4 +79,20 @@ def _use(instead: str) -> str:
 def left_out(subject: ObjectRef, what: str, who: str, since: str) -> Problem:
     """Some Envoys are too old for a part of it, and get the rest; `who`: `1 of 7 Envoys (…)`."""
     text = f"{what}: left out on {who}, which cannot load it: it needs Envoy {since}"
-    return Problem(subject, "EnvoyError", "NotOnEveryEnvoy", text, "warning")
+    return Problem(subject, ErrorType.EnvoyError, Own.NotOnEveryEnvoy, text, "warning")
+
+
+def refused(subject: ObjectRef, who: str, words: str) -> Problem:
+    """Envoy refuses something of it, in these words; `who`: `1 of 7 Envoys (…)`, if not all do."""
+    text = "Envoy refuses it; the last version that it accepted is still served"
+    if who:
+        is_one = who.startswith("1 ")
+        verbs = ("refuses", "has") if is_one else ("refuse", "have")
+        text = f"{who} {verbs[0]} it and still {verbs[1]} the last accepted version"
+    return Problem(subject, ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
+
+
+def version_refused(subject: ObjectRef, why: str) -> Problem:
+    """The newest version of it cannot be taken."""
+    text = f"the newest version is not valid; the last valid one is still served: {why}"
+    return Problem(subject, ErrorType.SpecError, Own.Refused, text)

@@ -2,6 +2,7 @@
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
+from dag.problems.reasons import Contour, ErrorType, Own
 
 
 def star_among_names(delegation: NamespacedName, index: int) -> Problem:
@@ -11,7 +12,7 @@ def star_among_names(delegation: NamespacedName, index: int) -> Problem:
         "is the single entry; here it has no effect"
     )
     subject = ObjectRef("TLSCertificateDelegation", *delegation)
-    return Problem(subject, "SpecError", "IgnoredField", message, "warning")
+    return Problem(subject, ErrorType.SpecError, Contour.IgnoredField, message, "warning")
 
 
 def secret_not_found(delegation: NamespacedName, index: int, secret: NamespacedName) -> Problem:
@@ -21,4 +22,4 @@ def secret_not_found(delegation: NamespacedName, index: int, secret: NamespacedN
         "nobody can use it"
     )
     subject = ObjectRef("TLSCertificateDelegation", *delegation)
-    return Problem(subject, "SpecError", "SecretNotFound", message, "warning")
+    return Problem(subject, ErrorType.SpecError, Own.SecretNotFound, message, "warning")

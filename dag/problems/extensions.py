@@ -1,11 +1,10 @@
-"""Everything that the author of an ExtensionService can be told, in upstream's words.
-
-One constructor per thing. Elsewhere: where in which object (`places`).
-"""
+"""Everything that the author of an ExtensionService can be told, in upstream's words."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import Contour, ErrorType, Own
+from dag.problems.shared import OfSecrets, error
 
 KIND = "ExtensionService"
 
@@ -15,22 +14,26 @@ def spec(extension: NamespacedName) -> Place:
     return Place(ObjectRef(KIND, *extension))
 
 
-def not_valid(place: Place, reason: str, text: str) -> Problem:
-    """A policy without which the service is not asked."""
-    is_certificate = reason == "CACertificateNotDelegated"
-    return place.error("TLSError" if is_certificate else "SpecError", reason, text)
+timeout_not_valid = error(ErrorType.SpecError, Contour.TimeoutPolicyNotValid)
+validation_without_tls = error(ErrorType.SpecError, Contour.InconsistentProtocol)
+UPSTREAM = OfSecrets(
+    error(ErrorType.SpecError, Contour.TLSUpstreamValidation),
+    error(ErrorType.TLSError, Contour.CACertificateNotDelegated),
+)
+"""A service whose certificate cannot be checked, so that it is not asked."""
 
-
-def service_unresolved(place: Place, reason: str, why: str) -> Problem:
-    """A Service that cannot be asked."""
-    return place.error("ServiceError", reason, why)
+service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
+"""A Service that cannot be asked."""
+external_name = error(ErrorType.ServiceError, Contour.UnsupportedServiceType)
+"""A Service of type ExternalName."""
 
 
 def endpoints_left_out(place: Place, why: str) -> Problem:
     """The Service has endpoints at addresses that cannot be served."""
-    return place.warning("ServiceError", "EndpointsLeftOut", why)
+    return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)
 
 
 def ignored_field(place: Place) -> Problem:
     """A field that changes nothing here."""
-    return place.warning("SpecError", "IgnoredField", "has no effect on an ExtensionService")
+    text = "has no effect on an ExtensionService"
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)

@@ -8,11 +8,12 @@ leaves its condition as it is and gives only reason and message. Elsewhere: wher
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType, Contour, Gateway, Own
+from dag.problems.shared import error
 
 
 def gateway_class(key: NamespacedName) -> Place:
@@ -42,12 +43,14 @@ def annotation(ref: ObjectRef, name: str) -> Place:
 
 def not_served_yet(field: Place) -> Problem:
     """A field that changes nothing."""
-    return field.warning("Accepted", "Accepted", "is not served yet and has no effect")
+    return field.warning(
+        ConditionType.Accepted, Gateway.Accepted, "is not served yet and has no effect"
+    )
 
 
 def value_without_effect(field: Place, why: str) -> Problem:
     """A value of a later version of the API, in a field that opens nothing."""
-    return field.warning("Accepted", "Accepted", f"{why}; it has no effect")
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"{why}; it has no effect")
 
 
 # GatewayClasses and Gateways.
@@ -55,41 +58,45 @@ def value_without_effect(field: Place, why: str) -> Problem:
 
 def older_class_exists(owner: Place, winner: NamespacedName) -> Problem:
     message = f"the older GatewayClass {winner} names the same controller and is served instead"
-    return Problem(owner.subject, "Accepted", "OlderGatewayClassExists", message)
+    return Problem(owner.subject, ConditionType.Accepted, Contour.OlderGatewayClassExists, message)
 
 
 def class_stays(class_: Place) -> Problem:
     message = "it is deleted, and stays while there are Gateways of it"
-    return Problem(class_.subject, "Accepted", "Accepted", message, "warning")
+    return Problem(class_.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")
 
 
 def older_gateway_exists(owner: Place, winner: NamespacedName) -> Problem:
     message = f"the older Gateway {winner} of the same class is served instead"
-    return Problem(owner.subject, "Accepted", "OlderGatewayExists", message)
+    return Problem(owner.subject, ConditionType.Accepted, Contour.OlderGatewayExists, message)
 
 
 def parameters_not_known(field: Place, kind: str) -> Problem:
-    return field.error("Accepted", "InvalidParameters", f"parameters of kind {kind} are not known")
+    return field.error(
+        ConditionType.Accepted,
+        Gateway.InvalidParameters,
+        f"parameters of kind {kind} are not known",
+    )
 
 
 def parameters_without_namespace(field: Place) -> Problem:
     why = "a ContourConfiguration is in a namespace, which has to be named"
-    return field.error("Accepted", "InvalidParameters", why)
+    return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
 def parameters_not_found(field: Place, key: NamespacedName) -> Problem:
     why = f"there is no ContourConfiguration {key}"
-    return field.error("Accepted", "InvalidParameters", why)
+    return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
 def parameters_not_valid(field: Place, key: NamespacedName, why: Iterable[str]) -> Problem:
     text = f"ContourConfiguration {key} cannot be used: {'; '.join(why)}"
-    return field.error("Accepted", "InvalidParameters", text)
+    return field.error(ConditionType.Accepted, Gateway.InvalidParameters, text)
 
 
 def parameters_of_class(owner: Place, key: NamespacedName) -> Problem:
     message = f"the parameters of GatewayClass {key} cannot be used, as its status tells"
-    return Problem(owner.subject, "Accepted", "InvalidParameters", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.InvalidParameters, message)
 
 
 def parameters_hold(field: Place, mode: str) -> Problem:
@@ -99,22 +106,26 @@ def parameters_hold(field: Place, mode: str) -> Problem:
         if mode == "PerGateway"
         else "has no effect in mode Single, where Gateways share the Envoys of the instance"
     )
-    return field.warning("Accepted", "Accepted", why)
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def infrastructure_not_made(field: Place) -> Problem:
     why = "has no effect: the Envoys are made by somebody else"
-    return field.warning("Accepted", "Accepted", why)
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def address_not_supported(field: Place, type_: str) -> Problem:
-    return field.error("Accepted", "UnsupportedAddress", f"addresses of type {type_} are not known")
+    return field.error(
+        ConditionType.Accepted,
+        Gateway.UnsupportedAddress,
+        f"addresses of type {type_} are not known",
+    )
 
 
 def addresses_not_usable(owner: Place, missing: Iterable[str], has: Iterable[str]) -> Problem:
     found = _listed(has)
     why = f"{_listed(missing)} not assigned; " + (f"assigned: {found}" if found else "none is")
-    return owner.at("addresses").error("Programmed", "AddressNotUsable", why)
+    return owner.at("addresses").error(ConditionType.Programmed, Gateway.AddressNotUsable, why)
 
 
 def address_not_assigned(owner: Place) -> Problem:
@@ -122,44 +133,62 @@ def address_not_assigned(owner: Place) -> Problem:
         "Envoy has no address that is known: neither the Service in front of it"
         " nor ingress.statusAddress of the ContourConfiguration has one"
     )
-    return Problem(owner.subject, "Programmed", "AddressNotAssigned", message)
+    return Problem(owner.subject, ConditionType.Programmed, Gateway.AddressNotAssigned, message)
 
 
 def addresses_without_effect(owner: Place) -> Problem:
     why = "has no effect where nothing assigns addresses, as on one machine"
-    return owner.at("addresses").warning("Accepted", "Accepted", why)
+    return owner.at("addresses").warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:
     message = f"the CRDs are of bundle version {found}; supported are {_listed(supported)}"
-    return Problem(owner.subject, "SupportedVersion", "UnsupportedVersion", message)
+    return Problem(
+        owner.subject, ConditionType.SupportedVersion, Gateway.UnsupportedVersion, message
+    )
 
 
 def client_certificate(found: Problem) -> Problem:
     """What is wrong with the certificate that is shown to backends."""
-    if found.reason == "RefNotPermitted":
+    if found.reason is Gateway.RefNotPermitted:
         return found
-    return replace(found, reason="InvalidClientCertificateRef")
+    return replace(found, reason=Gateway.InvalidClientCertificateRef)
 
 
 def no_listener_valid(owner: Place) -> Problem:
     message = "no listener can be served"
-    return Problem(owner.subject, "Accepted", "ListenersNotValid", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.ListenersNotValid, message)
 
 
 def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
     message = f"listeners that cannot be served: {_listed(names)}"
-    return Problem(owner.subject, "Accepted", "ListenersNotValid", message, "warning")
+    return Problem(
+        owner.subject, ConditionType.Accepted, Gateway.ListenersNotValid, message, "warning"
+    )
 
 
 def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
     message = f"listeners with references that lead nowhere: {_listed(names)}"
-    return Problem(owner.subject, "ResolvedRefs", "ListenersNotResolved", message)
+    return Problem(owner.subject, ConditionType.ResolvedRefs, Gateway.ListenersNotResolved, message)
 
 
 def not_programmed(thing: Place) -> Problem:
     """A Gateway or listener of which Envoy is told nothing; why stands in its other conditions."""
-    return Problem(thing.subject, "Programmed", "Invalid", "Envoy is not told of it")
+    return Problem(
+        thing.subject, ConditionType.Programmed, Gateway.Invalid, "Envoy is not told of it"
+    )
+
+
+def no_envoy(owner: Place, why: str) -> Problem:
+    """A Gateway without Envoys; `why` no fleet is made for it, if that is so."""
+    message = "; ".join(it for it in ("no Envoy is connected", why) if it)
+    return Problem(owner.subject, ConditionType.Programmed, Gateway.NoResources, message)
+
+
+def not_accepted_yet(owner: Place, names: Iterable[str]) -> Problem:
+    """A Gateway with listeners that some Envoy has not accepted yet."""
+    message = f"Envoy has not accepted {_listed(names)} yet"
+    return Problem(owner.subject, ConditionType.Programmed, Gateway.Pending, message)
 
 
 # Listeners.
@@ -167,70 +196,76 @@ def not_programmed(thing: Place) -> Problem:
 
 def protocol_not_supported(listener: Place, protocol: str) -> Problem:
     why = f"{protocol} is not served; HTTP, HTTPS, TLS, TCP and UDP are"
-    return listener.at("protocol").error("Accepted", "UnsupportedProtocol", why)
+    return listener.at("protocol").error(ConditionType.Accepted, Gateway.UnsupportedProtocol, why)
 
 
 def listener_value_not_supported(field: Place, why: str) -> Problem:
-    return field.error("Accepted", "UnsupportedValue", why)
+    return field.error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
 
 
 def protocol_conflict(listener: Place, port: int, others: Iterable[str]) -> Problem:
     why = f"port {port} carries another protocol; conflicts with {_others(others)}"
-    return listener.at("protocol").error("Conflicted", "ProtocolConflict", why)
+    return listener.at("protocol").error(ConditionType.Conflicted, Gateway.ProtocolConflict, why)
 
 
 def hostname_conflict(listener: Place, others: Iterable[str]) -> Problem:
     why = f"the same port and host as {_others(others)}"
-    return listener.at("hostname").error("Conflicted", "HostnameConflict", why)
+    return listener.at("hostname").error(ConditionType.Conflicted, Gateway.HostnameConflict, why)
 
 
 def kinds_not_supported(listener: Place, kinds: Iterable[str]) -> Problem:
     """The kinds that are left over are served."""
     why = f"not served on this protocol: {_listed(kinds)}"
     place = listener.at("allowedRoutes").at("kinds")
-    return place.error("ResolvedRefs", "InvalidRouteKinds", why)
+    return place.error(ConditionType.ResolvedRefs, Gateway.InvalidRouteKinds, why)
 
 
 def certificate_not_valid(reference: Place, why: str) -> Problem:
-    return reference.error("ResolvedRefs", "InvalidCertificateRef", why)
+    return reference.error(ConditionType.ResolvedRefs, Gateway.InvalidCertificateRef, why)
 
 
 def certificate_not_permitted(reference: Place, secret: NamespacedName) -> Problem:
     why = f"no ReferenceGrant in namespace {secret.namespace} permits Secret {secret}"
-    return reference.error("ResolvedRefs", "RefNotPermitted", why)
+    return reference.error(ConditionType.ResolvedRefs, Gateway.RefNotPermitted, why)
 
 
 def hostnames_overlap(listener: Place, others: Iterable[str]) -> Problem:
     why = f"has names in common with {_others(others)}; clients may share connections for them"
     place = listener.at("hostname")
-    return place.warning("OverlappingTLSConfig", "OverlappingHostnames", why)
+    return place.warning(ConditionType.OverlappingTLSConfig, Gateway.OverlappingHostnames, why)
 
 
 def certificate_without_use(field: Place) -> Problem:
     why = "TLS is passed on, so the certificate has no effect"
-    return field.warning("Accepted", "Accepted", why)
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def option_not_known(field: Place, name: str) -> Problem:
-    return field.warning("Accepted", "Accepted", f"{name} is not known and has no effect")
+    return field.warning(
+        ConditionType.Accepted, Gateway.Accepted, f"{name} is not known and has no effect"
+    )
 
 
 def no_valid_authority(field: Place) -> Problem:
-    return field.error("Accepted", "NoValidCACertificate", "there is no authority to check against")
+    return field.error(
+        ConditionType.Accepted,
+        Gateway.NoValidCACertificate,
+        "there is no authority to check against",
+    )
 
 
 def authority_kind_not_supported(field: Place, kind: str) -> Problem:
     why = f"kind {kind} is not served; ConfigMap and Secret are"
-    return field.error("ResolvedRefs", "InvalidCACertificateKind", why)
+    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateKind, why)
 
 
 def authority_not_permitted(field: Place, kind: str, key: NamespacedName) -> Problem:
     why = f"no ReferenceGrant in namespace {key.namespace} permits {kind} {key}"
-    return field.error("ResolvedRefs", "RefNotPermitted", why)
+    return field.error(ConditionType.ResolvedRefs, Gateway.RefNotPermitted, why)
 
 
 def authority_not_valid(field: Place, why: str) -> Problem:
-    return field.error("ResolvedRefs", "InvalidCACertificateRef", why)
+    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateRef, why)
 
 
 # ListenerSets.
@@ -238,12 +273,12 @@ def authority_not_valid(field: Place, why: str) -> Problem:
 
 def parent_not_accepted(owner: Place, gateway: NamespacedName) -> Problem:
     message = f"Gateway {gateway} is not served"
-    return Problem(owner.subject, "Accepted", "ParentNotAccepted", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.ParentNotAccepted, message)
 
 
 def set_not_allowed(owner: Place, gateway: NamespacedName) -> Problem:
     message = f"Gateway {gateway} takes no ListenerSets of namespace {owner.subject.namespace}"
-    return Problem(owner.subject, "Accepted", "NotAllowed", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowed, message)
 
 
 # Routes.
@@ -251,42 +286,53 @@ def set_not_allowed(owner: Place, gateway: NamespacedName) -> Problem:
 
 def gateway_waits(owner: Place, gateway: NamespacedName) -> Problem:
     message = f"Gateway {gateway} is not served: an older one of its class is"
-    return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
 
 
 def listener_set_waits(owner: Place, key: NamespacedName) -> Problem:
     message = f"ListenerSet {key} is not served"
-    return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
 
 
 def no_matching_parent(owner: Place, holder: ObjectRef) -> Problem:
     message = f"no listener of {holder} has this sectionName and port"
-    return Problem(owner.subject, "Accepted", "NoMatchingParent", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
 
 
 def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     kind, namespace, _ = owner.subject
     message = f"no listener of {holder} takes a {kind} of namespace {namespace}"
-    return Problem(owner.subject, "Accepted", "NotAllowedByListeners", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
 
 
 def no_matching_listener_hostname(owner: Place, holder: ObjectRef) -> Problem:
     why = f"none is a host of a listener of {holder}"
-    return owner.at("hostnames").error("Accepted", "NoMatchingListenerHostname", why)
+    return owner.at("hostnames").error(
+        ConditionType.Accepted, Gateway.NoMatchingListenerHostname, why
+    )
 
 
-DROPPED = "PartiallyInvalid"
+DROPPED = ConditionType.PartiallyInvalid
 DROPPED_RULE = "Dropped Rule: "
 """How the message of this condition has to begin, since the API has one reason for two cases."""
 
 
+FALL_BACK = "Fall Back: "
+"""The other beginning: what was accepted last is served."""
+
+
+def fallen_back(found: Problem) -> Problem:
+    """A route of which Envoy or the provider refuses the newest version."""
+    return replace(found, type=DROPPED, reason=Gateway.UnsupportedValue)
+
+
 def rule_dropped(field: Place, why: str) -> Problem:
     """A rule that cannot be served as it is written."""
-    return field.error(DROPPED, "UnsupportedValue", why)
+    return field.error(DROPPED, Gateway.UnsupportedValue, why)
 
 
 def rule_never_reached(rule: Place) -> Problem:
-    return rule.warning("Accepted", "Accepted", "the first rule takes everything")
+    return rule.warning(ConditionType.Accepted, Gateway.Accepted, "the first rule takes everything")
 
 
 _MOST_WINNERS = 4
@@ -303,26 +349,29 @@ def matches_taken(own: ObjectRef, examples: Sequence[str], count: int | None) ->
     if len(examples) > len(told):
         told.append(f"{len(examples) - len(told)} more routes take others")
     if count is None:
-        reason, what = "RuleMatchConflict", "no request reaches this route"
+        reason, what = Contour.RuleMatchConflict, "no request reaches this route"
     else:
         times = "1 match is" if count == 1 else f"{count} matches are"
-        reason, what = "RuleMatchPartiallyConflict", f"{times} taken by routes that come first"
+        reason, what = (
+            Contour.RuleMatchPartiallyConflict,
+            f"{times} taken by routes that come first",
+        )
     return Problem(own, DROPPED, reason, f"{what}: {'; '.join(told)}")
 
 
 def certificate_not_wanted(field: Place) -> Problem:
     why = "no listener that the route is attached to takes certificates of routes"
-    return field.warning("Accepted", "Accepted", why)
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def certificate_of_older_route(field: Place, host: str) -> Problem:
     why = f"an older route brings another certificate for {host}"
-    return field.warning("Accepted", "Accepted", why)
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def certificate_missing(owner: Place, host: str) -> Problem:
     message = f"neither the listener nor a route has a certificate for {host}"
-    return Problem(owner.subject, "ResolvedRefs", "CertificateMissing", message)
+    return Problem(owner.subject, ConditionType.ResolvedRefs, Own.CertificateMissing, message)
 
 
 def drops_a_rule(found: object) -> bool:
@@ -332,24 +381,23 @@ def drops_a_rule(found: object) -> bool:
 
 def no_rule_left(dropped: Problem) -> Problem:
     """A reason why a rule is dropped, where that leaves none."""
-    return Problem(dropped.subject, "Accepted", dropped.reason, dropped.message)
-
-
-BackendReason = Literal["RefNotPermitted", "InvalidKind", "BackendNotFound", "UnsupportedProtocol"]
+    return Problem(dropped.subject, ConditionType.Accepted, dropped.reason, dropped.message)
 
 
 def backend_not_trusted(reference: Place, why: str) -> Problem:
     """Its share is refused; that the policy is wrong is told on the policy."""
-    return reference.warning("ResolvedRefs", "ResolvedRefs", why)
+    return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, why)
 
 
 def endpoints_left_out(reference: Place, why: str) -> Problem:
     """The Service has endpoints at addresses that cannot be served."""
-    return reference.warning("Accepted", "Accepted", why)
+    return reference.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
-def backend_not_resolved(reference: Place, reason: BackendReason, why: str) -> Problem:
-    return reference.error("ResolvedRefs", reason, why)
+backend_kind_not_supported = error(ConditionType.ResolvedRefs, Gateway.InvalidKind)
+backend_not_permitted = error(ConditionType.ResolvedRefs, Gateway.RefNotPermitted)
+backend_not_found = error(ConditionType.ResolvedRefs, Gateway.BackendNotFound)
+backend_protocol_not_supported = error(ConditionType.ResolvedRefs, Gateway.UnsupportedProtocol)
 
 
 def _listed(names: Iterable[str]) -> str:

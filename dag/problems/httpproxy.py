@@ -1,6 +1,7 @@
-"""Everything that the author of an HTTPProxy can be told, with upstream's types and reasons.
+"""Everything that the author of an HTTPProxy can be told, with Contour's types and reasons.
 
-One constructor per thing. Elsewhere: where in which object (`places`).
+One constructor per thing. What is told of routes, hosts and includes alike gets its type from the
+place.
 """
 
 from collections.abc import Iterable
@@ -8,6 +9,8 @@ from collections.abc import Iterable
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import Contour, ErrorType, Own
+from dag.problems.shared import Constructor, OfAuthorization, OfSecrets, closing, error
 
 KIND = "HTTPProxy"
 
@@ -22,7 +25,7 @@ def spec(proxy: NamespacedName) -> Place:
 
 def orphaned(place: Place) -> Problem:
     """No root reaches it; the message is what upstream's users look for."""
-    return Problem(place.subject, "Orphaned", "Orphaned", _ORPHANED)
+    return Problem(place.subject, ErrorType.Orphaned, Contour.Orphaned, _ORPHANED)
 
 
 _ORPHANED = "this HTTPProxy is not part of a delegation chain from a root HTTPProxy"
@@ -31,32 +34,38 @@ _ORPHANED = "this HTTPProxy is not part of a delegation chain from a root HTTPPr
 def lost_with_its_roots(place: Place) -> Problem:
     """Those that reach it serve nothing."""
     message = f"{_ORPHANED} that is served: the hosts of those that include it belong to others"
-    return Problem(place.subject, "Orphaned", "Orphaned", message)
+    return Problem(place.subject, ErrorType.Orphaned, Contour.Orphaned, message)
 
 
 def nothing_defined(place: Place) -> Problem:
     """A root without routes, includes and tcpproxy."""
     return place.error(
-        "SpecError", "NothingDefined", "needs at least one of routes, includes and tcpproxy"
+        ErrorType.SpecError,
+        Contour.NothingDefined,
+        "needs at least one of routes, includes and tcpproxy",
     )
 
 
 def ignored_field(place: Place, why: str = "is not served yet and has no effect") -> Problem:
     """A field that changes nothing."""
-    return place.warning("SpecError", "IgnoredField", why)
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
 
 
 def unsupported_guard(place: Place) -> Problem:
     """A field that guards something and is not served: what it guards is closed."""
     return place.error(
-        "SpecError", "UnsupportedField", "is not served yet; what it protects is answered with 503"
+        ErrorType.SpecError,
+        Own.UnsupportedField,
+        "is not served yet; what it protects is answered with 503",
     )
 
 
 def too_many_routes(place: Place, limit: int) -> Problem:
     """An expansion that was stopped."""
     return place.error(
-        "IncludeError", "TooManyRoutes", f"the host has more than {limit} routes with this one's"
+        ErrorType.IncludeError,
+        Own.TooManyRoutes,
+        f"the host has more than {limit} routes with this one's",
     )
 
 
@@ -65,170 +74,262 @@ def too_many_routes(place: Place, limit: int) -> Problem:
 
 def fqdn_not_valid(place: Place, fqdn: str, why: str) -> Problem:
     """A name that can be no host."""
-    return place.error("VirtualHostError", "FQDNNotValid", f"{fqdn[:60]!r} {why}")
+    return place.error(ErrorType.VirtualHostError, Own.FQDNNotValid, f"{fqdn[:60]!r} {why}")
 
 
 def duplicate_vhost(place: Place, fqdn: str, owner: NamespacedName) -> Problem:
     """A root whose host belongs to another one."""
     text = f"{fqdn} belongs to HTTPProxy {owner}, which takes precedence"
-    return place.error("VirtualHostError", "DuplicateVhost", text)
+    return place.error(ErrorType.VirtualHostError, Contour.DuplicateVhost, text)
 
 
 def root_not_allowed(place: Place, namespaces: Iterable[str]) -> Problem:
     """A root outside the root namespaces."""
     text = f"hosts may only be claimed in the namespaces {', '.join(sorted(namespaces))}"
-    return place.error("RootNamespaceError", "RootProxyNotAllowedInNamespace", text)
+    return place.error(ErrorType.RootNamespaceError, Contour.RootProxyNotAllowedInNamespace, text)
 
 
 # TLS.
 
+_NOT_OVER_TLS = "; the host is not served over TLS"
 
-def tls_config_not_valid(place: Place, text: str) -> Problem:
-    """Settings of TLS that contradict one another."""
-    return place.error("TLSError", "TLSConfigNotValid", text)
+tls_config_not_valid = error(ErrorType.TLSError, Contour.TLSConfigNotValid)
+"""Settings of TLS that contradict one another."""
+passthrough_incompatible = closing(
+    ErrorType.TLSError, Contour.TLSIncompatibleFeatures, "; the host is answered with 503"
+)
+"""A check of clients that cannot be made, since the backend terminates TLS."""
+client_validation_not_valid = closing(
+    ErrorType.TLSError, Contour.ClientValidationInvalid, "; the host is answered with 503"
+)
+SECRET = OfSecrets(
+    error(ErrorType.TLSError, Contour.SecretNotValid, _NOT_OVER_TLS),
+    error(ErrorType.TLSError, Contour.DelegationNotPermitted, _NOT_OVER_TLS),
+)
+"""The certificate of the host."""
+CLIENT_AUTHORITY = OfSecrets(
+    client_validation_not_valid,
+    closing(ErrorType.TLSError, Contour.DelegationNotPermitted, "; the host is answered with 503"),
+)
+"""The certificates that those of clients are checked against."""
+
+fallback_incompatible = error(ErrorType.TLSError, Contour.TLSIncompatibleFeatures)
+fallback_not_present = error(ErrorType.TLSError, Contour.FallbackNotPresent)
+fallback_not_delegated = error(ErrorType.TLSError, Contour.FallbackNotDelegated)
+fallback_not_valid = error(ErrorType.TLSError, Contour.FallbackNotValid)
 
 
-def delegation_not_permitted(place: Place, secret: NamespacedName) -> Problem:
-    """A Secret of another namespace that was not delegated to this one."""
-    text = f"Secret {secret} is not delegated to namespace {place.subject.namespace}"
-    return place.error("TLSError", "DelegationNotPermitted", text)
-
-
-def secret_not_valid(place: Place, secret: NamespacedName, why: str) -> Problem:
-    """A Secret that cannot serve."""
-    text = f"Secret {secret} {why}; the host is not served over TLS"
-    return place.error("TLSError", "SecretNotValid", text)
-
-
-def secret_name_not_valid(place: Place, name: str) -> Problem:
-    """A reference that names no Secret."""
-    text = f"{name!r} is neither the name of a Secret nor namespace/name"
-    return place.error("TLSError", "SecretNotValid", text)
-
-
-# Includes.
+# Includes, of routes and of a tcpproxy.
 
 
 def include_not_found(place: Place, target: NamespacedName) -> Problem:
     """An include of what is not there, or is not for this controller."""
-    return place.error("IncludeError", "IncludeNotFound", f"HTTPProxy {target} not found")
+    return place.error(_of_include(place), Contour.IncludeNotFound, f"HTTPProxy {target} not found")
 
 
 def root_includes_root(place: Place, target: NamespacedName) -> Problem:
     """An include of an HTTPProxy that has a virtual host of its own."""
-    return place.error("IncludeError", "RootIncludesRoot", f"HTTPProxy {target} is a root itself")
+    text = f"HTTPProxy {target} is a root itself"
+    return place.error(_of_include(place), Contour.RootIncludesRoot, text)
 
 
 def include_creates_cycle(place: Place, trail: Iterable[NamespacedName]) -> Problem:
     """An include that leads back; the trail ends where it began."""
     text = f"include creates a cycle: {' -> '.join(map(str, trail))}"
-    return place.error("IncludeError", "IncludeCreatesCycle", text)
+    return place.error(_of_include(place), Contour.IncludeCreatesCycle, text)
 
 
 def include_too_deep(place: Place, limit: int) -> Problem:
     """A chain of includes that was stopped."""
     text = f"includes are nested more than {limit} deep"
-    return place.error("IncludeError", "IncludeTooDeep", text)
+    return place.error(_of_include(place), Own.IncludeTooDeep, text)
 
 
 def duplicate_include(place: Place, first: int) -> Problem:
     """Two includes that take the same requests."""
     text = f"has the same conditions as includes[{first}] and is not used"
-    return place.error("IncludeError", "DuplicateMatchConditions", text)
+    return place.error(_of_include(place), Contour.DuplicateMatchConditions, text)
+
+
+def _of_include(place: Place) -> ErrorType:
+    is_stream = place.path.startswith("spec.tcpproxy")
+    return ErrorType.TCPProxyIncludeError if is_stream else ErrorType.IncludeError
+
+
+# Match conditions, of routes and of includes.
+
+
+def path_conditions_not_valid(place: Place, text: str) -> Problem:
+    """Paths that no request can be matched by."""
+    return place.error(_of_conditions(place), Contour.PathMatchConditionsNotValid, text)
+
+
+def header_conditions_not_valid(place: Place, text: str) -> Problem:
+    """Headers that no request can be matched by, or expressions that are not clear."""
+    return place.error(_of_conditions(place), Contour.HeaderMatchConditionsNotValid, text)
+
+
+def query_conditions_not_valid(place: Place, text: str) -> Problem:
+    """The same of query parameters."""
+    return place.error(_of_conditions(place), Contour.QueryParameterMatchConditionsNotValid, text)
+
+
+def _of_conditions(place: Place) -> ErrorType:
+    is_include = place.path.startswith("spec.includes")
+    return ErrorType.IncludeError if is_include else ErrorType.RouteError
 
 
 # Routes.
 
 
-def conditions_not_valid(place: Place, type_: str, subject: str, text: str) -> Problem:
-    """Conditions that no request can be matched by; the subject is what they are about."""
-    return place.error(type_, f"{subject}MatchConditionsNotValid", text)
-
-
 def duplicate_route(place: Place, winner: Place) -> Problem:
     """Two routes that take the same requests."""
     text = f"has the same conditions as {winner.path} of {winner.subject} and is not used"
-    return place.warning("RouteError", "DuplicateMatchConditions", text)
+    return place.warning(ErrorType.RouteError, Contour.DuplicateMatchConditions, text)
 
 
 def action_count_not_valid(place: Place) -> Problem:
     """A route that does nothing, or too much."""
     text = "needs exactly one of services, requestRedirectPolicy and directResponsePolicy"
-    return place.error("RouteError", "RouteActionCountNotValid", text)
+    return place.error(ErrorType.RouteError, Contour.RouteActionCountNotValid, text)
 
 
-def route_not_valid(place: Place, reason: str, text: str) -> Problem:
-    """A policy of a route that cannot be served; the reason names the policy."""
-    return place.error("RouteError", reason, text)
+timeout_not_valid = error(ErrorType.RouteError, Contour.TimeoutPolicyNotValid)
+retry_not_valid = error(ErrorType.RouteError, Own.RetryPolicyNotValid)
+health_check_not_valid = error(ErrorType.RouteError, Contour.HealthCheckPolicyInvalid)
+cookie_rewrite_not_valid = error(ErrorType.RouteError, Contour.CookieRewritePoliciesInvalid)
+redirect_not_valid = error(ErrorType.RouteError, Contour.RequestRedirectPolicy)
+response_not_valid = error(ErrorType.RouteError, Own.DirectResponsePolicy)
+request_headers_not_valid = error(ErrorType.RouteError, Contour.RequestHeadersPolicyInvalid)
+response_headers_not_valid = error(ErrorType.RouteError, Contour.ResponseHeaderPolicyInvalid)
 
-
-def prefix_replace_not_valid(place: Place, reason: str, text: str) -> Problem:
-    """Replacements of prefixes that are not clear."""
-    return place.error("PrefixReplaceError", reason, text)
-
-
-def service_unresolved(place: Place, why: str) -> Problem:
-    """A Service that cannot take traffic."""
-    return place.error("ServiceError", "ServiceUnresolvedReference", why)
-
-
-def service_not_valid(place: Place, reason: str, text: str) -> Problem:
-    """A policy of a Service that cannot be served; the reason names the policy."""
-    return place.error("ServiceError", reason, text)
-
-
-def endpoints_left_out(place: Place, why: str) -> Problem:
-    """The Service has endpoints at addresses that cannot be served."""
-    return place.warning("ServiceError", "EndpointsLeftOut", why)
-
-
-def upstream_not_checked(place: Place, text: str, reason: str = "TLSUpstreamValidation") -> Problem:
-    """A Service whose certificate cannot be checked, so that nothing is sent to it."""
-    type_ = "TLSError" if reason == "CACertificateNotDelegated" else "ServiceError"
-    return place.error(type_, reason, f"{text}; answered with 503")
-
-
-def guard_not_valid(place: Place, type_: str, reason: str, text: str) -> Problem:
-    """A guard that cannot be built, so that what it guards is closed."""
-    return place.error(type_, reason, f"{text}; what it guards is answered with 503")
-
-
-def stream_not_guarded(place: Place, type_: str, reason: str, text: str) -> Problem:
-    """A guard of a host that cannot stand before the connections of its tcpproxy."""
-    return place.error(type_, reason, f"{text}; connections are closed")
-
-
-def tcp_proxy_not_valid(place: Place, reason: str, text: str) -> Problem:
-    """A tcpproxy that cannot be served."""
-    return place.error("TCPProxyError", reason, text)
-
-
-def tcp_include_not_valid(place: Place, reason: str, text: str) -> Problem:
-    """An include of a tcpproxy that leads nowhere."""
-    return place.error("TCPProxyIncludeError", reason, text)
-
-
-def tls_features_incompatible(place: Place, text: str) -> Problem:
-    """Settings of TLS that cannot be together."""
-    return place.error("TLSError", "TLSIncompatibleFeatures", text)
-
-
-def fallback_not_served(place: Place, reason: str, text: str) -> Problem:
-    """A fallback certificate that is wanted and is not there."""
-    return place.error("TLSError", reason, text)
-
-
-def not_enforced(place: Place, text: str) -> Problem:
-    """A policy that Envoy does not look at here."""
-    return place.warning("SpecError", "IgnoredField", text)
-
-
-def slow_start_not_valid(place: Place, text: str) -> Problem:
-    """A slow start that cannot be."""
-    return place.error("ServiceError", "SlowStartInvalid", text)
+rewrite_without_prefix = error(ErrorType.PrefixReplaceError, Contour.MustHavePrefix)
+ambiguous_replacement = error(ErrorType.PrefixReplaceError, Contour.AmbiguousReplacement)
+duplicate_replacement = error(ErrorType.PrefixReplaceError, Contour.DuplicateReplacement)
+replacement_not_valid = error(ErrorType.PrefixReplaceError, Own.ReplacementNotValid)
 
 
 def header_not_set(place: Place, name: str) -> Problem:
     """A header that tells of a Service, where there is none."""
     text = f"header {name} tells of a Service; the route has none, so it is removed instead"
-    return place.warning("SpecError", "IgnoredField", text)
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)
+
+
+# Services.
+
+
+service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
+"""A Service that cannot take traffic."""
+service_request_headers_not_valid = error(
+    ErrorType.ServiceError, Contour.RequestHeadersPolicyInvalid
+)
+service_response_headers_not_valid = error(
+    ErrorType.ServiceError, Contour.ResponseHeadersPolicyInvalid
+)
+slow_start_not_valid = error(ErrorType.ServiceError, Contour.SlowStartInvalid)
+
+_NOT_CHECKED = "; the route is answered with 503"
+UPSTREAM = OfSecrets(
+    closing(ErrorType.ServiceError, Contour.TLSUpstreamValidation, _NOT_CHECKED),
+    closing(ErrorType.TLSError, Contour.CACertificateNotDelegated, _NOT_CHECKED),
+)
+"""A Service whose certificate cannot be checked, so that nothing is sent to it."""
+
+
+def endpoints_left_out(place: Place, why: str) -> Problem:
+    """The Service has endpoints at addresses that cannot be served."""
+    return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)
+
+
+# What a tcpproxy is told.
+
+tls_missing = error(ErrorType.TCPProxyError, Contour.TLSMustBeConfigured)
+stream_not_defined = error(ErrorType.TCPProxyError, Contour.NothingDefined)
+stream_ambiguous = error(ErrorType.TCPProxyError, Contour.NoServicesAndInclude)
+
+
+# Guards: what cannot be built closes what it stands on.
+
+_CLOSED = "; what it guards is answered with 503"
+
+
+def _guard(type_: ErrorType, reason: Contour | Own) -> Constructor:
+    return closing(type_, reason, _CLOSED)
+
+
+cors_not_valid = _guard(ErrorType.CORSError, Contour.PolicyDidNotParse)
+ip_filters_incompatible = _guard(ErrorType.IPFilterError, Contour.IncompatibleIPAddressFilters)
+cidr_not_valid = _guard(ErrorType.IPFilterError, Contour.InvalidCIDR)
+
+
+def rate_limit_not_valid(place: Place, text: str) -> Problem:
+    """A limit of a host or of a route."""
+    return place.closing(_of_guard(place), Contour.RateLimitPolicyNotValid, text + _CLOSED)
+
+
+def error_page_not_valid(place: Place, text: str) -> Problem:
+    """An error page of a host or of a route."""
+    return place.closing(_of_guard(place), Own.ErrorPagesInvalid, text + _CLOSED)
+
+
+def _of_guard(place: Place) -> ErrorType:
+    is_host = place.path.startswith("spec.virtualhost")
+    return ErrorType.VirtualHostError if is_host else ErrorType.RouteError
+
+
+extension_service_not_found = _guard(ErrorType.AuthError, Contour.ExtensionServiceNotFound)
+AUTHORIZATION = OfAuthorization(
+    not_found=extension_service_not_found,
+    version=_guard(ErrorType.AuthError, Contour.AuthBadResourceVersion),
+    context=_guard(ErrorType.AuthError, Contour.AuthContextForHTTP),
+    timeout=_guard(ErrorType.AuthError, Contour.AuthResponseTimeoutInvalid),
+    path_prefix=_guard(ErrorType.AuthError, Own.AuthBadPathPrefix),
+    allowed_header=_guard(ErrorType.AuthError, Contour.AuthBadAllowedHeader),
+)
+
+
+def _token(reason: Contour | Own) -> Constructor:
+    return _guard(ErrorType.JWTVerificationError, reason)
+
+
+duplicate_provider = _token(Contour.DuplicateProviderName)
+several_default_providers = _token(Contour.MultipleDefaultProvidersSpecified)
+provider_not_defined = _token(Contour.JWTProviderNotDefined)
+jwt_policy_not_valid = _token(Contour.InvalidJWTVerificationPolicy)
+claims_not_valid = _token(Own.ClaimsToHeadersInvalid)
+jwks_missing = _token(Contour.JWKSSourceMissing)
+local_jwks_not_valid = _token(Contour.LocalJWKSInvalid)
+jwks_uri_not_valid = _token(Contour.RemoteJWKSURIInvalid)
+jwks_scheme_not_valid = _token(Contour.RemoteJWKSSchemeInvalid)
+jwks_port_not_valid = _token(Contour.RemoteJWKSPortInvalid)
+jwks_timeout_not_valid = _token(Contour.RemoteJWKSTimeoutInvalid)
+jwks_cache_not_valid = _token(Contour.RemoteJWKSCacheDurationInvalid)
+JWKS_SERVER = OfSecrets(
+    _token(Contour.RemoteJWKSUpstreamValidationInvalid),
+    _token(Contour.RemoteJWKSCACertificateNotDelegated),
+)
+"""A server of keys whose certificate cannot be checked."""
+
+
+# Guards of a host that cannot stand before the connections of its tcpproxy.
+
+_NO_CONNECTION = "; connections are closed"
+
+stream_without_tokens = closing(
+    ErrorType.JWTVerificationError, Contour.JWTVerificationNotPermitted, _NO_CONNECTION
+)
+stream_without_authorization = closing(
+    ErrorType.AuthError, Contour.AuthNotPermitted, _NO_CONNECTION
+)
+stream_without_cors = closing(ErrorType.CORSError, Own.CORSNotPermitted, _NO_CONNECTION)
+stream_without_size = closing(
+    ErrorType.VirtualHostError, Own.MaxRequestBytesNotPermitted, _NO_CONNECTION
+)
+stream_without_headers = closing(
+    ErrorType.VirtualHostError, Contour.RateLimitPolicyNotValid, _NO_CONNECTION
+)
+
+
+def not_enforced(place: Place, text: str) -> Problem:
+    """A policy that Envoy does not look at here."""
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)

@@ -1,8 +1,4 @@
-"""Where in which object something is wrong, and how a rule tells it.
-
-A rule returns its node and yields the problems that it finds on the way; `Refused` ends the rule
-of the part that cannot be served, and only of that part.
-"""
+"""Where in which object something is wrong: the places of problems."""
 
 import re
 from collections.abc import Generator, Iterable
@@ -10,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from crds.meta import ObjectRef
 from dag.problems import Problem
+from dag.problems.reasons import ErrorType, Own, Word
 from dag.statuses import SubCondition
 
 T = TypeVar("T")
@@ -28,18 +25,6 @@ def gathered(findings: Findings[T]) -> tuple[T, tuple[Problem, ...]]:
             return stop.value, tuple(told)
 
 
-class Refused(Exception):  # noqa: N818 (a decision, not a failure)
-    """The part that a rule was about cannot be served."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-
-
-class Closed(Refused):
-    """The part cannot be served, and to leave it out would open what it guards: it answers 503."""
-
-
 class Place(NamedTuple):
     """A field of an object."""
 
@@ -51,11 +36,19 @@ class Place(NamedTuple):
         item = "" if index is None else f"[{index}]"
         return Place(self.subject, f"{self.path}.{step}{item}")
 
-    def error(self, type_: str, reason: str, text: str) -> Problem:
+    def item(self, index: int | str) -> "Place":
+        """An item of this list, or an entry of this map."""
+        return Place(self.subject, f"{self.path}[{index}]")
+
+    def error(self, type_: Word, reason: Word, text: str) -> Problem:
         """Something in this field cannot be served."""
         return Problem(self.subject, type_, reason, f"{self.path}: {text}")
 
-    def warning(self, type_: str, reason: str, text: str) -> Problem:
+    def closing(self, type_: Word, reason: Word, text: str) -> Problem:
+        """Something in this field cannot be served, and what it guards must not be open."""
+        return Problem(self.subject, type_, reason, f"{self.path}: {text}", closes=True)
+
+    def warning(self, type_: Word, reason: Word, text: str) -> Problem:
         """Something in this field is not as its author may think."""
         return Problem(self.subject, type_, reason, f"{self.path}: {text}", "warning")
 
@@ -63,11 +56,16 @@ class Place(NamedTuple):
 def sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
     """In the order of the document: `routes[10]` comes after `routes[2]`; as many as fit."""
     told = sorted(found, key=_rank)
-    shown = [SubCondition(it.type, it.reason, it.message[:MAX_MESSAGE]) for it in told[:MAX_TOLD]]
+    shown = [sub_condition(it) for it in told[:MAX_TOLD]]
     if len(told) > MAX_TOLD:
         rest = f"and {len(told) - MAX_TOLD} more, which are not listed"
-        shown.append(SubCondition("SpecError", "TooManyProblems", rest))
+        shown.append(SubCondition(ErrorType.SpecError.value, Own.TooManyProblems.value, rest))
     return tuple(shown)
+
+
+def sub_condition(it: Problem) -> SubCondition:
+    """The same, in a status of Contour's form."""
+    return SubCondition(it.type.value, it.reason.value, it.message[:MAX_MESSAGE])
 
 
 MAX_TOLD = 100

@@ -3,6 +3,7 @@
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType, Gateway
 
 
 def policy(key: NamespacedName) -> Place:
@@ -12,20 +13,20 @@ def policy(key: NamespacedName) -> Place:
 
 def policy_conflicts(owner: Place, winner: NamespacedName) -> Problem:
     message = f"the older BackendTLSPolicy {winner} holds for the same target"
-    return Problem(owner.subject, "Accepted", "Conflicted", message)
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.Conflicted, message)
 
 
 def policy_target_not_found(target: Place, why: str) -> Problem:
-    return target.error("Accepted", "TargetNotFound", why)
+    return target.error(ConditionType.Accepted, Gateway.TargetNotFound, why)
 
 
 def policy_value_not_known(field: Place, why: str) -> Problem:
-    return field.error("Accepted", "Invalid", why)
+    return field.error(ConditionType.Accepted, Gateway.Invalid, why)
 
 
 def policy_authority_kind(field: Place, kind: str) -> Problem:
     why = f"kind {kind} is not served; ConfigMap and Secret are"
-    return field.error("ResolvedRefs", "InvalidKind", why)
+    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidKind, why)
 
 
 def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
@@ -33,4 +34,4 @@ def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
         f"the status of {ref} is full of what other controllers say, so nothing is told there;"
         " what it says is in force as far as it is valid"
     )
-    return Problem(owner.subject, "Accepted", "Accepted", message, "warning")
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")

@@ -10,21 +10,22 @@ from crds.meta import ObjectRef
 from dag.problems import Problem
 from dag.problems.gateway import DROPPED, annotation, rule_dropped
 from dag.problems.places import Place
+from dag.problems.reasons import ConditionType, Gateway
 
 
 def listener_guard_not_served(field: Place) -> Problem:
     why = "is not served yet; until it is, the listener answers every request with 503"
-    return field.error("Accepted", "UnsupportedValue", why)
+    return field.error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
 
 
 def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
     why = "guards nothing here, so the listener answers every request with 503"
-    return annotation(holder, name).error("Accepted", "UnsupportedValue", why)
+    return annotation(holder, name).error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
 
 
 def listener_is_closed(guard: Problem) -> Problem:
     """Envoy has the listener, and nothing is routed on it."""
-    return replace(guard, type="Programmed", reason="Invalid")
+    return replace(guard, type=ConditionType.Programmed, reason=Gateway.Invalid)
 
 
 def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
@@ -34,7 +35,10 @@ def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
 
 def stops_a_listener(found: Problem) -> bool:
     """Whether a listener with this problem cannot be served at all, whatever else it has."""
-    return found.severity == "error" and found.type in {"Accepted", "Conflicted"}
+    return found.severity == "error" and found.type in {
+        ConditionType.Accepted,
+        ConditionType.Conflicted,
+    }
 
 
 def closes_a_rule(found: Problem) -> bool:
@@ -45,4 +49,6 @@ def closes_a_rule(found: Problem) -> bool:
 def lets_everybody_in(owner: Place) -> Problem:
     why = "clients get in whatever certificate they show, or none"
     field = owner.at("tls").at("frontend")
-    return field.warning("InsecureFrontendValidationMode", "ConfigurationChanged", why)
+    return field.warning(
+        ConditionType.InsecureFrontendValidationMode, Gateway.ConfigurationChanged, why
+    )

@@ -6,12 +6,15 @@ The same for HTTPProxy and Ingress: the Gateway decides the ports of a fleet (`d
 from crds.meta import NamespacedName
 from dag.problems import Problem
 from dag.problems.places import Place
+from dag.problems.reasons import Contour, ErrorType
 
 
 def no_listener(place: Place, protocol: str, gateway: NamespacedName | None) -> Problem:
     """A Gateway in charge that has none; ports that the settings name would be beside it."""
     text = f"not served over {protocol}: {_gateway(gateway)} has no {protocol} listener"
-    return place.warning("ListenerError", "ErrorIdentifyingListener", f"{text}; {_REMEDY}")
+    return place.warning(
+        ErrorType.ListenerError, Contour.ErrorIdentifyingListener, f"{text}; {_REMEDY}"
+    )
 
 
 def several_listeners(
@@ -22,7 +25,9 @@ def several_listeners(
     `who` is what follows from it, the subject and its verb: `the host has`.
     """
     text = f"{_gateway(gateway)} has more than one {protocol} listener, none on the usual port"
-    return place.error("ListenerError", "ErrorIdentifyingListener", f"{text}, so {who} no place")
+    return place.error(
+        ErrorType.ListenerError, Contour.ErrorIdentifyingListener, f"{text}, so {who} no place"
+    )
 
 
 _REMEDY = "add one, or set spec.envoy.externalPorts of the ContourConfiguration"

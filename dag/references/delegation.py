@@ -12,6 +12,9 @@ from crds.delegation import TLSCertificateDelegation
 from crds.meta import NamespacedName
 from dag import tables
 from dag.engine.view import Index, View
+from dag.problems import Refused
+from dag.problems.places import Place
+from dag.problems.shared import OfSecrets
 
 EVERY = "*"
 
@@ -21,6 +24,34 @@ class Use(NamedTuple):
 
     secret: NamespacedName
     namespace: str
+
+
+def named(written: str, namespace: str) -> NamespacedName | None:
+    """The object that `name` or `namespace/name` means; None if it is neither."""
+    match written.split("/"):
+        case [name] if name:
+            return NamespacedName(namespace, name)
+        case [elsewhere, name] if elsewhere and name:
+            return NamespacedName(elsewhere, name)
+        case _:
+            return None
+
+
+def secret(view: View, place: Place, written: str, say: OfSecrets) -> NamespacedName:
+    """The Secret that a field names; Refused if it names none, or one that may not be used."""
+    own = place.subject.namespace
+    found = named(written, own)
+    if found is None:
+        text = f"{written[:60]!r} is neither the name of a Secret nor namespace/name"
+        raise Refused(say.not_valid(place, text))
+    if not is_permitted(view, Use(found, own)):
+        raise Refused(say.not_delegated(place, refusal(found, own)))
+    return found
+
+
+def refusal(secret: NamespacedName, namespace: str) -> str:
+    """Why a Secret may not be used, as a sentence."""
+    return f"Secret {secret} is not delegated to namespace {namespace}"
 
 
 def is_permitted(view: View, use: Use) -> bool:

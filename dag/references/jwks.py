@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from crds.meta import NamespacedName
-from dag import tables
+from dag import nodes, tables
 from dag.engine.view import View, query
-from dag.references.secrets import Refused
+from dag.problems import Problem, referents
 
 MAX_SIZE = 256 * 1024
 """Bytes."""
@@ -30,18 +30,20 @@ class Entry(NamedTuple):
 
 
 @query
-def local(view: View, entry: Entry) -> str | Refused:
+def local(view: View, entry: Entry) -> nodes.LocalJwks | Problem:
     """The key set, as it was written."""
     found = view.read(tables.SECRETS, entry.secret)
     if found is None:
-        return Refused("not found")
+        return referents.secret_not_valid(entry.secret, "not found")
     content = found.data.get(entry.key)
     if content is None:
-        return Refused(f"has no {entry.key[:60]}")
-    return content.decode() if (why := _fault(content)) is None else Refused(why)
+        return referents.secret_not_valid(entry.secret, f"has no {entry.key[:60]}")
+    if why := _refusal(content):
+        return referents.secret_not_valid(entry.secret, why)
+    return nodes.LocalJwks(content.decode())
 
 
-def _fault(content: bytes) -> str | None:
+def _refusal(content: bytes) -> str | None:
     if len(content) > MAX_SIZE:
         return f"is larger than {MAX_SIZE} bytes"
     try:

@@ -5,8 +5,6 @@ pair is checked here. Upstream Contour never compares the two. Whether the last 
 Secret that broke is still served is decided where history is kept, by the provider.
 """
 
-from dataclasses import dataclass
-
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import (
@@ -19,30 +17,24 @@ from crds import secret as secret_
 from crds.meta import NamespacedName
 from dag import nodes, tables
 from dag.engine.view import View, query
+from dag.problems import Problem, referents
 
 MAX_PEM = 256 * 1024
 """Bytes of a chain or key; parsing more is an attack (CVE-2024-12401)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A Secret that cannot serve, and why: the end of a sentence that begins with its name."""
-
-    message: str
-
-
 @query
-def certificate(view: View, key: NamespacedName) -> nodes.Secret | Refused:
+def certificate(view: View, key: NamespacedName) -> nodes.Secret | Problem:
     """The pair in a Secret of type kubernetes.io/tls or Opaque."""
     found = view.read(tables.SECRETS, key)
-    return Refused("not found") if found is None else checked(found)
+    return referents.secret_not_valid(key, "not found") if found is None else checked(found)
 
 
 @query
-def refusal(view: View, key: NamespacedName) -> str | None:
+def refusal(view: View, key: NamespacedName) -> Problem | None:
     """Why a Secret cannot serve. Who refers to one asks this, so that a renewal wakes nobody."""
     found = view.ask(certificate, key)
-    return found.message if isinstance(found, Refused) else None
+    return found if isinstance(found, Problem) else None
 
 
 @query
@@ -52,37 +44,43 @@ def secret(view: View, key: NamespacedName) -> nodes.Secret | None:
     return found if isinstance(found, nodes.Secret) else None
 
 
-def checked(found: secret_.Secret) -> nodes.Secret | Refused:
+def checked(found: secret_.Secret) -> nodes.Secret | Problem:
     """The pair in a Secret, if it can serve."""
+    pair = _pair_of(found)
+    return referents.secret_not_valid(found.metadata.key, pair) if isinstance(pair, str) else pair
+
+
+def _pair_of(found: secret_.Secret) -> nodes.Secret | str:
+    """The pair, or why there is none: the end of a sentence that begins with the Secret."""
     if found.type not in {"kubernetes.io/tls", "Opaque"}:
-        return Refused(f"is of type {found.type}, not kubernetes.io/tls")
+        return f"is of type {found.type}, not kubernetes.io/tls"
     chain, key = found.data.get("tls.crt", b""), found.data.get("tls.key", b"")
     if not chain.strip():
-        return Refused("has no certificate (tls.crt)")
+        return "has no certificate (tls.crt)"
     if not key.strip():
-        return Refused("has no private key (tls.key)")
+        return "has no private key (tls.key)"
     if max(len(chain), len(key)) > MAX_PEM:
-        return Refused(f"is larger than {MAX_PEM} bytes")
+        return f"is larger than {MAX_PEM} bytes"
     return _pair(chain, key)
 
 
-def _pair(chain: bytes, key: bytes) -> nodes.Secret | Refused:
+def _pair(chain: bytes, key: bytes) -> nodes.Secret | str:
     try:
         certificates = x509.load_pem_x509_certificates(chain)
         leaf_key = certificates[0].public_key()
     except Exception:  # of many types, depending on what is broken
-        return Refused("has a certificate (tls.crt) that does not parse")
+        return "has a certificate (tls.crt) that does not parse"
     try:
         private = load_pem_private_key(key, password=None)
     except Exception:  # of many types, depending on what is broken
-        return Refused("has a private key (tls.key) that does not parse")
+        return "has a private key (tls.key) that does not parse"
     if not isinstance(private, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
-        return Refused("has a private key that is neither RSA nor ECDSA")
+        return "has a private key that is neither RSA nor ECDSA"
     if isinstance(private, rsa.RSAPrivateKey) and private.key_size < 2048:
-        return Refused(f"has an RSA key of {private.key_size} bits, fewer than 2048")
+        return f"has an RSA key of {private.key_size} bits, fewer than 2048"
     spki = PublicFormat.SubjectPublicKeyInfo
     if private.public_key().public_bytes(Encoding.DER, spki) != leaf_key.public_bytes(
         Encoding.DER, spki
     ):
-        return Refused("has a certificate and a private key that do not belong together")
+        return "has a certificate and a private key that do not belong together"
     return nodes.Secret(chain, key)

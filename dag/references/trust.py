@@ -12,6 +12,7 @@ from cryptography import x509
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import View, query
+from dag.problems import Problem, referents
 
 MAX_PEM = 1024 * 1024
 """Bytes of all authorities or revocations of one bundle."""
@@ -20,32 +21,27 @@ MAX_PEM = 1024 * 1024
 @query
 def bundle(view: View, key: nodes.Trust) -> nodes.TrustBundle | None:
     """What is trusted; None while a part of it is missing or cannot be read."""
-    if fault(view, key) is not None:
+    if view.ask(refusal, key) is not None:
         return None
     authorities = b"\n".join(_authorities(view, it) or b"" for it in key.authorities)
     return nodes.TrustBundle(authorities, _revocations(view, key) or b"")
 
 
 @query
-def refusal(view: View, key: nodes.Trust) -> str | None:
-    """Why a bundle cannot serve, as a sentence; who refers to one asks this."""
-    return fault(view, key)
+def refusal(view: View, key: nodes.Trust) -> Problem | None:
+    """The first thing wrong with a bundle; who refers to one asks this."""
+    return next(_problems(view, key), None)
 
 
-def fault(view: View, key: nodes.Trust) -> str | None:
-    """The first thing wrong with a bundle."""
-    return next(_faults(view, key), None)
-
-
-def _faults(view: View, key: nodes.Trust) -> Iterator[str]:
+def _problems(view: View, key: nodes.Trust) -> Iterator[Problem]:
     for ref in key.authorities:
-        if wrong := authorities_fault(_authorities(view, ref)):
-            yield f"{ref.kind} {ref.namespace}/{ref.name} {wrong}"
-    if key.revocations is not None and (wrong := revocations_fault(_revocations(view, key))):
-        yield f"Secret {key.revocations} {wrong}"
+        if why := authorities_refusal(_authorities(view, ref)):
+            yield referents.trust_not_valid(ref, why)
+    if key.revocations is not None and (why := revocations_refusal(_revocations(view, key))):
+        yield referents.trust_not_valid(ObjectRef("Secret", *key.revocations), why)
 
 
-def authorities_fault(pem: bytes | None) -> str | None:
+def authorities_refusal(pem: bytes | None) -> str | None:
     """Why this cannot be trusted, as the end of a sentence; None if it can. No object is None."""
     if pem is None:
         return "not found"
@@ -60,7 +56,7 @@ def authorities_fault(pem: bytes | None) -> str | None:
     return None
 
 
-def revocations_fault(pem: bytes | None) -> str | None:
+def revocations_refusal(pem: bytes | None) -> str | None:
     """Why this is no list of revocations, as the end of a sentence; None if it is."""
     if pem is None:
         return "not found"

@@ -1,54 +1,46 @@
 """How the certificate of an upstream is checked: by which authorities, for which names.
 
 For Services of HTTPProxies, ExtensionServices and servers of signing keys. What cannot be checked
-must not be asked: whoever gets a `Fault` closes what it stands on. Source: HTTPProxy reference,
-"UpstreamValidation".
+must not be asked. Source: HTTPProxy reference, "UpstreamValidation".
 """
 
 from crds.meta import ObjectRef
 from crds.upstreamvalidation import UpstreamValidation
 from dag import nodes
 from dag.engine.view import View
-from dag.faults import Fault, reference
+from dag.problems import Refused
+from dag.problems.places import Place
+from dag.problems.shared import OfSecrets
 from dag.references import delegation, trust
 from dag.values import hostnames
 
-NOT_VALID = "TLSUpstreamValidation"
-NOT_DELEGATED = "CACertificateNotDelegated"
-
 
 def checked(
-    view: View, namespace: str, validation: UpstreamValidation, sni: str = ""
+    view: View, place: Place, validation: UpstreamValidation, say: OfSecrets, sni: str = ""
 ) -> nodes.UpstreamTls:
-    """TLS towards an upstream that has to show a certificate; Fault says why there can be none."""
+    """TLS towards an upstream that has to show a certificate; Refused if it cannot be checked."""
     names = validation.subject_names or (validation.subject_name,)
     return nodes.UpstreamTls(
-        trust=_trust(view, namespace, validation.ca_secret),
-        names=tuple(_name(it) for it in names),
+        trust=_trust(view, place.at("caSecret"), validation.ca_secret, say),
+        names=tuple(_name(place.at("subjectName"), it, say) for it in names),
         sni=sni or _server_name(names[0]),
     )
 
 
-def _trust(view: View, namespace: str, written: str) -> nodes.Trust:
-    try:
-        secret = reference(written, namespace)
-    except ValueError as why:
-        raise Fault(NOT_VALID, "caSecret", str(why)) from None
-    if not delegation.is_permitted(view, delegation.Use(secret, namespace)):
-        text = f"Secret {secret} is not delegated to namespace {namespace}"
-        raise Fault(NOT_DELEGATED, "caSecret", text)
+def _trust(view: View, place: Place, written: str, say: OfSecrets) -> nodes.Trust:
+    secret = delegation.secret(view, place, written, say)
     found = nodes.Trust((ObjectRef("Secret", *secret),))
     if refusal := view.ask(trust.refusal, found):
-        raise Fault(NOT_VALID, "caSecret", refusal)
+        raise Refused(say.not_valid(place, refusal.message))
     return found
 
 
-def _name(text: str) -> nodes.AlternativeName:
+def _name(place: Place, text: str, say: OfSecrets) -> nodes.AlternativeName:
     if "://" in text:
         return nodes.AlternativeName("URI", text)
     name = text.lower()
     if refusal := hostnames.refusal(name):
-        raise Fault(NOT_VALID, "subjectName", f"{text[:60]!r} {refusal}")
+        raise Refused(say.not_valid(place, f"{text[:60]!r} {refusal}"))
     return nodes.AlternativeName("DNS", name)
 
 

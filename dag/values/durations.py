@@ -9,6 +9,10 @@ import math
 
 import re2
 
+from dag.problems import Refused
+from dag.problems.places import Place
+from dag.problems.shared import Constructor
+
 _UNITS = {
     "ns": 1e-9,
     "us": 1e-6,
@@ -25,28 +29,39 @@ LONGEST = 24 * 3600.0
 """Seconds. Longer than a day is a mistake or an attack; `infinity` says what is meant."""
 
 
-def seconds(text: str, longest: float = LONGEST) -> float:
-    """The seconds of a duration such as `1h30m`, `1.5s` or `infinity`; ValueError says why not."""
-    if text in {"infinity", "infinite"}:
-        return math.inf
-    if text == "0":
-        return 0.0
+def refusal(text: str, longest: float = LONGEST) -> str | None:
+    """Why this is no duration such as `1h30m`, `1.5s` or `infinity`; None if it is."""
+    if text in {"infinity", "infinite", "0"}:
+        return None
     if text.startswith("-"):
-        raise ValueError(f"duration {text!r} is negative")
+        return f"duration {text!r} is negative"
     terms = _TERM.findall(text)
     if not terms or "".join(number + unit for number, unit in terms) != text:
-        raise ValueError(f"duration {text!r} is not of the form 1h30m, 10s, 500ms or infinity")
-    total = sum(float(number) * _UNITS[unit] for number, unit in terms)
-    if total > longest:
-        raise ValueError(f"duration {text!r} is longer than 24h; write infinity for no limit")
-    return total
+        return f"duration {text!r} is not of the form 1h30m, 10s, 500ms or infinity"
+    if seconds(text) > longest:
+        return f"duration {text!r} is longer than 24h; write infinity for no limit"
+    return None
 
 
-def timeout(text: str | None) -> float | None:
+def seconds(text: str) -> float:
+    """The seconds of a duration that is one."""
+    if text in {"infinity", "infinite"}:
+        return math.inf
+    return sum(float(number) * _UNITS[unit] for number, unit in _TERM.findall(text))
+
+
+def read(place: Place, text: str, not_valid: Constructor, longest: float = LONGEST) -> float:
+    """The seconds of a duration in a field; Refused if it is none."""
+    if why := refusal(text, longest):
+        raise Refused(not_valid(place, why))
+    return seconds(text)
+
+
+def timeout(place: Place, text: str | None, not_valid: Constructor) -> float | None:
     """A Contour timeout as nodes know it: absent, empty and zero are the default."""
     if not text:
         return None
-    value = seconds(text)
+    value = read(place, text, not_valid)
     if value == 0:
         return None
     return 0.0 if math.isinf(value) else value

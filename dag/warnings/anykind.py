@@ -19,6 +19,7 @@ from dag.foreign import ignored, own
 from dag.gateway import conditions
 from dag.problems import Problem, anywhere
 from dag.problems.places import Place, sub_conditions
+from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
 from dag.warnings import uses, validity
 
@@ -93,7 +94,10 @@ Holder = TypeVar(
 def _with(holder: Holder, told: Sequence[Problem]) -> Holder:
     """What has conditions of the Gateway API: warnings stand in the message of `Accepted`."""
     errors, warnings = _parted(told)
-    found = [_warned(it, warnings) if it.type == "Accepted" else it for it in holder.conditions]
+    found = [
+        _warned(it, warnings) if it.type == ConditionType.Accepted else it
+        for it in holder.conditions
+    ]
     found += conditions.alarm(anywhere.GUARD, [replace(it, type=anywhere.GUARD) for it in errors])
     return replace(holder, conditions=tuple(found))
 

@@ -19,7 +19,6 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View
-from dag.faults import reference
 from dag.gateway import backendcertificate, listeners, routecertificates, routes
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation
@@ -90,11 +89,8 @@ Entry = Literal["tls.crt", "ca.crt"]
 
 def _secret(view: View, own: str, path: str, written: str | None, entry: Entry) -> Iterator[Use]:
     """A Secret by its name, or `namespace/name`, if it may be used."""
-    try:
-        name = reference(written or "", own)
-    except ValueError:
-        return
-    if delegation.is_permitted(view, delegation.Use(name, own)):
+    name = delegation.named(written or "", own)
+    if name is not None and delegation.is_permitted(view, delegation.Use(name, own)):
         yield path, of_secret(name, entry)
 
 

@@ -109,8 +109,11 @@ def test_the_configuration_tells_of_older_envoys() -> None:
 @pytest.mark.parametrize(
     ("who", "text"),
     [
-        (None, "Envoy refuses it, what was accepted last keeps serving: bad"),
-        (((("1.39.3", 1),), 7), "1 of 7 Envoys (1.39.3) refuses it, what was accepted there last"),
+        (None, "Envoy refuses it; the last version that it accepted is still served: bad"),
+        (
+            ((("1.39.3", 1),), 7),
+            "1 of 7 Envoys (1.39.3) refuses it and still has the last accepted version",
+        ),
         (((("", 1), ("1.39.3", 2)), 7), "3 of 7 Envoys (of an unknown release, 1.39.3) refuse it"),
     ],
 )

@@ -35,7 +35,7 @@ def test_of_anything_else_the_name_stays(text: str | bytes) -> None:
 )
 def test_what_the_rules_say_of_a_key_set_stays(text: str) -> None:
     kept = b64decode(entries.of_secret({"jwks": encoded(text)})["jwks"])
-    assert jwks._fault(kept) == jwks._fault(text.encode())
+    assert jwks._refusal(kept) == jwks._refusal(text.encode())
 
 
 @pytest.mark.parametrize("value", [7, None, "no base64!", {"a": 1}])

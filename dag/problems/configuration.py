@@ -1,0 +1,98 @@
+"""Everything that the author of a ContourConfiguration can be told.
+
+Upstream Contour has no status for it, so most reasons are ours.
+"""
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+from dag.problems.places import Place
+from dag.problems.reasons import Contour, ErrorType, Own
+from dag.problems.shared import OfAuthorization, error
+
+KIND = "ContourConfiguration"
+
+
+def spec(configuration: NamespacedName) -> Place:
+    """The specification of a ContourConfiguration."""
+    return Place(ObjectRef(KIND, *configuration))
+
+
+invalid_value = error(ErrorType.SpecError, Own.InvalidValue)
+"""A value that makes no sense; the default holds in its place."""
+unresolved = error(ErrorType.SpecError, Own.UnresolvedReference)
+"""An object that is named and is not there, or cannot serve."""
+AUTHORIZATION = OfAuthorization(*[unresolved] * len(OfAuthorization._fields))
+
+
+def several_configurations(place: Place, other: NamespacedName) -> Problem:
+    """Which one counts is not clear."""
+    text = f"defaults hold while there are several ContourConfigurations; also {other}"
+    return Problem(place.subject, ErrorType.SpecError, Own.SeveralConfigurations, text)
+
+
+def unsupported_guard(place: Place) -> Problem:
+    """A field that is to guard every host and is not served."""
+    text = "is not served yet; until then every host is answered with 503"
+    return place.error(ErrorType.SpecError, Own.UnsupportedField, text)
+
+
+def ignored_field(place: Place, why: str) -> Problem:
+    """A field that changes nothing."""
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
+
+
+def restart_needed(place: Place, where: str = "") -> Problem:
+    """A field that takes effect when the process is started again."""
+    return ignored_field(place, f"takes effect at the next start{where}")
+
+
+def not_applied(place: Place, text: str) -> Problem:
+    """A setting of the process itself that it could not apply."""
+    return Problem(place.subject, ErrorType.SpecError, Own.NotApplied, text)
+
+
+def no_listener(place: Place, protocol: str, gateway: NamespacedName | None, has: str) -> Problem:
+    """Hosts of Ingress and HTTPProxy that the Gateway in charge leaves without a listener."""
+    text = (
+        f"hosts of Ingress and HTTPProxy are not served over {protocol}: "
+        f"Gateway {gateway} decides the ports and has {has}"
+    )
+    at = place.at("envoy").at("externalPorts")
+    return at.warning(ErrorType.ListenerError, Contour.ErrorIdentifyingListener, text)
+
+
+def old_release(place: Place, who: str, built_for: str) -> Problem:
+    """Envoys that are older than the release that everything is tested with."""
+    text = (
+        f"{who} older than {built_for}: this version of Contour is not tested with older releases;"
+        " configuration that they are known not to load is left out for them"
+    )
+    return Problem(place.subject, ErrorType.EnvoyError, Own.OldRelease, text, "warning")
+
+
+# The fleet of Envoys.
+
+
+def fleet_not_provisioned(place: Place, text: str) -> Problem:
+    """The fleet cannot be made."""
+    return _fleet(place).error(ErrorType.FleetError, Own.NotProvisioned, text)
+
+
+def gateways_without_fleet(place: Place) -> Problem:
+    """Gateways whose class says nothing either."""
+    text = "is not set, so no fleet is made for Gateways whose class does not set it either"
+    return _fleet(place).warning(ErrorType.FleetError, Own.NotProvisioned, text)
+
+
+def fleet_waits(place: Place, text: str) -> Problem:
+    """The fleet is not as it should be yet."""
+    return _fleet(place).warning(ErrorType.FleetError, Own.Progressing, text)
+
+
+def fleet_changed_by_others(place: Place, text: str) -> Problem:
+    """Objects of the fleet that somebody else writes too."""
+    return _fleet(place).warning(ErrorType.FleetError, Own.ChangedByOthers, text)
+
+
+def _fleet(place: Place) -> Place:
+    return place.at("envoy").at("networkPublishing")

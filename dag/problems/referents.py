@@ -1,0 +1,62 @@
+"""What is wrong with an object that others refer to: a Service, a Secret, a bundle of authorities.
+
+The subject is the object itself, which has no status of ours; the message is a whole sentence.
+Whoever refers to the object tells it at a place of its own, with a type and reason of its kind.
+"""
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+from dag.problems.reasons import ErrorType, Referent
+
+
+def service_not_found(name: NamespacedName) -> Problem:
+    return _of_service(name, Referent.ServiceNotFound, f"Service {name} not found")
+
+
+def port_not_found(name: NamespacedName, port: str) -> Problem:
+    return _of_service(name, Referent.PortNotFound, f"Service {name} has no port {port}")
+
+
+def port_not_tcp(name: NamespacedName, port: int) -> Problem:
+    text = f"port {port} of Service {name} is not a TCP port"
+    return _of_service(name, Referent.PortNotTCP, text)
+
+
+def service_is_closed(name: NamespacedName, annotation: str) -> Problem:
+    """A Service that an annotation of another controller is to guard."""
+    text = f"Service {name} is closed: annotation {annotation} guards nothing here"
+    return _of_service(name, Referent.ForeignGuard, text)
+
+
+def external_name_disabled(name: NamespacedName) -> Problem:
+    text = (
+        f"Service {name} is of type ExternalName, which is refused unless the "
+        "ContourConfiguration has enableExternalNameService: true"
+    )
+    return _of_service(name, Referent.ExternalNameRefused, text)
+
+
+def external_name_not_valid(name: NamespacedName, host: str, why: str) -> Problem:
+    text = f"Service {name}: externalName {host!r} {why}"
+    return _of_service(name, Referent.ExternalNameRefused, text)
+
+
+def secret_not_valid(name: NamespacedName, why: str) -> Problem:
+    """A Secret that cannot serve; `why` is the end of a sentence that begins with its name."""
+    return trust_not_valid(ObjectRef("Secret", *name), why)
+
+
+def trust_not_valid(ref: ObjectRef, why: str) -> Problem:
+    """A Secret or ConfigMap with authorities or revocations that cannot be read."""
+    text = f"{ref.kind} {ref.namespace}/{ref.name} {why}"
+    return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, text)
+
+
+def policy_not_met(key: NamespacedName) -> Problem:
+    """A BackendTLSPolicy that none of its authorities can be read for."""
+    ref = ObjectRef("BackendTLSPolicy", *key)
+    return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, f"{ref} cannot be met")
+
+
+def _of_service(name: NamespacedName, reason: Referent, text: str) -> Problem:
+    return Problem(ObjectRef("Service", *name), ErrorType.ServiceError, reason, text)

@@ -1,0 +1,42 @@
+"""What rules that several kinds share are given: how the kind tells what can be wrong.
+
+Each catalogue has tables of its own: `httpproxy.AUTHORIZATION`, `configuration.AUTHORIZATION`.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dag.problems import Problem
+from dag.problems.places import Place
+from dag.problems.reasons import Word
+
+Constructor = Callable[[Place, str], Problem]
+"""What a kind tells of a field: a problem, from the place and why it is not valid."""
+
+
+class OfSecrets(NamedTuple):
+    """What a kind tells of a reference to a Secret."""
+
+    not_valid: Constructor
+    not_delegated: Constructor
+
+
+class OfAuthorization(NamedTuple):
+    """What a kind tells of the service that is asked whether requests may pass."""
+
+    not_found: Constructor
+    version: Constructor
+    context: Constructor
+    timeout: Constructor
+    path_prefix: Constructor
+    allowed_header: Constructor
+
+
+def error(type_: Word, reason: Word, end: str = "") -> Constructor:
+    """The constructor of an error; `end` is what follows from it, and ends the sentence."""
+    return lambda place, text: place.error(type_, reason, text + end)
+
+
+def closing(type_: Word, reason: Word, end: str) -> Constructor:
+    """The constructor of an error that closes what it is about."""
+    return lambda place, text: place.closing(type_, reason, text + end)
