@@ -18,6 +18,7 @@ from contour.status.update import Outcome
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag import statuses
+from dag.problems.reasons import Contour
 from kube.events import Occurrence, Regarding
 
 TOLD_AGAIN = 1800.0  # seconds; the API server forgets Events after an hour
@@ -103,7 +104,7 @@ class Announcements:
 MOST_AT_ONCE = 5
 """Events of one status."""
 
-_SOLVED = Trouble("Valid", "all problems are solved")
+_SOLVED = Trouble(Contour.Valid.value, "all problems are solved")
 
 
 def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import logs
+from dag.problems import configuration as problems
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, ONE, Served
@@ -23,6 +25,7 @@ def _format(*pieces: str | nodes.Operator) -> nodes.Format:
     return nodes.Format(pieces)
 
 
+ANYWHERE = problems.spec(NamespacedName("ns", "contour"))
 CODE = nodes.Operator("RESPONSE_CODE")
 FIELDS = (
     ("status", _format(CODE)),
@@ -30,7 +33,7 @@ FIELDS = (
     ("none", _format(nodes.Operator("REQ", "X-NONE"))),
     ("start", _format(nodes.Operator("REQ", "X-LONG", 4))),
     ("year", _format(nodes.Operator("START_TIME", "20%y"))),
-    ("whose", logs._format(logs.FIELDS["contour_config_name"])),
+    ("whose", logs._format(ANYWHERE, logs.FIELDS["contour_config_name"])),
 )
 
 
