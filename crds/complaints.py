@@ -46,16 +46,16 @@ def printable(name: str) -> str:
 
 def complaints(model: type, found: Sequence[ErrorDetails]) -> tuple[Complaint, ...]:
     """pydantic's errors about an object of the class, in plain words; at most the first 100."""
-    real = [it for it in found if not _is_echo(it)]
-    told = tuple(_complaint(model, it) for it in real[:_MANY])
-    more = len(real) - len(told)
-    return (*told, Complaint((), f"and {more} more like these")) if more else told
+    real = [it for it in found if not _is_consequence(it)]
+    first = tuple(_complaint(model, it) for it in real[:_MOST])
+    more = len(real) - len(first)
+    return (*first, Complaint((), f"and {more} more like these")) if more else first
 
 
-_MANY = 100
+_MOST = 100
 
 
-def _is_echo(found: ErrorDetails) -> bool:
+def _is_consequence(found: ErrorDetails) -> bool:
     """Whether a list is too short only because pydantic left out its invalid entries."""
     return found["type"] == "too_short" and len(found["input"]) >= found["ctx"]["min_length"]
 

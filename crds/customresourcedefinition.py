@@ -5,7 +5,7 @@ Only its annotations are read, none of the schemas.
 
 from crds.meta import ObjectMeta, excerpt
 
-OF_GATEWAY_CLASSES = "gatewayclasses.gateway.networking.k8s.io"
+GATEWAY_CLASSES_CRD = "gatewayclasses.gateway.networking.k8s.io"
 """The name of the only CustomResourceDefinition that is read."""
 
 

@@ -51,7 +51,7 @@ class NotAnObject(NamedTuple):
 def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
     """The object that a document describes."""
     if not isinstance(raw, dict):
-        return NotAnObject(f"a document must be an object, not {_article(raw)}")
+        return NotAnObject(f"a document must be an object, not {_described(raw)}")
     version, name = raw.get("apiVersion"), raw.get("kind")
     if not isinstance(version, str) or not version or not isinstance(name, str) or not name:
         return NotAnObject("apiVersion and kind are required and must be text")
@@ -83,7 +83,7 @@ def _with_kind_of_list(raw: Raw, item: object) -> object:
     return {"apiVersion": raw.get("apiVersion"), "kind": kind} | item
 
 
-def _article(raw: object) -> str:
+def _described(raw: object) -> str:
     names = {list: "a list", str: "text", type(None): "nothing"}
     return names.get(type(raw), "a number" if isinstance(raw, int | float) else "a value")
 
@@ -93,22 +93,22 @@ def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     seen = screening.screened(content)
     if seen.has_nulls and not seen.is_too_large:
         content = screening.without_nulls(content)
-    key = _placed(kind, content)
+    key = _identity(kind, content)
     if seen.is_too_large:
         return Decoded(kind, key, None, (_TOO_LARGE,))
-    refusals = [*_misnamed(kind, content), *_mistaken_version(kind, version)]
+    refusals = [*_name_complaints(kind, content), *_version_complaints(kind, version)]
     if seen.has_bad_text:
         refusals += (Complaint(it, UNICODE) for it in screening.bad_texts(content))
     obj, found = _validated(kind, content)
-    told = tuple(dict.fromkeys((*refusals, *found)))
-    return Decoded(kind, key, None if refusals else obj, told)
+    every = tuple(dict.fromkeys((*refusals, *found)))
+    return Decoded(kind, key, None if refusals else obj, every)
 
 
 _TOO_LARGE = Complaint((), "the object is too large, nested too deeply, or refers to itself")
 _NOT_IN_MODELS = frozenset({"apiVersion", "kind", "status"})
 
 
-def _placed(kind: Kind, content: Raw) -> NamespacedName:
+def _identity(kind: Kind, content: Raw) -> NamespacedName:
     """The identity of the object. Its namespace is added to the metadata if it is missing there."""
     metadata = content.get("metadata")
     if not isinstance(metadata, dict):
@@ -134,7 +134,7 @@ def _is_subdomain(name: str) -> bool:
     return len(name) <= 253 and _subdomain.fullmatch(name) is not None
 
 
-def _misnamed(kind: Kind, content: Raw) -> Iterator[Complaint]:
+def _name_complaints(kind: Kind, content: Raw) -> Iterator[Complaint]:
     """Names that the API server rejects. The model checks that they are present and strings."""
     metadata = content.get("metadata")
     if not isinstance(metadata, dict):
@@ -148,7 +148,7 @@ def _misnamed(kind: Kind, content: Raw) -> Iterator[Complaint]:
         yield Complaint(("metadata", "namespace"), message)
 
 
-def _mistaken_version(kind: Kind, version: str) -> Iterator[Complaint]:
+def _version_complaints(kind: Kind, version: str) -> Iterator[Complaint]:
     if version.rpartition("/")[2] not in kind.versions:
         read = " or ".join(kind.versions)
         yield Complaint(

@@ -81,7 +81,7 @@ def mark(field: FieldShape, kind: type[M]) -> M | None:
 def marked(obj: object, kind: type[M], prefix: str = "") -> Iterator[MarkedField[M]]:
     """Every field with a mark of this kind that the object sets, in the order of the model."""
     class_: type = type(obj)
-    for field in _on_the_way(class_, kind):
+    for field in _marked_fields(class_, kind):
         value = getattr(obj, field.name)
         if value is None or value == ():
             continue
@@ -96,12 +96,12 @@ def marked(obj: object, kind: type[M], prefix: str = "") -> Iterator[MarkedField
 
 
 @cache
-def _on_the_way(class_: type, kind: type) -> tuple[FieldShape, ...]:
+def _marked_fields(class_: type, kind: type) -> tuple[FieldShape, ...]:
     """The fields of a model that have such a mark or lead to one."""
     if not dataclasses.is_dataclass(class_):
         return ()
     return tuple(
         it
         for it in fields(class_).values()
-        if mark(it, kind) is not None or (it.model is not None and _on_the_way(it.model, kind))
+        if mark(it, kind) is not None or (it.model is not None and _marked_fields(it.model, kind))
     )

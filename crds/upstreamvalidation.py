@@ -8,7 +8,7 @@ from crds.meta import model
 from crds.rules import rule
 
 
-def _first_name_is_the_old_one(validation: Any) -> bool:
+def _first_name_is_subject_name(validation: Any) -> bool:
     return not validation.subject_names or validation.subject_names[0] == validation.subject_name
 
 
@@ -28,6 +28,6 @@ class UpstreamValidation:
     be equal to `subjectName`; at most 8 names are allowed."""
     _first = rule(
         "subjectNames[0] must equal subjectName if set",
-        _first_name_is_the_old_one,
+        _first_name_is_subject_name,
         cel="has(self.subjectNames) ? self.subjectNames[0] == self.subjectName : true",
     )

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from crds import kinds
-from crds.customresourcedefinition import OF_GATEWAY_CLASSES
+from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 
 Rule = dict[str, Any]
 
@@ -20,7 +20,7 @@ _OF_CONFIGURATIONS = frozenset(
 )
 """A configuration, what it refers to, and Envoy's Service: read at home whatever else is."""
 
-_BY_NAME = {"CustomResourceDefinition": (OF_GATEWAY_CLASSES,)}
+_BY_NAME = {"CustomResourceDefinition": (GATEWAY_CLASSES_CRD,)}
 """Those of which certain objects are read only: the definition tells the version of its API."""
 
 _WITH_FINALIZERS = frozenset({"Gateway", "GatewayClass"})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from crds.customresourcedefinition import OF_GATEWAY_CLASSES
+from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.kinds import Kind
 from kube.discovery import Wanted
 from kube.reflector import Collection
@@ -66,6 +66,6 @@ _NEVER_READ = (
 _SELECTORS = MappingProxyType(
     {
         "Secret": {"fieldSelector": ",".join(f"type!={it}" for it in _NEVER_READ)},
-        "CustomResourceDefinition": {"fieldSelector": f"metadata.name={OF_GATEWAY_CLASSES}"},
+        "CustomResourceDefinition": {"fieldSelector": f"metadata.name={GATEWAY_CLASSES_CRD}"},
     }
 )

@@ -81,7 +81,7 @@ class BackendTLSPolicyValidation:
     )
 
 
-def _targets_are_told_apart(spec: Any) -> bool:
+def _targets_are_unique(spec: Any) -> bool:
     targets = Counter((it.group, it.kind, it.name) for it in spec.target_refs)
     sections = Counter((it.group, it.kind, it.name, it.section_name) for it in spec.target_refs)
     whole = {it[:3] for it in sections if it[3] is None and targets[it[:3]] > 1}
@@ -98,7 +98,7 @@ class BackendTLSPolicySpec:
     _targets = rule(
         "sectionName must be specified and unique when targetRefs includes 2 or more references"
         " to the same target",
-        _targets_are_told_apart,
+        _targets_are_unique,
     )
 
 

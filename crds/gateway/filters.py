@@ -154,7 +154,7 @@ class HTTPRouteFilter:
 _REPEATABLE = {"RequestMirror", "ExtensionRef"}
 
 
-def _are_right(holder: Any) -> bool:
+def _are_valid(holder: Any) -> bool:
     if not holder.filters:
         return True
     types = Counter(it.type for it in holder.filters)
@@ -162,9 +162,9 @@ def _are_right(holder: Any) -> bool:
     return not repeated and not ("RequestRedirect" in types and "URLRewrite" in types)
 
 
-FILTERS_ARE_RIGHT = rule(
+FILTERS_ARE_VALID = rule(
     "filters must not repeat a type, except RequestMirror and ExtensionRef, and may have either"
     " RequestRedirect or URLRewrite, but not both",
-    _are_right,
+    _are_valid,
 )
 """For classes with the field `filters`."""

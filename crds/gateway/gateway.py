@@ -200,7 +200,7 @@ def _names_are_unique(holder: Any) -> bool:
     return len({it.name for it in holder.listeners}) == len(holder.listeners)
 
 
-def _places_are_unique(holder: Any) -> bool:
+def _listeners_are_unique(holder: Any) -> bool:
     places = Counter((it.port, it.protocol, it.hostname) for it in holder.listeners)
     return max(places.values()) == 1
 
@@ -211,9 +211,9 @@ def _addresses_are_unique(spec: Any) -> bool:
 
 
 NAMES_ARE_UNIQUE = rule("Listener name must be unique within the Gateway", _names_are_unique)
-LISTENERS_ARE_TOLD_APART = rule(
+LISTENERS_ARE_UNIQUE = rule(
     "Combination of port, protocol and hostname must be unique for each listener",
-    _places_are_unique,
+    _listeners_are_unique,
 )
 """For classes with the field `listeners`."""
 
@@ -231,7 +231,7 @@ class GatewaySpec:
     """Routes that use default Gateways of this scope attach without naming the Gateway."""
     tls: GatewayTLSConfig | None = None
     _names = NAMES_ARE_UNIQUE
-    _places = LISTENERS_ARE_TOLD_APART
+    _places = LISTENERS_ARE_UNIQUE
     _addresses = rule("IPAddress and Hostname values must be unique", _addresses_are_unique)
 
 

@@ -17,8 +17,8 @@ from crds.gateway.known import Known
 from crds.gateway.matches import HeaderName, HeaderValue
 from crds.gateway.references import LocalObjectReference, ParentReference
 from crds.gateway.routes import (
-    MATCHES_ARE_FEW,
-    PARENTS_ARE_TOLD_APART,
+    MATCHES_ARE_LIMITED,
+    PARENTS_ARE_UNIQUE,
     RULE_NAMES_ARE_UNIQUE,
     BackendRef,
 )
@@ -109,7 +109,7 @@ def _are_not_repeated(holder: Any) -> bool:
     return max(types["RequestHeaderModifier"], types["ResponseHeaderModifier"]) <= 1
 
 
-_FILTERS_ARE_RIGHT = rule(
+_FILTERS_ARE_VALID = rule(
     "filters must not repeat RequestHeaderModifier or ResponseHeaderModifier", _are_not_repeated
 )
 
@@ -119,7 +119,7 @@ class GRPCBackendRef(BackendRef):
     """A backend, its share of the calls, and filters for it alone."""
 
     filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
-    _filters = _FILTERS_ARE_RIGHT
+    _filters = _FILTERS_ARE_VALID
 
 
 @model
@@ -131,7 +131,7 @@ class GRPCRouteRule:
     filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
     backend_refs: tuple[GRPCBackendRef, ...] = Field(default=(), max_length=16)
     session_persistence: SessionPersistence | None = None
-    _filters = _FILTERS_ARE_RIGHT
+    _filters = _FILTERS_ARE_VALID
 
 
 @model
@@ -144,8 +144,8 @@ class GRPCRouteSpec:
     rules: tuple[GRPCRouteRule, ...] = Field(default=(), max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
     """The route also attaches to the default Gateways of this scope."""
-    _parents = PARENTS_ARE_TOLD_APART
-    _matches = MATCHES_ARE_FEW
+    _parents = PARENTS_ARE_UNIQUE
+    _matches = MATCHES_ARE_LIMITED
     _names = RULE_NAMES_ARE_UNIQUE
 
 

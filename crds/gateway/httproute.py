@@ -11,13 +11,13 @@ from pydantic import Field
 from crds.fields import GatewayDuration, Hostname, Subdomain
 from crds.gateway.durations import milliseconds
 from crds.gateway.experimental import HTTPRouteRetry, SessionPersistence
-from crds.gateway.filters import FILTERS_ARE_RIGHT, HTTPRouteFilter
+from crds.gateway.filters import FILTERS_ARE_VALID, HTTPRouteFilter
 from crds.gateway.known import Known
 from crds.gateway.matches import HTTPRouteMatch
 from crds.gateway.references import ParentReference
 from crds.gateway.routes import (
-    MATCHES_ARE_FEW,
-    PARENTS_ARE_TOLD_APART,
+    MATCHES_ARE_LIMITED,
+    PARENTS_ARE_UNIQUE,
     RULE_NAMES_ARE_UNIQUE,
     BackendRef,
 )
@@ -30,10 +30,10 @@ class HTTPBackendRef(BackendRef):
     """A backend, its share of the requests, and filters for it alone."""
 
     filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
-    _filters = FILTERS_ARE_RIGHT
+    _filters = FILTERS_ARE_VALID
 
 
-def _try_fits_into_request(timeouts: Any) -> bool:
+def _attempt_fits_into_request(timeouts: Any) -> bool:
     if timeouts.request is None or timeouts.backend_request is None:
         return True
     whole = milliseconds(timeouts.request)
@@ -48,7 +48,7 @@ class HTTPRouteTimeouts:
     backend_request: GatewayDuration | None = None
     """The timeout of each attempt."""
     _fits = rule(
-        "backendRequest timeout cannot be longer than request timeout", _try_fits_into_request
+        "backendRequest timeout cannot be longer than request timeout", _attempt_fits_into_request
     )
 
 
@@ -87,7 +87,7 @@ class HTTPRouteRule:
         "When a filter replaces the matched prefix, exactly one PathPrefix match must be specified",
         _has_one_prefix_where_replaced,
     )
-    _filters = FILTERS_ARE_RIGHT
+    _filters = FILTERS_ARE_VALID
 
 
 @model
@@ -102,8 +102,8 @@ class HTTPRouteSpec:
     )
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
     """The route also attaches to the default Gateways of this scope."""
-    _parents = PARENTS_ARE_TOLD_APART
-    _matches = MATCHES_ARE_FEW
+    _parents = PARENTS_ARE_UNIQUE
+    _matches = MATCHES_ARE_LIMITED
     _names = RULE_NAMES_ARE_UNIQUE
 
 

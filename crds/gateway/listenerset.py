@@ -7,7 +7,7 @@ them.
 from pydantic import Field
 
 from crds.fields import Label
-from crds.gateway.gateway import LISTENERS_ARE_TOLD_APART, NAMES_ARE_UNIQUE, Listener
+from crds.gateway.gateway import LISTENERS_ARE_UNIQUE, NAMES_ARE_UNIQUE, Listener
 from crds.gateway.references import GROUP, Group, KindName, ObjectName
 from crds.meta import ObjectMeta, model
 
@@ -30,7 +30,7 @@ class ListenerSetSpec:
     parent_ref: ParentGatewayReference
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
     _names = NAMES_ARE_UNIQUE
-    _places = LISTENERS_ARE_TOLD_APART
+    _places = LISTENERS_ARE_UNIQUE
 
 
 @model

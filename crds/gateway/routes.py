@@ -31,17 +31,17 @@ def _target(ref: ParentReference) -> Target:
     return ref.group, ref.kind, ref.namespace, ref.name
 
 
-def _parents_are_told_apart(spec: Any) -> bool:
+def _parents_are_unique(spec: Any) -> bool:
     sections = Counter((_target(it), it.section_name, it.port) for it in spec.parent_refs)
     repeated = {it for it, times in Counter(map(_target, spec.parent_refs)).items() if times > 1}
     whole = {_target(it) for it in spec.parent_refs if it.section_name is None and it.port is None}
     return max(sections.values(), default=1) == 1 and not repeated & whole
 
 
-PARENTS_ARE_TOLD_APART = rule(
+PARENTS_ARE_UNIQUE = rule(
     "sectionName or port must be specified and unique when parentRefs includes 2 or more"
     " references to the same parent",
-    _parents_are_told_apart,
+    _parents_are_unique,
 )
 """For classes with the field `parent_refs`."""
 
@@ -52,7 +52,7 @@ def _rule_names_are_unique(spec: Any) -> bool:
 
 
 RULE_NAMES_ARE_UNIQUE = rule("Rule name must be unique within the route", _rule_names_are_unique)
-MATCHES_ARE_FEW = rule(
+MATCHES_ARE_LIMITED = rule(
     "the total number of matches across all rules must be at most 128",
     lambda it: sum(len(each.matches) for each in it.rules) <= 128,
 )

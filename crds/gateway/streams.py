@@ -11,7 +11,7 @@ from pydantic import Field
 from crds.fields import Hostname, Subdomain
 from crds.gateway.known import Known
 from crds.gateway.references import ParentReference
-from crds.gateway.routes import PARENTS_ARE_TOLD_APART, BackendRef
+from crds.gateway.routes import PARENTS_ARE_UNIQUE, BackendRef
 from crds.meta import ObjectMeta, model
 
 
@@ -33,7 +33,7 @@ class TLSRouteSpec:
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
     """The route also attaches to the default Gateways of this scope."""
-    _parents = PARENTS_ARE_TOLD_APART
+    _parents = PARENTS_ARE_UNIQUE
 
 
 @model
@@ -52,7 +52,7 @@ class StreamRouteSpec:
     rules: tuple[StreamRule, ...] = Field(min_length=1, max_length=16)
     use_default_gateways: Annotated[str | None, Known("All", "None")] = None
     """The route also attaches to the default Gateways of this scope."""
-    _parents = PARENTS_ARE_TOLD_APART
+    _parents = PARENTS_ARE_UNIQUE
 
 
 @model

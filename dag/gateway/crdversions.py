@@ -6,7 +6,7 @@ Without one, as on a machine without Kubernetes, it is the version that we know,
 
 from collections.abc import Iterator
 
-from crds.customresourcedefinition import OF_GATEWAY_CLASSES
+from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.meta import NamespacedName
 from dag import tables
 from dag.engine.view import View
@@ -18,7 +18,7 @@ SUPPORTED = ("v1.5", "v1.6")
 """Minor versions whose objects are read with all their fields, the newest last."""
 
 
-_CRD = NamespacedName("", OF_GATEWAY_CLASSES)
+_CRD = NamespacedName("", GATEWAY_CLASSES_CRD)
 _BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
 _CHANNEL = "gateway.networking.k8s.io/channel"
 
