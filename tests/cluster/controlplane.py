@@ -16,7 +16,8 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.cluster import assets, processes
+from tests.cluster import assets
+from tests.testbed import processes
 from tests.testbed.ports import free_ports
 
 CONTROLLERS = (
@@ -38,7 +39,7 @@ class ControlPlane:
         self._controllers = controllers
         self._commands = assets.commands()
         self._etcd_port, self._peer_port, self._port = free_ports(3)
-        self._parts: dict[str, processes.Part] = {}
+        self._parts: dict[str, processes.Process] = {}
         self._token = secrets.token_hex(16)
 
     def __enter__(self) -> Self:
@@ -69,7 +70,7 @@ class ControlPlane:
     @property
     def pids(self) -> Mapping[str, int]:
         """The processes that run, by part."""
-        return {name: it.process.pid for name, it in self._parts.items()}
+        return {name: it.pid for name, it in self._parts.items()}
 
     def start(self) -> None:
         """Starts everything; returns when the API server is ready."""
@@ -149,7 +150,7 @@ class ControlPlane:
         """The API server makes its own certificate, and puts its authority's into the same file."""
         return self.folder / "apiserver.crt"
 
-    def _start(self, name: str, options: Mapping[str, str]) -> processes.Part:
+    def _start(self, name: str, options: Mapping[str, str]) -> processes.Process:
         flags = [f"--{option}={value}" for option, value in options.items()]
         part = processes.start(name, [*self._commands[name], *flags], self.folder)
         self._parts[name] = part

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from tests import golang
-from tests.cluster import assets, controlplane, processes
+from tests.cluster import assets, controlplane
 from tests.cluster.cluster import Cluster, RefusedError
 from tests.cluster.fixtures import Start
+from tests.testbed import processes
 
 pytestmark = pytest.mark.cluster
 
@@ -180,8 +181,8 @@ def test_by_hand_it_runs_until_it_is_interrupted_and_leaves_nothing(
 _PARENT = """
 import sys
 from pathlib import Path
-from tests.cluster import processes
-print(processes.start("sleep", ["sleep", "600"], Path(sys.argv[1])).process.pid, flush=True)
+from tests.testbed import processes
+print(processes.start("sleep", ["sleep", "600"], Path(sys.argv[1])).pid, flush=True)
 sys.stdin.read()
 """
 

@@ -19,8 +19,8 @@ import yaml
 from tests.cluster import assets, controlplane
 from tests.cluster.cluster import OURS, Cluster
 from tests.conformance import command, programs
-from tests.e2e.standalone import CONTOUR
 from tests.pods import images, runner
+from tests.testbed.processes import CONTOUR
 
 Raw = dict[str, Any]
 

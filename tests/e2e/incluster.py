@@ -8,15 +8,11 @@ looks at that namespace only, so that the tests can share an API server.
 import contextlib
 import http.client
 import json
-import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
-from time import monotonic, sleep
 from typing import Any
 
 import yaml
@@ -24,8 +20,10 @@ import yaml
 from contour.host import installation
 from provisioning import rights
 from tests.cluster.cluster import Cluster
-from tests.e2e.standalone import CONTOUR, ROOT, Answer, exchange
+from tests.e2e.standalone import Answer, exchange
+from tests.testbed import processes
 from tests.testbed.ports import free_ports
+from tests.testbed.processes import CONTOUR, ROOT, Process
 
 LEASE = "leader-elect"
 FAST = (
@@ -42,20 +40,10 @@ def own_address() -> str:
 
 
 @dataclass(slots=True)
-class Process:
+class Served(Process):
     """A replica, or an Envoy."""
 
-    name: str
-    process: subprocess.Popen[bytes]
-    log: Path
     ports: dict[str, int]
-
-    def stop(self, number: int = signal.SIGTERM) -> float:
-        """Ends it; the seconds that took."""
-        start = monotonic()
-        self.process.send_signal(number)
-        self.process.wait(20)
-        return monotonic() - start
 
     def page(self, site: str, path: str) -> tuple[int, str]:
         """What one of its pages says."""
@@ -67,7 +55,7 @@ class Process:
 
     @property
     def is_ready(self) -> bool:
-        assert self.process.poll() is None, f"{self.name} has ended:\n{self.log.read_text()}"
+        assert self.code is None, f"{self.name} has ended:\n{self.last_words}"
         try:
             return self.page("pages", "/readyz" if "xds" in self.ports else "/ready")[0] == 200
         except OSError:
@@ -93,7 +81,7 @@ class Instance:
     folder: Path
     ports: dict[str, int]
     """Where Envoys take connections: `http`, `https`; and the backends."""
-    processes: list[Process] = field(default_factory=list)
+    processes: list[Served] = field(default_factory=list)
 
     @property
     def controller_name(self) -> str:
@@ -167,22 +155,19 @@ class Instance:
         self, condition: Callable[[], bool], wanted: str, seconds: float = 60.0, got: object = ""
     ) -> None:
         """Asks again and again until it is so."""
-        deadline = monotonic() + seconds
-        while not condition():
-            logs = "\n".join(f"--- {it.name}\n{it.log.read_text()}" for it in self.processes)
-            assert monotonic() < deadline, f"never came: {wanted}; got {got}\n{logs}"
-            sleep(0.02)
+        found = f"{wanted}; got {got}" if got else wanted
+        processes.wait(condition, found, seconds, self.processes)
 
     @property
-    def envoys(self) -> list[Process]:
+    def envoys(self) -> list[Served]:
         return [it for it in self.processes if "http" in it.ports]
 
     @property
-    def replicas(self) -> list[Process]:
+    def replicas(self) -> list[Served]:
         return [it for it in self.processes if "xds" in it.ports]
 
     @property
-    def leader(self) -> Process | None:
+    def leader(self) -> Served | None:
         """The replica that leads, as the Lease tells."""
         lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
         found = self.cluster.get(lease | {"metadata": {"name": LEASE, "namespace": self.namespace}})
@@ -191,7 +176,7 @@ class Instance:
         at = {f"127.0.0.1:{it.ports['xds']}": it for it in self.replicas}
         return at.get(address) if holder else None
 
-    def start_replica(self, *flags: str) -> Process:
+    def start_replica(self, *flags: str) -> Served:
         """Runs `contour serve`; it may have to wait for its configuration."""
         ports = dict(zip(("xds", "pages", "debug"), free_ports(3), strict=True))
         certificates = self.folder / "certificates"
@@ -206,7 +191,7 @@ class Instance:
         )
         return self._start(f"replica-{len(self.replicas)}", command, ports)
 
-    def start_envoy(self, of: Process, fleet: Fleet | None = None) -> Process:
+    def start_envoy(self, of: Served, fleet: Fleet | None = None) -> Served:
         """Runs an Envoy that hangs on a replica."""
         fleet = fleet or Fleet(ports={it: self.ports[it] for it in ("http", "https")})
         name = f"envoy-{len(self.envoys)}"
@@ -215,33 +200,27 @@ class Instance:
         (ready,) = free_ports(1)
         ports = {**fleet.ports, "pages": ready}
         certificates = self.folder / fleet.certificates
-        subprocess.run(
-            (
-                *(*CONTOUR, "bootstrap", str(here / "envoy.json"), "--node", name),
-                *("--xds-address", "127.0.0.1", "--xds-port", str(of.ports["xds"])),
-                *("--fleet", fleet.name),
-                *("--admin-address", str(here / "admin.sock"), "--resources-dir", str(here)),
-                *("--envoy-cafile", str(certificates / "CAcert.pem")),
-                *("--envoy-cert-file", str(certificates / "envoycert.pem")),
-                *("--envoy-key-file", str(certificates / "envoykey.pem")),
-                *("--stats-address", "127.0.0.1", "--stats-port", str(ready)),
-            ),
-            check=True,
+        processes.called(
+            *("bootstrap", str(here / "envoy.json"), "--node", name),
+            *("--xds-address", "127.0.0.1", "--xds-port", str(of.ports["xds"])),
+            *("--fleet", fleet.name),
+            *("--admin-address", str(here / "admin.sock"), "--resources-dir", str(here)),
+            *("--envoy-cafile", str(certificates / "CAcert.pem")),
+            *("--envoy-cert-file", str(certificates / "envoycert.pem")),
+            *("--envoy-key-file", str(certificates / "envoykey.pem")),
+            *("--stats-address", "127.0.0.1", "--stats-port", str(ready)),
         )
         program = installation.binary()
         arguments = ("--concurrency", "1", "--use-dynamic-base-id", "--drain-time-s", "1")
         command = (str(program), "-c", str(here / "envoy.json"), *arguments)
         return self._start(name, command, ports)
 
-    def _start(self, name: str, command: tuple[str, ...], ports: dict[str, int]) -> Process:
-        log = self.folder / f"{name}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=output, cwd=ROOT)
-        found = Process(name, process, log, ports)
-        self.processes.append(found)
-        return found
+    def _start(self, name: str, command: tuple[str, ...], ports: dict[str, int]) -> Served:
+        it = processes.start(name, command, self.folder, where=ROOT)
+        self.processes.append(Served(it.name, it.popen, it.log, ports))
+        return self.processes[-1]
 
-    def until_ready(self, *processes: Process) -> None:
+    def until_ready(self, *processes: Served) -> None:
         """Waits until they serve."""
         for it in processes or self.processes:
             self.until(lambda it=it: it.is_ready, f"{it.name} ready", 90)  # type: ignore[misc]
@@ -275,21 +254,10 @@ def instance(
     every = [*rights.everywhere(), *further]
     token = cluster.service_account(namespace, "contour", home, every)
     (folder / "kubeconfig").write_bytes(cluster.kubeconfig(token, namespace).read_bytes())
-    subprocess.run(
-        (*CONTOUR, "certgen", "--pem", str(folder / "certificates"), "--namespace", namespace),
-        check=True, capture_output=True,
-    )  # fmt: skip
-    named = [f"{name}={ports[name]}" for name in backends]
-    with subprocess.Popen(
-        [sys.executable, "-m", "contour.demo.backends", "--address", own_address(), *named],
-        cwd=ROOT, stdout=subprocess.PIPE,
-    ) as running:  # fmt: skip
+    processes.called("certgen", "--pem", str(folder / "certificates"), "--namespace", namespace)
+    with processes.backends({it: ports[it] for it in backends}, own_address()):
         try:
-            assert running.stdout is not None
-            assert running.stdout.readline()
             yield found
         finally:
             for it in found.processes:
-                it.process.kill()
-                it.process.wait()
-            running.terminate()
+                it.kill()

@@ -4,27 +4,20 @@ import asyncio
 import contextlib
 import http.client
 import json
-import os
-import signal
 import socket
 import ssl
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from select import select
 from string import Template
-from time import monotonic
 from typing import Any
 
 from contour import host, inspection
 from contour.host import state
-from tests.testbed import certificates
+from tests.testbed import certificates, processes
 from tests.testbed.ports import free_ports
+from tests.testbed.processes import Process, wait
 
-ROOT = Path(__file__).parents[2]
-CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
 BACKENDS = ("one", "two")
 
 
@@ -60,10 +53,14 @@ class Standalone:
     state: Path
     ports: Mapping[str, int]
     """Of `http` and `https`, and of the backends."""
-    process: subprocess.Popen[bytes]
-    log: Path
+    process: Process
     authority: certificates.Pair = field(default_factory=certificates.authority)
     """Who signs the certificates that clients trust."""
+
+    @property
+    def log(self) -> Path:
+        """What it has logged."""
+        return self.process.log
 
     def ask(
         self, url: str, method: str = "GET", headers: Mapping[str, str] | None = None, sni: str = ""
@@ -130,13 +127,6 @@ class Standalone:
             return int(client.getresponse().read().decode().partition(": ")[2])
 
 
-def wait(condition: Callable[[], bool], wanted: str) -> None:
-    """Asks again and again until it is so."""
-    deadline = monotonic() + 10
-    while not condition():
-        assert monotonic() < deadline, f"never came: {wanted}"
-
-
 def exchange(
     connection: http.client.HTTPConnection,
     host: str,
@@ -168,46 +158,25 @@ def standalone(
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(Template(text).safe_substitute(ports))
     backends = {it: ports[it] for it in BACKENDS}
-    with _backends(backends), contour(folder, ports, drain_seconds) as instance:
+    with processes.backends(backends), contour(folder, ports, drain_seconds) as instance:
         wait_until_ready(instance)
         yield instance
 
 
 @contextlib.contextmanager
-def _backends(ports: Mapping[str, int]) -> Iterator[None]:
-    names = [f"{name}={port}" for name, port in ports.items()]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "contour.demo.backends", *names], cwd=ROOT, stdout=subprocess.PIPE
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline()
-        try:
-            yield
-        finally:
-            process.terminate()
-
-
-@contextlib.contextmanager
 def contour(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Iterator[Standalone]:
     """`contour run` on the manifests in the folder, told to end when the caller is done."""
-    log = folder / "contour.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command(folder, ports, drain_seconds), stdout=output, stderr=output
-        )
-    instance = Standalone(folder / "manifests", folder / "state", ports, process, log)
-    with process:
-        try:
-            yield instance
-        finally:
-            process.send_signal(signal.SIGTERM)
+    process = processes.contour("contour", folder, *arguments(folder, ports, drain_seconds))
+    try:
+        yield Standalone(folder / "manifests", folder / "state", ports, process)
+    finally:
+        process.stop()
 
 
-def command(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Sequence[str]:
-    """The command line."""
+def arguments(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Sequence[str]:
+    """The command line of `contour run`, without the program."""
     return (
-        *(*CONTOUR, "run", str(folder / "manifests"), "--state-dir", str(folder / "state")),
+        *("run", str(folder / "manifests"), "--state-dir", str(folder / "state")),
         *("--map-port", f"80={ports['http']}", "--map-port", f"443={ports['https']}"),
         *("--concurrency", "1", "--drain-time", str(drain_seconds)),
     )
@@ -215,8 +184,4 @@ def command(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> S
 
 def wait_until_ready(instance: Standalone) -> None:
     """Waits until Envoy serves."""
-    with open(os.pidfd_open(instance.process.pid)) as ended:
-        deadline = monotonic() + 60
-        while not (instance.state / "ready").exists():
-            is_over = select([ended], [], [], 0.02)[0] or monotonic() > deadline
-            assert not is_over, f"contour run does not serve:\n{instance.log.read_text()}"
+    instance.process.wait_until((instance.state / "ready").exists)

@@ -132,4 +132,4 @@ def test_a_file_that_may_not_be_read_or_is_no_file_harms_nothing(running: Standa
     (running.manifests / "folder.yaml").mkdir()
     running.write("guest.yaml", manifest("live.yaml").replace("live", "after-all"))
     running.until("http://after-all.example.com/", "one")
-    assert running.process.poll() is None
+    assert running.process.code is None

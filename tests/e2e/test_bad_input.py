@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e import standalone
 from tests.e2e.standalone import Standalone
 from tests.testbed.ports import free_ports
+from tests.testbed.processes import CONTOUR
 
 _MANIFEST = """
 apiVersion: projectcontour.io/v1
@@ -71,7 +71,7 @@ def _complaint(folder: Path, manifests: Path, *options: str) -> str:
     ]
     done = subprocess.run(
         [
-            *(*standalone.CONTOUR, "run", str(manifests)),
+            *(*CONTOUR, "run", str(manifests)),
             *("--state-dir", str(folder / "state"), *(options or free)),
         ],
         capture_output=True,

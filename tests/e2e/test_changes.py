@@ -2,8 +2,9 @@
 
 import pytest
 
-from tests.e2e.standalone import Standalone, manifest, wait
+from tests.e2e.standalone import Standalone, manifest
 from tests.e2e.traffic import traffic
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 
@@ -72,7 +73,7 @@ def test_a_broken_document_changes_nothing_and_hides_no_other(instance: Standalo
     instance.until("http://guest.example.com/", "one")
     instance.until_logged("live.yaml")
     assert instance.ask("http://live.example.com/").backend == "one"
-    assert instance.process.poll() is None
+    assert instance.process.code is None
     instance.write("live.yaml", manifest("live.yaml").replace("name: one,", "name: two,"))
     instance.until("http://live.example.com/", "two")
     instance.until_status("http://guest.example.com/", 404)

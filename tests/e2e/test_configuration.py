@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.e2e.traffic import traffic
 from tests.testbed import certificates, pairs
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.contour.envoy import clients
-from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates, pairs
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

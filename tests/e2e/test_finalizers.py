@@ -96,8 +96,7 @@ def test_a_leader_that_dies_leaves_what_the_next_one_puts_right(instance: Instan
     instance.until_ready()
     mine = own(instance)
     instance.until(lambda: finalizers(instance, "Gateway", "gateway") == [mine], "its finalizer")
-    first.process.kill()
-    first.process.wait()
+    first.kill()
     instance.processes.remove(first)
     instance.cluster.kubectl(
         "delete", "gateway", "gateway", "-n", instance.namespace, "--wait=false"

@@ -14,9 +14,10 @@ import pytest
 
 from tests.e2e import peers
 from tests.e2e.cases import Case, check
-from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone
 from tests.testbed import certificates, flaky_backend, pairs
 from tests.testbed.ports import free_ports
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates, pairs
+from tests.testbed.processes import wait
 
 pytest.importorskip("aioquic", reason="no client for HTTP/3: install aioquic")
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.standalone import Standalone, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates
 from tests.testbed.ports import free_ports
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

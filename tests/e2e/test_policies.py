@@ -11,8 +11,9 @@ import pytest
 from tests.contour.envoy.served import peers
 from tests.e2e import callouts
 from tests.e2e.cases import Case, check
-from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone
 from tests.testbed import certificates, pairs, tokens
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

@@ -10,7 +10,8 @@ import pytest
 
 from contour import host
 from contour.host import state
-from tests.e2e.standalone import Standalone, exchange, manifest, standalone, wait
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

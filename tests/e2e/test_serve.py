@@ -220,6 +220,6 @@ def test_told_to_stop_it_frees_the_lease_and_ends_soon(instance: Instance) -> No
     instance.until(lambda: instance.leader is replica, "it to lead")
     assert replica.stop() < 5
     assert instance.leader is None
-    assert replica.process.returncode == 0, replica.log.read_text()
+    assert replica.code == 0, replica.log.read_text()
     assert envoy.is_ready
     assert instance.ask("site.example.com").backend == "one"

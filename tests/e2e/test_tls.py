@@ -8,9 +8,10 @@ import h2.events
 import pytest
 
 from tests.e2e.cases import Case, check
-from tests.e2e.standalone import Standalone, wait
+from tests.e2e.standalone import Standalone
 from tests.e2e.traffic import traffic
 from tests.testbed import certificates, pairs
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

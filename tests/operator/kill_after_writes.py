@@ -1,17 +1,16 @@
 """The death of an operator's process at a write that is chosen."""
 
-import signal
 import threading
 
-from tests.operator.operators import Operator
 from tests.operator.proxy import Proxy, Request
+from tests.testbed.processes import Process
 
 
 class KillAfterWrites:
     """Kills an operator when its API server has taken a certain number of writes."""
 
     def __init__(self, proxy: Proxy, after: int) -> None:
-        self.operator: Operator | None = None
+        self.operator: Process | None = None
         self.dead = threading.Event()
         self._left = after
         self._lock = threading.Lock()
@@ -24,6 +23,5 @@ class KillAfterWrites:
         with self._lock:
             self._left -= 1
             if self._left == 0 and self.operator is not None:
-                self.operator.process.send_signal(signal.SIGKILL)
-                self.operator.process.wait(10)
+                self.operator.kill()
                 self.dead.set()

@@ -3,13 +3,11 @@
 import dataclasses
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import yaml
@@ -20,6 +18,8 @@ from provisioning.installation import Place
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster, RefusedError
 from tests.operator.proxy import Proxy
+from tests.testbed import processes
+from tests.testbed.processes import Process
 
 Raw = dict[str, Any]
 
@@ -41,21 +41,6 @@ KINDS = (
 
 
 @dataclass(slots=True)
-class Operator:
-    """One process."""
-
-    process: subprocess.Popen[bytes]
-    log: Path
-
-    def stop(self, number: int = signal.SIGTERM) -> float:
-        """Ends it; the seconds that took."""
-        start = monotonic()
-        self.process.send_signal(number)
-        self.process.wait(20)
-        return monotonic() - start
-
-
-@dataclass(slots=True)
 class Rig:
     """An operator's home, with the shipped rights, and a namespace for instances."""
 
@@ -65,7 +50,7 @@ class Rig:
     """Of the names of the namespaces that its operators look at."""
     folder: Path
     namespace: str = ""
-    operators: list[Operator] = field(default_factory=list)
+    operators: list[Process] = field(default_factory=list)
 
     def grant(self) -> None:
         """What `manifests/operator.yaml` grants, to an account of this home."""
@@ -115,27 +100,26 @@ class Rig:
             )
         return str(config)
 
-    def start(self, *options: str, proxy: Proxy | None = None, pod: str = "") -> Operator:
+    def start(self, *options: str, proxy: Proxy | None = None, pod: str = "") -> Process:
         """An operator, for the namespace unless told otherwise; in a pod of that name."""
         config = self.access(proxy)
-        log = self.folder / f"operator-{len(self.operators)}.log"
         names = ("lease-duration", "renew-deadline", "retry-period")
         timing = [f"--leader-election-{k}={v}" for k, v in zip(names, FAST, strict=True)]
-        command: list[str] = [
-            str(PROGRAM),
+        command: tuple[str | Path, ...] = (
+            PROGRAM,
             "run",
             f"--kubeconfig={config}",
             "--health-port=0",
             *timing,
-        ]
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, f"--watch-namespaces={self.namespace}", *options],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                env=os.environ | ({"POD_NAME": pod} if pod else {}),
-            )  # fmt: skip
-        self.operators.append(Operator(process, log))
-        return self.operators[-1]
+        )
+        started = processes.start(
+            f"operator-{len(self.operators)}",
+            (*command, f"--watch-namespaces={self.namespace}", *options),
+            self.folder,
+            os.environ | ({"POD_NAME": pod} if pod else {}),
+        )
+        self.operators.append(started)
+        return started
 
     def pod(self, image: str) -> str:
         """A pod at home that runs that image, among others; its name."""
@@ -206,14 +190,13 @@ class Rig:
 
     def until(self, is_so: Callable[[], object], seconds: float = 80.0) -> float:
         """Waits for something; the seconds it took."""
-        start = monotonic()
-        while not is_so():
+
+        def has_come() -> object:
             for it in self.operators:
-                assert it.process.poll() in (None, -signal.SIGKILL), it.log.read_text()
-            logs = "\n".join(it.log.read_text()[-3000:] for it in self.operators)
-            assert monotonic() - start < seconds, f"it is never so:\n{logs}"
-            sleep(0.03)
-        return monotonic() - start
+                assert it.code in (None, -signal.SIGKILL), it.last_words
+            return is_so()
+
+        return processes.wait(has_come, "what is waited for", seconds, self.operators)
 
     def until_provisioned(self, name: str = "contour") -> float:
         """Waits until all is there."""
@@ -230,8 +213,7 @@ def granted(cluster: Cluster, folder: Path) -> Iterator[Rig]:
         yield found
     finally:
         for it in found.operators:
-            it.process.kill()
-            it.process.wait()
+            it.kill()
         found.revoke()
         cluster.delete(namespace(home))
 

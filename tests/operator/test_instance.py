@@ -5,7 +5,6 @@ certificates that its pod would have.
 """
 
 import base64
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import pytest
 
 from tests.cluster.cluster import MEDIA, RefusedError
 from tests.operator.operators import Rig
+from tests.testbed import processes
 from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.cluster
@@ -83,15 +83,10 @@ def _running(rig: Rig, folder: Path) -> Iterator[None]:
     ]
     program = Path(sys.executable).with_name(container["command"][0])
     ports = [f"--health-port={pages}", f"--http-port={pages}", f"--debug-http-port={debug}"]
-    with (folder / "contour.log").open("wb") as log:
-        process = subprocess.Popen(
-            [program, *arguments, *ports],
-            env={"CONTOUR_NAMESPACE": rig.namespace, "POD_IP": "127.0.0.1"},
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-        )  # fmt: skip
+    environment = {"CONTOUR_NAMESPACE": rig.namespace, "POD_IP": "127.0.0.1"}
+    process = processes.start("contour", (program, *arguments, *ports), folder, environment)
     try:
         yield
-        assert process.poll() is None, (folder / "contour.log").read_text()
+        assert process.code is None, process.last_words
     finally:
         process.kill()
-        process.wait()

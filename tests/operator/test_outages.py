@@ -48,11 +48,10 @@ def test_one_that_came_before_the_crds_and_its_rights_waits_for_both_and_outlive
         rig.configure()
         rig.until_provisioned()
         assert operator.stop() < 5
-        assert operator.process.returncode == 0
+        assert operator.code == 0
         assert "Traceback" not in log()
     finally:
-        operator.process.kill()
-        operator.process.wait()
+        operator.kill()
 
 
 def _replace_the_crd(rig: Rig) -> None:

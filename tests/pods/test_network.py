@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster import assets, processes
+from tests.cluster import assets
 from tests.pods import fixtures, network
+from tests.testbed import processes
 
 PROGRAM = """
 import asyncio, json, pathlib, sys, tempfile

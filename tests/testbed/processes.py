@@ -1,0 +1,143 @@
+"""Processes that a test starts, waits for, looks at and ends; each dies with its parent.
+
+A process leaves its log behind, and what waits for it fails with the end of that log.
+"""
+
+import ctypes
+import json
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+ROOT = Path(__file__).parents[2]
+CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
+PATIENCE = 60.0
+"""How long to wait for what takes a moment, in seconds: the machine may have much else to do."""
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+_LAST_LINES = 50
+
+
+@dataclass(slots=True)
+class Process:
+    """A process that was started."""
+
+    name: str
+    popen: subprocess.Popen[bytes]
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self.popen.pid
+
+    @property
+    def code(self) -> int | None:
+        """How it ended, if it has: its exit code, or the negative number of a signal."""
+        return self.popen.poll()
+
+    @property
+    def last_words(self) -> str:
+        """The end of its log."""
+        lines = self.log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+        return "\n".join([f"--- {self.name}", *lines])
+
+    def send(self, number: int) -> None:
+        """Sends it a signal."""
+        self.popen.send_signal(number)
+
+    def wait(self) -> int:
+        """Waits until it has ended; its exit code."""
+        return self.popen.wait(PATIENCE)
+
+    def stop(self, number: int = signal.SIGTERM) -> float:
+        """Asks it to end, and waits until it has; the seconds that took."""
+        start = monotonic()
+        self.send(number)
+        self.wait()
+        return monotonic() - start
+
+    def kill(self) -> None:
+        """Ends it without asking."""
+        self.popen.kill()
+        self.popen.wait()
+
+    def wait_until(self, is_so: Callable[[], object], seconds: float = PATIENCE) -> None:
+        """Raises AssertionError if it ends before, or takes too long."""
+        wait(lambda: self.code is not None or is_so(), f"{self.name} up", seconds, [self])
+        assert self.code is None, f"{self.name} has ended:\n{self.last_words}"
+
+
+def start(
+    name: str,
+    command: Sequence[str | Path],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    where: Path | None = None,
+) -> Process:
+    """Starts a process whose log is in the folder, and which works there unless told otherwise."""
+    log = folder / f"{name}.log"
+    with log.open("ab") as output:
+        popen = subprocess.Popen(
+            command, cwd=where or folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True, preexec_fn=_die_with_parent,  # noqa: PLW1509  # async-signal-safe
+        )  # fmt: skip
+    return Process(name, popen, log)
+
+
+def contour(name: str, folder: Path, *arguments: str) -> Process:
+    """The product, as its users start it."""
+    return start(name, (*CONTOUR, *arguments), folder, where=ROOT)
+
+
+def called(*arguments: str) -> None:
+    """A command of the product that ends by itself, and well."""
+    subprocess.run((*CONTOUR, *arguments), cwd=ROOT, check=True, capture_output=True)
+
+
+@contextmanager
+def backends(ports: Mapping[str, int], address: str = "127.0.0.1") -> Iterator[dict[str, int]]:
+    """The backends of `contour demo` while the block runs; the ports of all, 0 is a free one."""
+    command = (sys.executable, "-m", "contour.demo.backends", "--address", address)
+    named = (f"{name}={port}" for name, port in ports.items())
+    with subprocess.Popen((*command, *named), cwd=ROOT, stdout=subprocess.PIPE) as running:
+        try:
+            assert running.stdout is not None
+            yield json.loads(running.stdout.readline())
+        finally:
+            running.terminate()
+
+
+def wait(
+    condition: Callable[[], object],
+    wanted: str,
+    seconds: float = PATIENCE,
+    processes: Sequence[Process] = (),
+) -> float:
+    """Asks again and again until it is so; the seconds that took. Fails with the logs."""
+    start = monotonic()
+    while not condition():
+        if monotonic() - start > seconds:
+            logs = (it.last_words for it in processes)
+            raise AssertionError("\n".join([f"never came: {wanted}", *logs]))
+        sleep(0.02)
+    return monotonic() - start
+
+
+def has_ended(pidfd: int, seconds: float) -> bool:
+    """Whether a process ends within so many seconds."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+def _die_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
