@@ -15,6 +15,7 @@ from typing import Any
 from contour import host, inspection
 from contour.host import state
 from tests.testbed import certificates, processes
+from tests.testbed.load import Load, Request
 from tests.testbed.ports import free_ports
 from tests.testbed.processes import Process, wait
 
@@ -70,6 +71,14 @@ class Standalone:
         host, _, path = rest.partition("/")
         with contextlib.closing(self.connection(scheme, sni or host)) as connection:
             return exchange(connection, host, f"/{path}", method, headers)
+
+    def load(self, url: str, a_connection: int = 5) -> Load:
+        """Requests that go on while something changes; none is sent twice."""
+        scheme, _, rest = url.partition("://")
+        host, _, path = rest.partition("/")
+        request, sni = Request(host, f"/{path}"), host if scheme == "https" else ""
+        tls = self.trusting()
+        return Load(self.ports[scheme], [request], 100, sni, tls=tls, a_connection=a_connection)
 
     def connection(self, scheme: str, sni: str) -> http.client.HTTPConnection:
         """A connection to Envoy; the name matters with `https` only."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.e2e.standalone import Standalone, manifest, standalone
-from tests.e2e.traffic import traffic
 from tests.testbed import certificates, pairs
 from tests.testbed.processes import wait
 
@@ -57,7 +56,7 @@ def test_a_trailing_dot_of_the_host_is_dropped_unless_the_configuration_says_oth
     configured: Standalone,
 ) -> None:
     assert configured.ask("http://live.example.com./").backend == "one"
-    with traffic(configured, "http://live.example.com/") as answers:
+    with configured.load("http://live.example.com/").in_background() as answers:
         _configure(configured, "{envoy: {network: {stripTrailingHostDot: false}}}")
         configured.until_status("http://live.example.com./", 404)
         _configure(configured, "{}")

@@ -9,7 +9,6 @@ import pytest
 
 from tests.e2e.cases import Case, check
 from tests.e2e.standalone import Standalone
-from tests.e2e.traffic import traffic
 from tests.testbed import certificates, pairs
 from tests.testbed.processes import wait
 
@@ -164,12 +163,12 @@ def test_a_renewed_certificate_is_served_and_no_request_is_lost(instance: Standa
     old, new = (certificates.issued(instance.authority, host) for _ in range(2))
     instance.write("renewed.yaml", _RENEWED + pairs.of("renewed", old))
     _until_serial(instance, host, old)
-    with traffic(instance, f"https://{host}/", requests_a_connection=2) as answers:
-        wait(lambda: len(answers.found) > 10, "answers")
+    with instance.load(f"https://{host}/", a_connection=2).in_background() as answers:
+        wait(lambda: answers.answers["one"] > 10, "answers")
         instance.write("renewed.yaml", _RENEWED + pairs.of("renewed", new))
         _until_serial(instance, host, new)
-        before = len(answers.found)
-        wait(lambda: len(answers.found) > before + 10, "answers")
+        before = answers.answers["one"]
+        wait(lambda: answers.answers["one"] > before + 10, "answers")
     answers.require_all("one")
 
 

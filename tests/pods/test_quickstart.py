@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.cluster import assets
-from tests.pods import load, runner, written
+from tests.pods import runner, written
+from tests.testbed.load import Load, Request
 
 Raw = dict[str, Any]
 
@@ -82,14 +83,15 @@ def test_no_request_is_lost_while_one_half_is_restarted(
     quickstart: runner.Pods, site: tuple[str, str], workload: str
 ) -> None:
     before = {it["metadata"]["uid"] for it in quickstart.all(NAMESPACE, app(workload))}
-    with load.running(site[1], 80, HOST) as tally:
+    load = Load(80, [Request(HOST)], rate=200, address=site[1])
+    with load.in_background() as tally:
         kubectl(quickstart, "rollout", "restart", workload, "-n", NAMESPACE)
         kubectl(quickstart, "rollout", "status", workload, "-n", NAMESPACE, "--timeout=60s")
         quickstart.until_ready(NAMESPACE, app(workload), 2)
     after = {it["metadata"]["uid"] for it in quickstart.all(NAMESPACE, app(workload))}
     assert not before & after
-    assert tally.answered > 100
-    assert not tally.lost
+    assert tally.answers.total() > 100
+    assert not tally.failures
 
 
 def app(workload: str) -> str:

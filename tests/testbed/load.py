@@ -10,9 +10,11 @@ import asyncio
 import contextlib
 import json
 import ssl
+import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import NamedTuple
@@ -55,6 +57,11 @@ class Tally:
         """How many did not get the answer they should have."""
         return self.failures.total()
 
+    def require_all(self, *backends: str) -> None:
+        """Each request was answered with 200, and each of the backends was seen."""
+        assert not self.failures
+        assert set(self.answers) == set(backends)
+
 
 class Wrong(Exception):  # noqa: N818
     """An answer that nobody should have got."""
@@ -73,8 +80,16 @@ def trusting(*protocols: str) -> ssl.SSLContext:
 class Connection:
     """A kept-alive connection to a port; with TLS if a server is named."""
 
-    def __init__(self, port: int, server_name: str = "", address: str = LOOPBACK) -> None:
+    def __init__(
+        self,
+        port: int,
+        server_name: str = "",
+        address: str = LOOPBACK,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._port, self._server_name, self._address = port, server_name, address
+        self._tls = tls
+        self.asked = 0
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -86,9 +101,10 @@ class Connection:
             self._reader, self._writer = await asyncio.open_connection(
                 self._address,
                 self._port,
-                ssl=trusting("http/1.1") if self._server_name else None,
+                ssl=(self._tls or trusting("http/1.1")) if self._server_name else None,
                 server_hostname=self._server_name or None,
             )
+        self.asked += 1
         try:
             self._writer.write(request.encoded())
             assert self._reader is not None
@@ -136,12 +152,17 @@ class Load:
         rate: float,
         server_name: str = "",
         address: str = LOOPBACK,
+        *,
+        tls: ssl.SSLContext | None = None,
+        a_connection: int = 0,
     ) -> None:
+        """With so many requests on a connection; any number, if none is said."""
         self.tally = Tally()
         self.seconds = 0.0
         self.requests = requests
         self._rate = rate
-        self._fresh = partial(Connection, port, server_name, address)
+        self._fresh = partial(Connection, port, server_name, address, tls)
+        self._a_connection = a_connection
         self._idle: list[Connection] = []
         self._going: set[asyncio.Task[None]] = set()
 
@@ -160,6 +181,23 @@ class Load:
                     await asyncio.wait(self._going)
         for it in self._idle:
             it.close()
+
+    @contextlib.contextmanager
+    def in_background(self) -> Iterator[Tally]:
+        """The same in a thread, for those who have no event loop."""
+        over = threading.Event()
+
+        async def run() -> None:
+            async with self.running():
+                await asyncio.to_thread(over.wait)
+
+        with ThreadPoolExecutor(1) as thread:
+            running = thread.submit(asyncio.run, run())
+            try:
+                yield self.tally
+            finally:
+                over.set()
+                running.result()
 
     async def _pace(self, tasks: asyncio.TaskGroup) -> None:
         start = time.monotonic()
@@ -187,6 +225,8 @@ class Load:
         except (OSError, EOFError, ValueError) as error:
             self.tally.failures[f"{type(error).__name__}: {error}"[:100]] += 1
         self.tally.slowest = max(self.tally.slowest, time.monotonic() - start)
+        if self._a_connection and connection.asked % self._a_connection == 0:
+            connection.close()
         self._idle.append(connection)
 
 
