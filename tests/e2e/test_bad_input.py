@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.standalone import Standalone
 from tests.testbed.ports import free_ports
-from tests.testbed.processes import CONTOUR
+from tests.testbed.processes import CONTOUR, PATIENCE
 
 _MANIFEST = """
 apiVersion: projectcontour.io/v1
@@ -76,7 +76,7 @@ def _complaint(folder: Path, manifests: Path, *options: str) -> str:
         ],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 2, done.stderr

@@ -6,12 +6,13 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from select import select
 from time import monotonic
 
 import pytest
 
 from tests.e2e.standalone import Standalone, manifest, standalone
+from tests.testbed import processes
+from tests.testbed.processes import PATIENCE, wait
 
 pytestmark = pytest.mark.envoy
 
@@ -25,8 +26,15 @@ def instance(tmp_path: Path) -> Iterator[Standalone]:
         yield running
 
 
-def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standalone) -> None:
-    [envoy] = _children(instance)
+@pytest.fixture
+def patient(tmp_path: Path) -> Iterator[Standalone]:
+    """One that waits for open requests for longer than the test lasts."""
+    with standalone(tmp_path, _FILES, drain_seconds=100) as running:
+        yield running
+
+
+def test_requests_that_go_on_are_finished_and_new_ones_refused(patient: Standalone) -> None:
+    instance, [envoy] = patient, _children(patient)
     connection = http.client.HTTPConnection("127.0.0.1", instance.ports["http"], timeout=10)
     with contextlib.closing(connection):
         connection.request("GET", "/stream?seconds=0.5", headers={"Host": "live.example.com"})
@@ -43,13 +51,6 @@ def test_requests_that_go_on_are_finished_and_new_ones_refused(instance: Standal
     assert not [name for name in left if name.endswith(".sock")]
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Iterator[Standalone]:
-    """One that waits for open requests for longer than the test lasts."""
-    with standalone(tmp_path, _FILES, drain_seconds=100) as running:
-        yield running
-
-
 def test_a_second_ctrl_c_ends_at_once_without_a_traceback(patient: Standalone) -> None:
     instance, [envoy] = patient, _children(patient)
     connection = http.client.HTTPConnection("127.0.0.1", instance.ports["http"], timeout=10)
@@ -57,14 +58,10 @@ def test_a_second_ctrl_c_ends_at_once_without_a_traceback(patient: Standalone) -
         connection.request("GET", "/stream?seconds=25", headers={"Host": "live.example.com"})
         assert connection.getresponse().readline()
         instance.process.send(signal.SIGINT)
-        deadline = monotonic() + 10
-        while (
-            "draining: 1 request is still open; waiting up to 100 s" not in instance.log.read_text()
-        ):
-            assert monotonic() < deadline, instance.log.read_text()
+        instance.until_logged("draining: 1 request is still open; waiting up to 100 s")
         instance.process.send(signal.SIGINT)
         assert instance.process.wait() == 130
-        assert select([ended], [], [], 5)[0]
+        assert processes.has_ended(ended.fileno(), PATIENCE)
     assert "Traceback" not in instance.log.read_text()
 
 
@@ -74,7 +71,7 @@ def test_a_run_that_is_killed_leaves_no_envoy_and_can_start_again(
     [envoy] = _children(instance)
     with open(os.pidfd_open(envoy)) as ended:
         instance.process.kill()
-        assert select([ended], [], [], 5)[0]
+        assert processes.has_ended(ended.fileno(), PATIENCE)
     instance.process.wait()
     assert not (instance.state / "ready").exists()
     (tmp_path / "again").mkdir()
@@ -86,12 +83,8 @@ def test_a_run_that_is_killed_leaves_no_envoy_and_can_start_again(
 def test_an_envoy_that_is_killed_serves_again_at_once(instance: Standalone) -> None:
     [envoy] = _children(instance)
     os.kill(envoy, signal.SIGKILL)
-    deadline = monotonic() + 5
-    with contextlib.suppress(ConnectionError):
-        while _children(instance) == [envoy]:
-            assert monotonic() < deadline
-    while _answer(instance) != 200:
-        assert monotonic() < deadline
+    wait(lambda: _children(instance) != [envoy], "its end")
+    wait(lambda: _answer(instance) == 200, "another Envoy")
     assert instance.process.code is None
     assert "killed by SIGKILL" in instance.log.read_text()
 
@@ -101,7 +94,7 @@ def test_no_request_is_lost_while_a_host_is_edited_again_and_again(instance: Sta
     two = one.replace("name: one,", "name: two,")
     for text, backend in [(two, "two"), (one, "one")] * 5:
         (instance.manifests / "live.yaml").write_text(text)
-        deadline = monotonic() + 5
+        deadline = monotonic() + PATIENCE
         answer = instance.ask(_URL)
         while answer.backend != backend:
             assert answer.status == 200
@@ -110,9 +103,7 @@ def test_no_request_is_lost_while_a_host_is_edited_again_and_again(instance: Sta
 
 
 def _wait_until_refused(instance: Standalone) -> None:
-    deadline = monotonic() + 5
-    while _answer(instance) is not None:
-        assert monotonic() < deadline
+    wait(lambda: _answer(instance) is None, "new requests to be refused")
 
 
 def _answer(instance: Standalone) -> int | None:
