@@ -20,31 +20,13 @@ import yaml
 
 from kube import client, kubeconfig
 from tests.cluster import assets, controlplane
-
-Raw = dict[str, Any]
+from tests.testbed.apiserver import MEDIA, Raw, RefusedError
 
 OURS = assets.ROOT / "crds" / "schema"
 RBAC = "rbac.authorization.k8s.io"
-MEDIA = {
-    "apply": "application/apply-patch+yaml",
-    "merge": "application/merge-patch+json",
-    "json": "application/json-patch+json",
-    "strategic": "application/strategic-merge-patch+json",
-}
-
 
 _WRITES = ("POST", "PUT", "PATCH")
 _VALIDATED = ("apply", "create", "replace")
-
-
-class RefusedError(Exception):
-    """The API server said no."""
-
-    def __init__(self, code: int, status: Raw) -> None:
-        super().__init__(f"{code}: {status.get('message', status)}")
-        self.code = code
-        self.status = status
-        self.reason = str(status.get("reason", ""))
 
 
 class Cluster:

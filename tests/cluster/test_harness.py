@@ -13,9 +13,10 @@ import pytest
 
 from tests import golang
 from tests.cluster import assets, controlplane
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.testbed import processes
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

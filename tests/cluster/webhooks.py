@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.testbed import certificates
+from tests.testbed.apiserver import RefusedError
 
 Raw = dict[str, Any]
 

@@ -13,11 +13,12 @@ import pytest
 
 from crds import kinds
 from crds.decode import Decoded, decode
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.crds import documents
 from tests.crds.grown import grown
 from tests.crds.test_bad_input import BAD, Breakage
 from tests.crds.test_decode_never_raises import places
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

@@ -11,9 +11,10 @@ import yaml
 
 from crds import kinds, schema
 from crds.decode import Decoded, decode
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.crds import documents, openapi
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

@@ -10,8 +10,9 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli import main
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

@@ -10,7 +10,8 @@ import yaml
 from crds import kinds
 from provisioning import installation, manifests
 from provisioning.installation import Place
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

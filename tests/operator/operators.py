@@ -16,9 +16,10 @@ from kube import lease as leases
 from provisioning import installation, manifests
 from provisioning.installation import Place
 from tests.cluster import controlplane
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.operator.proxy import Proxy
 from tests.testbed import processes
+from tests.testbed.apiserver import RefusedError
 from tests.testbed.processes import Process
 
 Raw = dict[str, Any]

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from provisioning import admission, manifests
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.operator.operators import cluster_wide
 from tests.operator.operators import namespace as a_namespace
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 

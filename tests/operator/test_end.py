@@ -8,10 +8,10 @@ import pytest
 
 from contour_operator import reconciling
 from provisioning.ownership import Owner
-from tests.cluster.cluster import MEDIA
 from tests.operator import inprocess
 from tests.operator.operators import Rig, lease
 from tests.operator.proxy import Proxy
+from tests.testbed.apiserver import MEDIA
 
 pytestmark = pytest.mark.cluster
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.cluster import MEDIA, RefusedError
 from tests.operator.operators import Rig
 from tests.testbed import processes
+from tests.testbed.apiserver import MEDIA, RefusedError
 from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.cluster

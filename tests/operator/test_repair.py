@@ -9,10 +9,10 @@ import pytest
 
 from provisioning.ownership import Owner
 from tests.cluster import webhooks
-from tests.cluster.cluster import MEDIA
 from tests.operator import inprocess
 from tests.operator.operators import Rig, cluster_wide
 from tests.operator.proxy import Proxy, Request
+from tests.testbed.apiserver import MEDIA
 
 pytestmark = pytest.mark.cluster
 

@@ -4,9 +4,9 @@ import signal
 
 import pytest
 
-from tests.cluster.cluster import MEDIA, RefusedError
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy
+from tests.testbed.apiserver import MEDIA, RefusedError
 
 pytestmark = pytest.mark.cluster
 

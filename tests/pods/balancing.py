@@ -11,10 +11,10 @@ from typing import Any
 
 import aiohttp
 
-from tests.cluster.cluster import RefusedError
 from tests.pods import names, network, services
-from tests.pods.api import Api, Collection, Key
+from tests.pods.collections import Collection, Key
 from tests.pods.wakeups import Wakeup
+from tests.testbed.apiserver import Client, RefusedError
 
 Raw = dict[str, Any]
 
@@ -27,7 +27,7 @@ class Balancing:
     """What kube-proxy and a cloud do for Services; also what their names mean."""
 
     def __init__(
-        self, api: Api, net: network.Network, lists: tuple[Collection, Collection]
+        self, api: Client, net: network.Network, lists: tuple[Collection, Collection]
     ) -> None:
         self.services, self.slices = lists
         self.extra_names: dict[str, str] = {}

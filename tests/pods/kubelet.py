@@ -6,16 +6,17 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Self
 
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.pods import binding, images, names, services
-from tests.pods.api import Api, Collection, Key
 from tests.pods.balancing import Balancing
+from tests.pods.collections import Collection, Key
 from tests.pods.journal import Journal
 from tests.pods.network import KUBERNETES, Network
 from tests.pods.nodes import Node
 from tests.pods.pod import Pod, Site
 from tests.pods.processes import Log
 from tests.pods.wakeups import Wakeup
+from tests.testbed.apiserver import Client, RefusedError
 
 Raw = dict[str, Any]
 
@@ -36,7 +37,7 @@ class Kubelet:
         self.folder = folder
         self.network = network
         self.images = images.Images()
-        self._api = Api(cluster)
+        self._api = Client(cluster.url, cluster.admin_token, cluster.tls)
         self._lists = {kind: Collection(self._api, path) for kind, path in _COLLECTIONS.items()}
         self._site = Site(self._api, network, self.images, self._find, folder)
         self._count = count

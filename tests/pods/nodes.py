@@ -7,8 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from tests.cluster.cluster import RefusedError
-from tests.pods.api import Api
+from tests.testbed.apiserver import Client, RefusedError
 
 Raw = dict[str, Any]
 
@@ -20,7 +19,7 @@ class Node:
     """One node; it says that it is alive while it is awake."""
 
     def __init__(
-        self, api: Api, name: str, address: str, logs: tuple[str, int], awake: asyncio.Event
+        self, api: Client, name: str, address: str, logs: tuple[str, int], awake: asyncio.Event
     ) -> None:
         self.name = name
         self.address = address

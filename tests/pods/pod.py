@@ -11,12 +11,11 @@ from typing import Any
 
 import aiohttp
 
-from tests.cluster.cluster import RefusedError
 from tests.pods import environment, images, names, processes, sandbox, statuses, volumes
-from tests.pods.api import Api
 from tests.pods.containers import Container, Start
 from tests.pods.network import Network
 from tests.pods.wakeups import Wakeup
+from tests.testbed.apiserver import Client, RefusedError
 
 Raw = dict[str, Any]
 
@@ -27,7 +26,7 @@ _PAUSE = 0.5  # seconds before something is tried again
 class Site:
     """What all pods of a runner have in common."""
 
-    api: Api
+    api: Client
     network: Network
     images: images.Images
     find: environment.Find

@@ -28,7 +28,7 @@ async def api(double: Double) -> AsyncIterator[Api]:
 async def test_a_rule_holds_for_as_many_requests_as_it_says(double: Double, api: Api) -> None:
     rule = Rule("list", "things", status=429, headers={"Retry-After": "1"}, times=2)
     double.script.add(rule)
-    codes = [(await api.ask("GET", api.things)).code for _ in range(3)]
+    codes = [(await api.request("GET", api.things)).code for _ in range(3)]
     assert codes == [429, 429, 200]
     assert rule.met == 2
     assert (await api.make("a")).code == 201
@@ -38,25 +38,27 @@ async def test_a_rule_may_look_at_the_request(double: Double, api: Api) -> None:
     double.script.add(Rule("list", status=410, when=lambda it: "continue" in it.query))
     await api.make("a")
     await api.make("b")
-    first = await api.ask("GET", api.things, limit="1")
-    page = await api.ask("GET", api.things, limit="1", **{"continue": first.metadata["continue"]})
+    first = await api.request("GET", api.things, limit="1")
+    page = await api.request(
+        "GET", api.things, limit="1", **{"continue": first.metadata["continue"]}
+    )
     assert (first.code, page.code, page.reason) == (200, 410, "Expired")
 
 
 async def test_a_kind_may_be_forbidden_and_allowed_again(double: Double, api: Api) -> None:
     rule = double.script.forbid("things")
-    assert (await api.ask("GET", api.things)).reason == "Forbidden"
-    assert (await api.ask("GET", api.built_in("secrets"))).code == 200
+    assert (await api.request("GET", api.things)).reason == "Forbidden"
+    assert (await api.request("GET", api.built_in("secrets"))).code == 200
     double.script.remove(rule)
-    assert (await api.ask("GET", api.things)).code == 200
+    assert (await api.request("GET", api.things)).code == 200
 
 
 async def test_an_answer_may_be_held_back(double: Double, api: Api) -> None:
     rule = double.script.add(Rule("list", "things", hold=asyncio.Event()))
     async with asyncio.TaskGroup() as tasks:
-        slow = tasks.create_task(api.ask("GET", api.things))
+        slow = tasks.create_task(api.request("GET", api.things))
         await double.asked("list", "things", double.count("list", "things") + 1)
-        assert (await api.ask("GET", api.built_in("secrets"))).code == 200
+        assert (await api.request("GET", api.built_in("secrets"))).code == 200
         assert not slow.done()
         assert rule.hold
         rule.hold.set()
@@ -67,10 +69,10 @@ async def test_a_connection_may_end_without_an_answer(double: Double, api: Api) 
     """More than once: clients ask again by themselves on a connection that was used before."""
     rule = double.script.add(Rule("get", drop=True))
     with pytest.raises(aiohttp.ClientError):
-        await api.ask("GET", f"{api.things}/a")
+        await api.request("GET", f"{api.things}/a")
     assert rule.met > 1
     double.script.heal()
-    assert (await api.ask("GET", f"{api.things}/a")).code == 404
+    assert (await api.request("GET", f"{api.things}/a")).code == 404
 
 
 async def test_only_good_tokens_are_let_in(double: Double) -> None:
@@ -87,12 +89,14 @@ async def test_compaction_ends_lists_that_are_under_way_and_tells_how_to_go_on(
 ) -> None:
     for name in "abc":
         await api.make(name)
-    first = await api.ask("GET", api.things, limit="1")
-    await api.ask("DELETE", f"{api.things}/b")
+    first = await api.request("GET", api.things, limit="1")
+    await api.request("DELETE", f"{api.things}/b")
     double.store.compact()
-    late = await api.ask("GET", api.things, limit="1", **{"continue": first.metadata["continue"]})
+    late = await api.request(
+        "GET", api.things, limit="1", **{"continue": first.metadata["continue"]}
+    )
     assert (late.code, late.reason) == (410, "Expired")
-    rest = await api.ask("GET", api.things, **{"continue": late.metadata["continue"]})
+    rest = await api.request("GET", api.things, **{"continue": late.metadata["continue"]})
     assert [it["metadata"]["name"] for it in rest.body["items"]] == ["c"]
 
 
@@ -151,7 +155,7 @@ async def test_a_bookmark_tells_the_version_of_the_whole(double: Double, api: Ap
     wish = {"resourceVersion": await api.version(), "allowWatchBookmarks": "true"}
     async with api.watch(api.things, **wish) as events:
         (watch,) = await double.watching("things")
-        await api.ask("POST", api.built_in("configmaps"), {"metadata": {"name": "a"}})
+        await api.request("POST", api.built_in("configmaps"), {"metadata": {"name": "a"}})
         await watch.bookmark()
         event, mark = await events.next()
     assert (event, mark["metadata"]) == ("BOOKMARK", {"resourceVersion": str(double.store.version)})
@@ -186,9 +190,9 @@ async def test_what_it_remembers_survives_a_restart(double: Double, api: Api) ->
         with pytest.raises(aiohttp.ClientError):
             await events.rest()
     with pytest.raises(aiohttp.ClientError):
-        await api.ask("GET", api.things)
+        await api.request("GET", api.things)
     await double.start()
-    assert (await api.ask("GET", f"{api.things}/a")).code == 200
+    assert (await api.request("GET", f"{api.things}/a")).code == 200
 
 
 async def test_history_may_go_backwards(double: Double, api: Api) -> None:
@@ -199,7 +203,7 @@ async def test_history_may_go_backwards(double: Double, api: Api) -> None:
     double.store = backup
     await double.start()
     assert await api.version() == before
-    assert (await api.ask("GET", f"{api.things}/b")).code == 404
+    assert (await api.request("GET", f"{api.things}/b")).code == 404
 
 
 async def test_healed_nothing_goes_wrong(double: Double, api: Api) -> None:
@@ -214,11 +218,13 @@ async def test_healed_nothing_goes_wrong(double: Double, api: Api) -> None:
 async def test_objects_may_be_put_past_all_checks(double: Double, api: Api) -> None:
     obj = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"x": "eQ=="}}
     double.put(obj)
-    found = await api.ask("GET", "/api/v1/namespaces/default/secrets/a")
+    found = await api.request("GET", "/api/v1/namespaces/default/secrets/a")
     assert found.body["data"] == {"x": "eQ=="}
     first = found.metadata["uid"]
     assert json.dumps(obj).count("uid") == 0
     double.put(obj | {"data": {}})
-    assert (await api.ask("GET", "/api/v1/namespaces/default/secrets/a")).metadata["uid"] == first
+    assert (await api.request("GET", "/api/v1/namespaces/default/secrets/a")).metadata[
+        "uid"
+    ] == first
     double.remove(obj)
-    assert (await api.ask("GET", "/api/v1/namespaces/default/secrets/a")).code == 404
+    assert (await api.request("GET", "/api/v1/namespaces/default/secrets/a")).code == 404

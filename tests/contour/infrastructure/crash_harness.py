@@ -19,9 +19,10 @@ from dag.fleets import Fleet, Trouble
 from kube import kubeconfig
 from provisioning import certificates, pem, rights
 from provisioning.ownership import Owner
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure.rig import VERSIONS, of
 from tests.operator.inprocess import Crash, CrashingClient
+from tests.testbed.apiserver import RefusedError
 
 Raw = dict[str, Any]
 Turn = Callable[[Keeper, Key], Awaitable[Sequence[Trouble]]]

@@ -16,7 +16,8 @@ from kube import kubeconfig
 from provisioning import guarded, rights
 from provisioning.ownership import Owner
 from provisioning.templating import Document
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
+from tests.testbed.apiserver import RefusedError
 
 Raw = dict[str, Any]
 

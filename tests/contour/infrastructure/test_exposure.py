@@ -10,9 +10,10 @@ from contour.infrastructure.children import Reach
 from contour.upkeep import located
 from dag.fleets import Fleet, Port
 from provisioning import applying, rights
-from tests.cluster.cluster import MEDIA, Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
 from tests.contour.infrastructure.rig import AS_A_DAEMON_SET, PORTS, SHARED, Rig, leading, of
+from tests.testbed.apiserver import MEDIA, RefusedError
 
 pytestmark = pytest.mark.cluster
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from provisioning import rights
-from tests.cluster.cluster import MEDIA, Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.e2e import incluster
 from tests.e2e.incluster import Instance
+from tests.testbed.apiserver import MEDIA, RefusedError
 
 pytestmark = pytest.mark.cluster
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.e2e import incluster
 from tests.e2e.incluster import Instance
+from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
 
