@@ -7,8 +7,8 @@ import pytest
 
 from contour.currency import FORGOTTEN, Currency, Position
 from contour.envoyreports.encoding import LeaderStatus
+from tests.testbed.patience import PATIENCE
 
-PATIENCE = 10.0
 CURRENT = LeaderStatus("1", True, {}, ())
 CUT_OFF = "the API server has not answered for 10 s, but it answers the leader"
 

@@ -23,10 +23,10 @@ from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests import older_envoys
 from tests.contour.test_controller import events
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
-PATIENCE = 60.0  # seconds, for machines that have much else to do
 PAGES = "errorPages: [{statuses: [{start: 500, end: 600}], body: sorry}]"
 CURRENT = ""
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.standalone import Standalone
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_ports
-from tests.testbed.processes import CONTOUR, PATIENCE
+from tests.testbed.processes import CONTOUR
 
 _MANIFEST = """
 apiVersion: projectcontour.io/v1

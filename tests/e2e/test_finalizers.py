@@ -103,7 +103,7 @@ def test_a_leader_that_dies_leaves_what_the_next_one_puts_right(instance: Instan
     )
     assert not is_gone(instance, "Gateway", "gateway")
     instance.start_replica()
-    instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone", 40)
+    instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone")
 
 
 def test_an_instance_that_serves_no_gateways_any_more_lets_go_of_them(instance: Instance) -> None:
@@ -116,9 +116,9 @@ def test_an_instance_that_serves_no_gateways_any_more_lets_go_of_them(instance: 
         of_class = finalizers(instance, "GatewayClass", name)
         return of_class + finalizers(instance, "Gateway", "gateway")
 
-    instance.until(lambda: held() == [GATEWAY_EXISTS, own(instance)], "both finalizers", 20)
+    instance.until(lambda: held() == [GATEWAY_EXISTS, own(instance)], "both finalizers")
     instance.cluster.kubectl(
         *("patch", "contourconfiguration", "contour", "-n", name, "--type=json"),
         *("-p", '[{"op": "remove", "path": "/spec/gateway"}]'),
     )
-    instance.until(lambda: held() == [], "both to be let go of", 20)
+    instance.until(lambda: held() == [], "both to be let go of")

@@ -12,7 +12,8 @@ import pytest
 
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import processes
-from tests.testbed.processes import PATIENCE, wait
+from tests.testbed.patience import PATIENCE
+from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 

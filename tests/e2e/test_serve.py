@@ -107,18 +107,18 @@ def test_what_goes_wrong_is_an_event_and_so_is_its_end(instance: Instance) -> No
     replica = instance.start_replica()
     instance.until_ready()
     proxy, attached = ("HTTPProxy", "site"), ("HTTPRoute", "route")
-    instance.until(lambda: _events(instance, *proxy) == [UNRESOLVED], "the event of the proxy", 60)
+    instance.until(lambda: _events(instance, *proxy) == [UNRESOLVED], "the event of the proxy")
     instance.apply(PROXY)
-    instance.until(lambda: _events(instance, *proxy) == [SOLVED, UNRESOLVED], "its end", 60)
+    instance.until(lambda: _events(instance, *proxy) == [SOLVED, UNRESOLVED], "its end")
     instance.apply(route)
     found = ("Warning", "BackendNotFound")
-    instance.until(lambda: found in _events(instance, *attached), "the event of the route", 60)
+    instance.until(lambda: found in _events(instance, *attached), "the event of the route")
     # Who leads next finds statuses that say so already, and tells nothing again.
     before = _told(instance)
     replica.stop()
     instance.until_ready(instance.start_replica())
     instance.apply(PROXY.replace("name: one", "name: four"))
-    instance.until(lambda: len(_told(instance)) > len(before), "another event", 60)
+    instance.until(lambda: len(_told(instance)) > len(before), "another event")
     after = _told(instance)
     assert {name: after[name] for name in before} == before
 

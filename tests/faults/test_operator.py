@@ -19,12 +19,13 @@ from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 from tests.cluster import controlplane
-from tests.cluster.cluster import Cluster, RefusedError
+from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import crash_harness
 from tests.faults.rows import Limit, Run, fault
 from tests.operator import operators
 from tests.operator.operators import Operator, Rig
 from tests.operator.proxy import Proxy, Request
+from tests.testbed.apiserver import RefusedError
 from tests.testbed.programs import is_frozen
 
 Raw = dict[str, Any]

@@ -10,12 +10,12 @@ from kube.credentials import Credentials
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Collection, Pace, Reflector
 from tests.cluster.double.server import Double
+from tests.testbed.patience import PATIENCE
 
 FAST = Pace(
     first_pause=0.005, longest_pause=0.02, idle=5.0, calm=60.0, absent=0.01, denied=0.02, grace=0.05
 )
 SERVICES = Wanted("", ("v1",), "services")
-PATIENCE = 20.0  # seconds for what takes milliseconds
 
 
 class At:

@@ -12,7 +12,8 @@ from kube.reach import Reach
 from kube.reflector import Pace
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
-from tests.kube.followed import FAST, PATIENCE, Followed, following, service
+from tests.kube.followed import FAST, Followed, following, service
+from tests.testbed.patience import PATIENCE
 
 OUTAGE, SPREAD = 0.1, 0.05
 SOMETHING = "/api/v1/namespaces/default/services/none"

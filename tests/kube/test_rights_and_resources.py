@@ -9,7 +9,8 @@ from kube.discovery import Wanted
 from tests.cluster.double import resources
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
-from tests.kube.followed import FAST, PATIENCE, following, service
+from tests.kube.followed import FAST, following, service
+from tests.testbed.patience import PATIENCE
 
 PROXIES = Wanted("projectcontour.io", ("v1",), "httpproxies")
 PROXIES_RESOURCE = resources.Resource(

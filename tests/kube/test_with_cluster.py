@@ -12,7 +12,8 @@ from kube.ledger import Raw
 from kube.reflector import Collection, Pace, Reflector
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
-from tests.kube.followed import FAST, PATIENCE, SERVICES, Followed, service
+from tests.kube.followed import FAST, SERVICES, Followed, service
+from tests.testbed.patience import PATIENCE
 
 pytestmark = pytest.mark.cluster
 

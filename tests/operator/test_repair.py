@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Sequence
-from time import sleep
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from tests.operator import inprocess
 from tests.operator.operators import Rig, cluster_wide
 from tests.operator.proxy import Proxy, Request
 from tests.testbed.apiserver import MEDIA
+from tests.testbed.processes import settled
 
 pytestmark = pytest.mark.cluster
 
@@ -122,11 +122,8 @@ def test_what_a_webhook_adds_to_a_child_is_told_and_not_fought(operated: Rig) ->
         operated.until_provisioned()
         told = "spec.template.spec.containers[contour].env[INJECTED], which is left so"
         operated.until(lambda: told in operated.condition("Provisioned")["message"])
-        sleep(3.0)
-        before = operated.children()["Deployment", operated.namespace, "contour"]
-        sleep(5.0)
-        after = operated.children()["Deployment", operated.namespace, "contour"]
-        assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+        key = ("Deployment", operated.namespace, "contour")
+        settled(lambda: operated.children()[key]["metadata"]["resourceVersion"])
         assert operated.condition("Provisioned")["status"] == "True"
 
 

@@ -161,4 +161,4 @@ def test_a_pod_that_is_gone_at_once_leaves_no_process(pods: runner.Pods, space: 
     pods.until_logged(space, "one", "begun\n")
     session = pods.pid(space, "one", "main")
     pods.cluster.ask("DELETE", pods.cluster.path(one), gracePeriodSeconds="0")
-    pods.until_so(lambda: not pods.processes(session), 10)
+    pods.until_so(lambda: not pods.processes(session))

@@ -75,7 +75,7 @@ def test_what_a_user_applies_is_served_and_told(
         status = quickstart.cluster.get(proxy(space))["status"]
         return status["currentStatus"], status.get("loadBalancer", {})
 
-    quickstart.until_so(lambda: told() == ("valid", {"ingress": [{"ip": address}]}), 20)
+    quickstart.until_so(lambda: told() == ("valid", {"ingress": [{"ip": address}]}))
 
 
 @pytest.mark.parametrize("workload", ["deployment/contour", "daemonset/envoy"])

@@ -45,12 +45,12 @@ def test_a_balancer_reaches_all_that_are_ready_and_no_others(pods: runner.Pods, 
     address = pods.address(space, "web")
     pods.until_served(address, 80)
     names = {it["metadata"]["name"] for it in found}
-    pods.until_so(lambda: reached(pods, address) == names, 10)
+    pods.until_so(lambda: reached(pods, address) == names)
     scale = {"spec": {"replicas": 1}}
     path = f"/apis/apps/v1/namespaces/{space}/deployments/web/scale"
     pods.cluster.ask("PATCH", path, scale, "application/merge-patch+json")
     left = pods.until_ready(space, "app=web")
-    pods.until_so(lambda: reached(pods, address) == {left[0]["metadata"]["name"]}, 10)
+    pods.until_so(lambda: reached(pods, address) == {left[0]["metadata"]["name"]})
 
 
 def test_a_service_is_found_by_its_names_from_inside_and_refuses_when_nothing_is_ready(

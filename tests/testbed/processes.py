@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
+from tests.testbed.patience import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
-PATIENCE = 60.0
-"""How long to wait for what takes a moment, in seconds: the machine may have much else to do."""
-
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 _LAST_LINES = 50
@@ -130,6 +129,18 @@ def wait(
             raise AssertionError("\n".join([f"never came: {wanted}", *logs]))
         sleep(0.02)
     return monotonic() - start
+
+
+def settled(value: Callable[[], object], seconds: float = 4.0) -> object:
+    """What a value is when it has not changed for so many seconds."""
+    changed, found = monotonic(), value()
+    start = changed
+    while monotonic() - changed < seconds:
+        assert monotonic() - start < PATIENCE, f"it never settles: {found}"
+        sleep(0.1)
+        if (now := value()) != found:
+            changed, found = monotonic(), now
+    return found
 
 
 def has_ended(pidfd: int, seconds: float) -> bool:

@@ -14,6 +14,7 @@ from contour import bootstrap, host
 from contour.host import state
 from contour.xds.server import Server
 from tests.contour.xds import world
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
 
@@ -76,6 +77,6 @@ async def gauge(session: aiohttp.ClientSession, name: str) -> int | None:
 
 async def until(session: aiohttp.ClientSession, name: str, value: int) -> None:
     """Waits until a gauge has that value."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await gauge(session, name) != value:
             await asyncio.sleep(0.01)

@@ -22,6 +22,7 @@ from provisioning import certificates, folders, pem, rotation
 from provisioning.rotation import Holdings
 from tests.contour.bootstrap.conftest import live, settings, until
 from tests.contour.xds import envoys, world
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
@@ -192,7 +193,7 @@ def _serial(held: Holdings, name: str) -> int:
 async def _until_shown(admin: aiohttp.ClientSession, serials: set[int]) -> None:
     """Until these are the certificates that Envoy shows to others."""
     shown: set[int] = set()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while shown != serials:
             async with admin.get("/certs") as answer:
                 found = json.loads(await answer.text())["certificates"]

@@ -13,6 +13,7 @@ from contour.xds import credentials
 from contour.xds.server import Server
 from tests.contour.bootstrap.conftest import live, serving, settings
 from tests.testbed import certificates
+from tests.testbed.patience import PATIENCE
 
 pytestmark = pytest.mark.envoy
 
@@ -33,7 +34,7 @@ async def test_a_rotated_certificate_is_used_without_a_restart(
         fresh = certificates.write(second, authority, _folder(tmp_path / "fresh"))
         for old, new in zip(own, fresh, strict=True):
             new.replace(old)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while await _serials(session) != {second.certificate.serial_number}:
                 await asyncio.sleep(0.01)
 
@@ -50,7 +51,7 @@ async def test_a_control_plane_of_another_name_is_not_believed(
     async with serving(server):
         async with (
             host.EnvoyProcess(directory, _bootstrap(directory, server, own)),
-            asyncio.timeout(5),
+            asyncio.timeout(PATIENCE),
         ):
             while "CERTIFICATE_VERIFY_FAILED" not in log.read_text():
                 await asyncio.sleep(0.01)

@@ -14,6 +14,7 @@ import aiohttp
 from contour import bootstrap
 from contour.xds.server import Server
 from tests.contour.envoy import world
+from tests.testbed.patience import PATIENCE
 
 _spec = importlib.util.find_spec("envoy")
 _folders = (_spec.submodule_search_locations if _spec else None) or []
@@ -93,14 +94,14 @@ async def ask(
     **headers: str,
 ) -> Answer | None:
     """One request on a connection of its own; with a server name, over TLS; None if refused."""
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(PATIENCE):
         return await _asked(port, f"{method} {path}", sni, {"host": host, **headers})
 
 
 async def send(port: int, host: str, body: str, path: str = "/", **headers: str) -> Answer | None:
     """One request with a body, on plain HTTP."""
     length = {"host": host, "content-length": str(len(body)), **headers}
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(PATIENCE):
         return await _asked(port, f"POST {path}", None, length, body)
 
 
@@ -165,7 +166,7 @@ async def answer(reader: asyncio.StreamReader) -> Answer:
 
 async def until(port: int, host: str, status: int, **how: str) -> Answer:
     """Asks until the answer has a status: the configuration has arrived."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while True:
             answer = await ask(port, host, **how)
             if answer is not None and answer.status == status:

@@ -16,6 +16,7 @@ from dag.configuration.reading import Settings
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.proxies import Answer, Proxy, ask, until
 from tests.testbed import pairs
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -351,7 +352,7 @@ async def test_a_renewed_certificate_is_served_without_a_new_listener(
         renewed = nodes.Secret(*pairs.pair(7))
         proxy.world.engine.write(world.SECRETS, NamespacedName("shop", "cert"), renewed)
         await proxy.publish()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while await proxies.certificate(ports[1], "a.test") != renewed.chain:
                 await asyncio.sleep(0.01)
         assert await proxy.counter("listener_manager.lds.update_success") == before

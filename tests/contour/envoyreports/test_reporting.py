@@ -19,6 +19,7 @@ from kube import election
 from tests.contour.envoyreports import replicas
 from tests.contour.envoyreports.replicas import Instance, Replica
 from tests.contour.xds import world
+from tests.testbed.patience import PATIENCE
 
 APP = ObjectRef("HTTPProxy", "default", "app")
 HOST = (Name(ROUTE, "web"), "a.test")
@@ -81,7 +82,7 @@ async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_pa
             it.leader.tell(two.address)
         await two.until(lambda: two.envoys() == 3)
         await two.until(lambda: two.row(refusals.REFUSALS, APP) == ("bad",))
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(PATIENCE):
             await two.collector.assembled()
 
 
@@ -96,7 +97,7 @@ async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
         refused = complaint("FAILED_PRECONDITION")
         follower.server.fleet("web").witness.connected(1)
         follower.leader.tell(leader.address)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             await refused
         leader.collector.lead()
         await leader.until(lambda: leader.envoys() == 1)
@@ -190,7 +191,7 @@ async def test_a_follower_hears_what_the_leader_knows(tmp_path: Path) -> None:
         leader.collector.leader_status = lambda: word
         heard: asyncio.Queue[encoding.LeaderStatus | None] = asyncio.Queue()
         follower.reporter.on_leader_status = heard.put_nowait
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while await heard.get() != word:
                 continue
             leader.collector.resign()
@@ -279,5 +280,5 @@ def reported(channel: Any) -> Any:
 
 
 async def code(call: Any) -> grpc.StatusCode:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         return await call.code()  # type: ignore[no-any-return]

@@ -17,12 +17,12 @@ from tests.cluster.double.resources import Name
 from tests.cluster.double.server import Double
 from tests.contour.status.world import CUSTOM
 from tests.kube.unguarded import Unguarded
+from tests.testbed.patience import PATIENCE
 
 GATEWAY = ObjectRef("Gateway", "default", "edge")
 NAME = Name("gateway.networking.k8s.io", "gateways")
 PATH = "/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways/edge"
 OWN, FOREIGN = "gateway.projectcontour.io/a.b", "example.com/other"
-PATIENCE = 10.0
 
 
 class World:

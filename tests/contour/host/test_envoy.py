@@ -12,6 +12,7 @@ import pytest
 
 from contour import host
 from contour.host import errors, state
+from tests.testbed.patience import PATIENCE
 
 pytestmark = pytest.mark.envoy
 
@@ -85,7 +86,7 @@ async def test_lines_of_the_access_log_that_are_lost_are_told_once(
         aiohttp.ClientSession() as client,
     ):
         await envoy.live()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while told not in caplog.text:
                 # Envoy writes 64 KiB at a time.
                 async with client.get(f"http://127.0.0.1:{port}/{'x' * 8000}") as answer:
@@ -263,7 +264,7 @@ def _install(path: Path, script: str) -> None:
 
 
 async def _dead(process: int) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while _is_running(process):
             await asyncio.sleep(0)
 

@@ -12,6 +12,7 @@ import pytest
 
 from contour import host
 from contour.host import administration, shutdown, state
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
@@ -151,13 +152,13 @@ async def _body(client: aiohttp.ClientSession, url: str) -> bytes:
 
 async def _until_busy(directory: state.StateDirectory) -> None:
     found = administration.Administration(directory.socket(host.ADMIN))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while not (await found.activity()).requests:
             await asyncio.sleep(0.01)
 
 
 async def _until_unready(directory: state.StateDirectory) -> None:
     found = administration.Administration(directory.socket(host.ADMIN))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await found.is_live():
             await asyncio.sleep(0.01)

@@ -23,6 +23,7 @@ from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure.rig import VERSIONS, of
 from tests.operator.inprocess import Crash, CrashingClient
 from tests.testbed.apiserver import RefusedError
+from tests.testbed.patience import PATIENCE
 
 Raw = dict[str, Any]
 Turn = Callable[[Keeper, Key], Awaitable[Sequence[Trouble]]]
@@ -68,7 +69,7 @@ class Rig:
             children = Children(client, self.release.mark, reach, lambda _: None)
             following = asyncio.ensure_future(children.run())
             try:
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(PATIENCE):
                     await children.settled()
                     keeper = Keeper(client, self.release, children)
                     while await turn(keeper, key):
@@ -117,6 +118,6 @@ def authority(namespace: str) -> Raw:
 
 async def until_gone(rig: Rig, fleet: Fleet) -> None:
     """The Secret goes a moment later, with the ServiceAccount that owns it."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while await asyncio.to_thread(rig.made, fleet):
             await asyncio.sleep(0.05)

@@ -192,7 +192,7 @@ async def test_a_right_that_is_missing_is_told_until_it_is_there(
             "subjects": [{"kind": "ServiceAccount", "name": "leader", "namespace": namespace}],
         }
         cluster.create(binding)
-        await rig.until(rig.is_whole, 20)
+        await rig.until(rig.is_whole)
 
 
 async def test_a_kind_that_is_not_served_is_told_until_it_is(

@@ -60,7 +60,7 @@ def test_an_outer_gateway_follows_the_inner_one_and_gives_its_address(instance: 
     configuration = CONFIGURATION.replace("CONTROLLER", "balancers.example.com/tcp")
     instance.apply(f"{configuration}---{GATEWAY.replace('PORT', '8080')}---{INGRESS}")
     instance.start_replica()
-    instance.until(lambda: ports(instance) == [8080], "the outer Gateway", 20)
+    instance.until(lambda: ports(instance) == [8080], "the outer Gateway")
     instance.apply(GATEWAY.replace("PORT", "9090"))
     instance.until(lambda: ports(instance) == [9090] == routed(instance), "the other port")
     # Another controller serves it; nobody else speaks of it.

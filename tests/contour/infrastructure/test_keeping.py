@@ -19,6 +19,7 @@ from tests.contour.infrastructure.rig import (
     leading,
     of,
 )
+from tests.testbed.processes import settled
 
 pytestmark = pytest.mark.cluster
 
@@ -147,10 +148,9 @@ async def test_what_an_admission_webhook_adds_again_is_told_and_not_fought(rig: 
             for n in range(8):  # whatever wakes the fleet
                 rig.edit("Deployment", {"metadata": {"annotations": {"example.com/n": str(n)}}})
                 await asyncio.sleep(0.2)
-            await asyncio.sleep(2)
-            version = rig.made()["Deployment"]["metadata"]["generation"]
-            await asyncio.sleep(5)
-            assert rig.made()["Deployment"]["metadata"]["generation"] == version
+            await asyncio.to_thread(
+                settled, lambda: rig.made()["Deployment"]["metadata"]["generation"]
+            )
             assert "INJECTED" in str(_pod(rig, "Deployment"))
     async with leading(rig):
         await rig.until(lambda: "INJECTED" not in str(_pod(rig, "Deployment")))

@@ -135,7 +135,7 @@ def until_made(instance: Instance, name: str, where: str) -> None:
     def is_whole() -> bool:
         return set(made(instance, name, where)) == set(_COLLECTIONS)
 
-    instance.until(is_whole, f"the fleet of {name}", 20)
+    instance.until(is_whole, f"the fleet of {name}")
 
 
 def assert_infrastructure(found: dict[str, Raw]) -> None:

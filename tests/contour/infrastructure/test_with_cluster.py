@@ -45,7 +45,7 @@ def test_a_fleet_is_made_repaired_and_left_alone_when_it_is_handed_over(
 ) -> None:
     configure(instance, PUBLISHED)
     instance.start_replica()
-    instance.until(lambda: len(fleet(instance)) == 4, "the fleet", 20)
+    instance.until(lambda: len(fleet(instance)) == 4, "the fleet")
     assert set(fleet(instance)) == {"ServiceAccount", "Service", "DaemonSet", "NetworkPolicy"}
     service = fleet(instance)["Service"]
     assert {it["name"]: it["port"] for it in service["spec"]["ports"]} == {"http": 80, "https": 443}
@@ -56,9 +56,9 @@ def test_a_fleet_is_made_repaired_and_left_alone_when_it_is_handed_over(
     image = "example.com/other:1"
     edit(instance, "DaemonSet", {"spec": {"template": {"spec": {"containers": [
         {"name": "envoy", "image": image}]}}}})  # fmt: skip
-    instance.until(lambda: image not in json.dumps(fleet(instance)["DaemonSet"]), "the image", 5)
+    instance.until(lambda: image not in json.dumps(fleet(instance)["DaemonSet"]), "the image")
     delete(instance, "Service")
-    instance.until(lambda: "Service" in fleet(instance), "the Service", 5)
+    instance.until(lambda: "Service" in fleet(instance), "the Service")
     # Handed over, it belongs to its users.
     configure(instance, PUBLISHED | {"managed": False})
 

@@ -19,7 +19,8 @@ from tests.cluster.double.faults import Rule
 from tests.cluster.double.resources import Resource, definition
 from tests.cluster.double.server import Double
 from tests.contour.kubernetes.written import Raw, broken, config_map, proxy, secret
-from tests.kube.followed import FAST, PATIENCE, At, service
+from tests.kube.followed import FAST, At, service
+from tests.testbed.patience import PATIENCE
 
 CUSTOM = [
     Resource(it.group, it.versions, it.plural, it.kind, it.namespaced, it.has_status, custom=True)

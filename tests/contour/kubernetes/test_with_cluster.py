@@ -13,7 +13,8 @@ from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from tests.cluster.cluster import Cluster
 from tests.contour.kubernetes.written import config_map, proxy, secret
-from tests.kube.followed import FAST, PATIENCE
+from tests.kube.followed import FAST
+from tests.testbed.patience import PATIENCE
 
 pytestmark = pytest.mark.cluster
 

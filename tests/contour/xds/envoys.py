@@ -13,6 +13,7 @@ import aiohttp
 from aiohttp import web
 
 from contour.bootstrap import limits
+from tests.testbed.patience import PATIENCE
 
 _spec = importlib.util.find_spec("envoy")
 _folders = (_spec.submodule_search_locations if _spec else None) or []
@@ -87,7 +88,7 @@ class Browser:
     async def until(self, host: str, text: str, allowed: set[str]) -> int:
         """Asks until the answer is a text; all answers before must be among the allowed ones."""
         asked = 0
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 answer = await self._answer(host)
                 asked += 1

@@ -18,8 +18,9 @@ from contour.xds.limits import Limits
 from contour.xds.resources import CLUSTER, LISTENER
 from contour.xds.server import Server
 from tests.contour.xds import world
-from tests.contour.xds.test_server import ALONE, PATIENCE, SHAPES, Caller, node
+from tests.contour.xds.test_server import ALONE, SHAPES, Caller, node
 from tests.testbed import certificates
+from tests.testbed.patience import PATIENCE
 
 NONE = Limits(0, 0, 0, 0)
 

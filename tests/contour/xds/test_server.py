@@ -18,11 +18,11 @@ from contour.xds.resources import CLUSTER, ENDPOINTS
 from contour.xds.server import Server
 from tests.contour.xds import world
 from tests.testbed import certificates
+from tests.testbed.patience import PATIENCE
 
 pb: Any = discovery_pb2
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/"
 CDS = "/envoy.service.cluster.v3.ClusterDiscoveryService/"
-PATIENCE = 30.0  # seconds, for machines that have much else to do
 ALONE = (("grpc.use_local_subchannel_pool", 1),)
 SHAPES = [
     f"{ADS}DeltaAggregatedResources",

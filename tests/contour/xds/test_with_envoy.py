@@ -16,6 +16,7 @@ from contour.xds.fleet import Fleet
 from contour.xds.resources import CLUSTER, ROUTE, Name
 from contour.xds.server import Server
 from tests.contour.xds import envoys, world
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -58,7 +59,7 @@ async def site(folder: Path, api_type: str = "DELTA_GRPC") -> AsyncIterator[Site
 
 async def gone(site: Site, cluster: str) -> None:
     """Until Envoy does not know a cluster any more."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while f"{cluster}::" in await envoys.admin(site.admin, "clusters"):
             pass
 
@@ -114,7 +115,7 @@ async def test_a_host_that_is_refused_from_the_start_is_not_served_by_a_wildcard
 
 async def _refused(it: Site, name: Name, part: str) -> None:
     """Waits until Envoy's word is known, which may come after its neighbours answer."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while it.fleet.acceptance.answer(name, part).state is not State.REFUSED:
             await it.browser.get("a.test")
 

@@ -8,6 +8,7 @@ from functools import cache
 
 from tests.testbed import certificates
 from tests.testbed.certificates import Pair, known_authority
+from tests.testbed.patience import PATIENCE
 
 
 @cache
@@ -57,7 +58,7 @@ async def get(port: int, name: str, client: Pair | None = None) -> str | None:
     if client is not None:
         certificates.show(context, client)
     try:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection(
                 "127.0.0.1", port, ssl=context, server_hostname=name or None
             )

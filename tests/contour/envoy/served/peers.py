@@ -17,6 +17,7 @@ from envoy.type.v3 import http_status_pb2
 from grpc import aio
 
 from tests.testbed import tokens
+from tests.testbed.patience import PATIENCE
 
 
 @dataclass
@@ -142,6 +143,6 @@ def _status(request: web.Request) -> int:
 
 async def eventually(condition: Any) -> None:
     """Returns when the condition holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.01)

@@ -10,6 +10,7 @@ from dag import nodes
 from tests.contour.envoy import clients, delaying, proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import HTTP, Served
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -60,7 +61,7 @@ async def test_an_upload_waits_for_as_few_round_trips_as_its_window_allows(
 async def _offered(envoy: Served, window: int) -> None:
     """A listener that Envoy has accepted takes over from the one before a little later."""
     found = 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while found != window:
             async with clients.tcp(envoy.secure, "h2", HOST) as connection:
                 assert isinstance(connection, clients.Http2)

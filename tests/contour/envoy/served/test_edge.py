@@ -13,6 +13,7 @@ from dag.problems import configuration as problems
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, ONE, Served
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -72,7 +73,7 @@ async def _ask(port: int, host: str, *lines: str, proxied: str = "") -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = "\r\n".join((f"GET / HTTP/1.1\r\nhost: {host}", *lines))
     writer.write(f"{proxied}{head}\r\n\r\n".encode())
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(PATIENCE):
         found = await reader.read()
     writer.close()
     return found

@@ -16,6 +16,7 @@ from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import ONE, Served
 from tests.testbed import ports
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -41,7 +42,7 @@ async def _until(asked: Callable[[], Awaitable[Any]], expected: Any) -> None:
     """A listener that Envoy has accepted takes over from the one before a little later."""
     found = None
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while (found := await asked()) != expected:
                 await asyncio.sleep(0.05)
     assert found == expected

@@ -8,6 +8,7 @@ import pytest
 from dag import nodes
 from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served.conftest import ONE, Served
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -104,7 +105,7 @@ async def test_clients_switch_where_the_route_allows_it(
             "sec-websocket-version: 13\r\nsec-websocket-key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n"
             .encode()
         )  # fmt: skip
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(PATIENCE):
             line = await reader.readline()
         writer.close()
         assert int(line.split()[1]) == status

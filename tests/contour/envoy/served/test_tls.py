@@ -14,6 +14,7 @@ from tests.contour.envoy.served import encrypted, peers
 from tests.contour.envoy.served.conftest import ONE, Served
 from tests.testbed import certificates, ports
 from tests.testbed.certificates import known_authority
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -224,7 +225,7 @@ async def test_connections_and_datagrams_without_names_are_passed_on(backends: S
     client, heard = await loop.create_datagram_endpoint(_Heard, remote_addr=("127.0.0.1", udp))
     await peers.eventually(lambda: not backends.proxy.fleet.acceptance.pending)
     client.sendto(b"hello")
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(PATIENCE):
         assert await heard.heard.get() == b"you said hello"
     client.close()
     server.close()

@@ -1,0 +1,7 @@
+"""How long tests wait for what takes a moment: long, since the machine may have much else to do.
+
+Only what waits for something to come has this patience. What must *not* come is waited for as long
+as the test says.
+"""
+
+PATIENCE = 60.0  # seconds
