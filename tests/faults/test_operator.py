@@ -23,9 +23,10 @@ from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import crash_harness
 from tests.faults.rows import Limit, Run, fault
 from tests.operator import operators
-from tests.operator.operators import Operator, Rig
+from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy, Request
 from tests.testbed.apiserver import RefusedError
+from tests.testbed.processes import Process
 from tests.testbed.programs import is_frozen
 
 Raw = dict[str, Any]
@@ -93,8 +94,8 @@ def name_of_a_child_taken(run: Run, site: Rig) -> None:
         their = child | {
             "metadata": {it: metadata[it] for it in ("name", "namespace") if it in metadata}
         }
-        (process,) = (it.process for it in rig.operators)
-        process.send_signal(signal.SIGSTOP)
+        (process,) = rig.operators
+        process.send(signal.SIGSTOP)
         try:
             rig.until(lambda: is_frozen(process.pid))
             _merge(rig, child, {"metadata": {"finalizers": None}})
@@ -102,7 +103,7 @@ def name_of_a_child_taken(run: Run, site: Rig) -> None:
             rig.until(lambda: rig.is_gone(child))
             their = rig.cluster.create(their)
         finally:
-            process.send_signal(signal.SIGCONT)
+            process.send(signal.SIGCONT)
         rig.until(lambda: rig.reason() == "NotOurs")
         message = rig.condition("Provisioned")["message"]
         run.prove("told", message)
@@ -213,8 +214,8 @@ def operator_frozen(run: Run, site: Site) -> None:
         first = _stopped_within_writes(run, rig, (one, two), signal.SIGSTOP)
         written = _writes(one)
         _taken_over(run, rig, two)
-        run.prove("frozen", is_frozen(first.process.pid))
-        first.process.send_signal(signal.SIGCONT)
+        run.prove("frozen", is_frozen(first.pid))
+        first.send(signal.SIGCONT)
         asked = len(one.requests)
         rig.until(lambda: len(one.requests) > asked)  # it is awake
         rig.configure(contour={"replicas": run.chance.randint(3, 9)})
@@ -231,12 +232,12 @@ def operator_killed(run: Run, site: Site) -> None:
     with site.home() as rig, one.running(), two.running():
         first = _stopped_within_writes(run, rig, (one, two), signal.SIGKILL)
         _taken_over(run, rig, two)
-        run.prove("killed", first.process.wait(10) == -signal.SIGKILL)
+        run.prove("killed", first.wait() == -signal.SIGKILL)
 
 
 def _stopped_within_writes(
     run: Run, rig: Rig, proxies: tuple[Proxy, Proxy], number: signal.Signals
-) -> Operator:
+) -> Process:
     """The one that acts; the other one waits for its Lease."""
     first = rig.start(proxy=proxies[0])
     rig.until(
@@ -250,7 +251,7 @@ def _stopped_within_writes(
         nonlocal left
         left -= request.is_write and code < 400
         if not left and not stopped.is_set():
-            first.process.send_signal(number)
+            first.send(number)
             stopped.set()
 
     proxies[0].answered = answered
