@@ -1,3 +1,21 @@
-"""What all tests may ask for."""
+"""What all tests may ask for, and what those need that drive an Envoy."""
+
+import os
+
+import pytest
+
+from contour.host import errors, installation
 
 pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips the tests that drive an Envoy where there is none; in CI they fail."""
+    try:
+        installation.binary()
+    except errors.NotInstalledError as error:
+        if not os.environ.get("CI"):
+            skipped = pytest.mark.skip(reason=str(error))
+            for it in items:
+                if it.get_closest_marker("envoy"):
+                    it.add_marker(skipped)

@@ -38,7 +38,6 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.envoy,
     pytest.mark.timeout(400),
-    pytest.mark.skipif(envoys.BINARY is None, reason="needs the `envoy` extra"),
 ]
 
 TIMING = Timing(duration=3.0, renew_deadline=2.0, retry_period=0.2)

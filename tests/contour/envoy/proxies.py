@@ -1,7 +1,6 @@
 """A real Envoy with the product's bootstrap, told by a real server, and a client for it."""
 
 import asyncio
-import importlib.util
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,13 +11,10 @@ from typing import NamedTuple
 import aiohttp
 
 from contour import bootstrap
+from contour.host import installation
 from contour.xds.server import Server
 from tests.contour.envoy import world
 from tests.testbed.patience import PATIENCE
-
-_spec = importlib.util.find_spec("envoy")
-_folders = (_spec.submodule_search_locations if _spec else None) or []
-BINARY = next((it for it in (Path(f) / "_bin" / "envoy" for f in _folders) if it.exists()), None)
 
 
 class Proxy:
@@ -65,7 +61,7 @@ async def proxy(folder: Path) -> AsyncIterator[Proxy]:
     (folder / "bootstrap.json").write_text(bootstrap.text(given))
     server = Server((f"unix:{xds}",))
     process = await asyncio.create_subprocess_exec(
-        *(str(BINARY), "-c", str(folder / "bootstrap.json"), "--concurrency", "1"),
+        *(str(installation.binary()), "-c", str(folder / "bootstrap.json"), "--concurrency", "1"),
         *("--use-dynamic-base-id", "--drain-time-s", "1"),
         *("-l", "warning", "--log-path", str(folder / "envoy.log")),
         stdout=asyncio.subprocess.DEVNULL,

