@@ -14,9 +14,6 @@ from contour.envoy import policy as policies
 from contour.xds import resources
 from dag import nodes
 
-BUFFER = 32 * 1024
-"""Bytes buffered per connection before the sender is slowed (Envoy's guide for edge proxies)."""
-
 _HTTP = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 _FAMILIES = {
     "auto": pb.Cluster.AUTO,
@@ -37,7 +34,7 @@ def resource(node: nodes.AnyCluster, policy: policies.Upstream) -> tuple[resourc
 def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
     result = pb.Cluster(alt_stat_name=names.statistics(node))
     buffer = policy.every.buffer_limit
-    result.per_connection_buffer_limit_bytes.value = BUFFER if buffer is None else buffer
+    result.per_connection_buffer_limit_bytes.value = policies.BUFFER if buffer is None else buffer
     result.common_lb_config.healthy_panic_threshold.value = 0
     match node:
         case nodes.Cluster():

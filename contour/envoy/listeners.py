@@ -12,11 +12,8 @@ from google.protobuf.message import Message
 
 from contour.envoy import connection_manager, encoding, logs, streams
 from contour.envoy.forwarding import ClusterNames
-from contour.envoy.policy import Downstream
+from contour.envoy.policy import BUFFER, Downstream
 from dag import nodes
-
-BUFFER = 32 * 1024
-"""Bytes buffered per connection before the sender is slowed (Envoy's guide for edge proxies)."""
 
 CONNECTION_MANAGER = "envoy.filters.network.http_connection_manager"
 

@@ -15,6 +15,10 @@ from dag.engine.view import View, query
 
 DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
 
+BUFFER = 32 * 1024
+"""Default of bytes that are buffered for a connection, of a client or to a backend, before its
+sender is slowed down (Envoy's guide for edge proxies)."""
+
 
 class Upstream(NamedTuple):
     """What holds for every cluster."""

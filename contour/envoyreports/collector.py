@@ -20,7 +20,7 @@ from grpc import aio
 from contour.envoyreports import encoding, report
 from contour.envoyreports.merging import FleetReports
 from contour.envoyreports.report import EnvoyReport, ReportDelta
-from contour.xds import authorisation
+from contour.xds import authorization
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +138,7 @@ class Collector:
             await call.abort(grpc.StatusCode.INVALID_ARGUMENT, problem)
 
     def _refusal(self, call: Call) -> tuple[grpc.StatusCode, str] | None:
-        names = authorisation.certificate_names(call.auth_context())
+        names = authorization.certificate_names(call.auth_context())
         if names is not None and not names & self.identities:
             log.warning(
                 "refused the report stream of %s: its certificate is for %s, not for a replica",

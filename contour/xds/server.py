@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 from grpc import aio
 
-from contour.xds import authorisation, credentials, delta, resources, sotw
+from contour.xds import authorization, credentials, delta, resources, sotw
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.hanging_up import hang_up
@@ -55,9 +55,9 @@ _OPTIONS = (
 
 _CODES: dict[type[Exception], grpc.StatusCode] = {
     Violation: grpc.StatusCode.INVALID_ARGUMENT,
-    authorisation.Denied: grpc.StatusCode.PERMISSION_DENIED,
-    authorisation.UnknownFleet: grpc.StatusCode.NOT_FOUND,
-    authorisation.NotYet: grpc.StatusCode.UNAVAILABLE,
+    authorization.Denied: grpc.StatusCode.PERMISSION_DENIED,
+    authorization.UnknownFleet: grpc.StatusCode.NOT_FOUND,
+    authorization.NotYet: grpc.StatusCode.UNAVAILABLE,
     TooMany: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _LONGEST_PATH = 107  # of a Unix socket, by the kernel
@@ -158,10 +158,10 @@ class Server:
 
     def _method(self, dialect: Dialect, type_url: str) -> Any:
         async def serve(requests: AsyncIterator[bytes], call: Call) -> None:
-            names = authorisation.certificate_names(call.auth_context())
+            names = authorization.certificate_names(call.auth_context())
 
             def admission(node: Node) -> Fleet:
-                return authorisation.admitted(self.fleets, self.fallback, node, names)
+                return authorization.admitted(self.fleets, self.fallback, node, names)
 
             stirred = asyncio.Event()
             stream = Stream(dialect, admission, stirred.set, type_url)

@@ -3,7 +3,7 @@
 import pytest
 
 from contour import bootstrap
-from contour.envoy import clusters, listeners
+from contour.envoy import policy
 from contour.pages.settings import USUAL
 from crds import kinds, schema
 from crds.draining import DRAIN_SECONDS
@@ -42,8 +42,8 @@ _DEFAULTS = {
         f"{_ENVOY}.timeouts.tlsHandshakeTimeout": f"{_TIMEOUTS.tls_handshake:.0f} seconds",
         f"{_ENVOY}.timeouts.tcpIdleTimeout": f"{_TIMEOUTS.tcp_idle:.0f} seconds",
         f"{_ENVOY}.timeouts.connectTimeout": f"{_TIMEOUTS.connect:.0f} seconds",
-        f"{_ENVOY}.listener.per-connection-buffer-limit-bytes": f"{listeners.BUFFER >> 10} KiB",
-        f"{_ENVOY}.cluster.per-connection-buffer-limit-bytes": f"{clusters.BUFFER >> 10} KiB",
+        f"{_ENVOY}.listener.per-connection-buffer-limit-bytes": f"{policy.BUFFER >> 10} KiB",
+        f"{_ENVOY}.cluster.per-connection-buffer-limit-bytes": f"{policy.BUFFER >> 10} KiB",
         f"{_WORKLOAD}.overloadMaxDownstreamConnections": f"{bootstrap.CONNECTIONS:,}",
         f"{_WORKLOAD}.overloadMaxHeapSize": f"{commands.HEAP >> 20} MiB",
         f"{_WORKLOAD}.drainTimeSeconds": f"default is {DRAIN_SECONDS}",

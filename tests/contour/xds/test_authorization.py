@@ -2,7 +2,7 @@
 
 import pytest
 
-from contour.xds import authorisation
+from contour.xds import authorization
 from contour.xds.fleet import Fleet
 from contour.xds.stream import Node
 
@@ -29,7 +29,7 @@ def test_a_stream_gets_the_fleet_its_node_and_certificate_name(
 ) -> None:
     known = fleets("web", "default")
     sans = None if names is None else frozenset(names)
-    got = authorisation.admitted(known, "default", Node("one", cluster), sans)
+    got = authorization.admitted(known, "default", Node("one", cluster), sans)
     assert got.name == expected
 
 
@@ -39,22 +39,22 @@ def test_a_stream_gets_the_fleet_its_node_and_certificate_name(
 def test_a_certificate_that_does_not_name_the_fleet_is_denied(
     cluster: str, names: set[str]
 ) -> None:
-    with pytest.raises(authorisation.Denied):
-        authorisation.admitted(fleets("web"), "", Node("one", cluster), frozenset(names))
+    with pytest.raises(authorization.Denied):
+        authorization.admitted(fleets("web"), "", Node("one", cluster), frozenset(names))
 
 
 def test_a_fleet_may_be_seen_by_other_names() -> None:
     known = fleets("web")
     known["web"].identities = frozenset({"envoy"})
     node = Node("one", "web")
-    assert authorisation.admitted(known, "", node, frozenset({"envoy"})) is known["web"]
-    with pytest.raises(authorisation.Denied):
-        authorisation.admitted(known, "", node, frozenset({"web"}))
+    assert authorization.admitted(known, "", node, frozenset({"envoy"})) is known["web"]
+    with pytest.raises(authorization.Denied):
+        authorization.admitted(known, "", node, frozenset({"web"}))
 
 
 def test_a_fleet_without_a_first_publication_is_not_served_yet() -> None:
-    with pytest.raises(authorisation.NotYet):
-        authorisation.admitted({"web": Fleet("web")}, "", Node("one", "web"), None)
+    with pytest.raises(authorization.NotYet):
+        authorization.admitted({"web": Fleet("web")}, "", Node("one", "web"), None)
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_a_fleet_without_a_first_publication_is_not_served_yet() -> None:
 def test_the_names_of_a_certificate(
     auth: dict[str, list[bytes]], names: frozenset[str] | None
 ) -> None:
-    assert authorisation.certificate_names(auth) == names
+    assert authorization.certificate_names(auth) == names
