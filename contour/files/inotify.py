@@ -4,7 +4,7 @@ inotify says when a writer closes its file and when a rename has put a whole fil
 the difference between a manifest and half of one. Read without waiting, so that the event loop can
 call it whenever there is something. Folders below are watched only if they are named: the kernel
 knows no recursion. Elsewhere, and at the limits of inotify, the files are polled instead
-(`schedule`, `watch`).
+(`watch`).
 """
 
 import ctypes
