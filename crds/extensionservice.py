@@ -41,7 +41,7 @@ class ExtensionServiceSpec:
     protocol `h2` alone. Without it the certificate is not verified."""
     protocol: Literal["http/1.1", "h2", "h2c"] | None = None
     """The protocol of the service: `h2`, the default, is HTTP/2 over TLS, `h2c` is HTTP/2 without
-    TLS."""
+    TLS, and `http/1.1` is HTTP/1.1 without TLS."""
     load_balancer_policy: LoadBalancerPolicy | None = None
     """How calls are distributed over the endpoints. The default is RoundRobin; the strategies
     Cookie and RequestHash are ignored with a warning."""
