@@ -3,23 +3,54 @@
 Everything is read when it is asked for; what is wired where is in `contour.serve`.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
-from contour.envoyreports import view
-from contour.kubernetes.cluster import Collection
+from contour.currency import Currency
+from contour.envoyreports import FleetReports, view
+from contour.envoyreports.collector import Collector
+from contour.envoyreports.reporting import Reporter
+from contour.instance import Instance
+from contour.kubernetes.cluster import Cluster, Collection
+from contour.leading import Leader
 from contour.metrics import certificates, cluster, fleets, graph, httpproxies
 from contour.pages import debug, dot, health
 from contour.pages.listeners import Pages
 from contour.pages.settings import Purpose
+from contour.shedding import Shedding
+from contour.xds.server import Server
 from showing import exposition
 
-if TYPE_CHECKING:
-    from contour.serve import Replica
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """How long batches took, and what was in them."""
+
+    settlings: graph.Settlings = field(default_factory=graph.Settlings)
+    operations: graph.Operations = field(default_factory=graph.Operations)
 
 
-def pages(of: "Replica") -> Mapping[Purpose, Pages]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The parts of a replica that are looked at."""
+
+    instance: Instance
+    server: Server
+    cluster: Cluster
+    leader: Leader
+    reports: Sequence[FleetReports]
+    reporter: Reporter
+    collector: Collector
+    currency: Currency
+    shedding: Shedding
+    readiness: health.Readiness
+    timings: Timings
+    certificates: Mapping[str, Path]
+
+
+def pages(of: Shown) -> Mapping[Purpose, Pages]:
     """By what they are for."""
     return {
         "health": health.pages(of.readiness),
@@ -27,7 +58,7 @@ def pages(of: "Replica") -> Mapping[Purpose, Pages]:
         "debug": debug.pages(
             {
                 **of.instance.pages(),
-                "dag": lambda: dot.drawing(of.controller.engine),
+                "dag": lambda: dot.drawing(of.instance.controller.engine),
                 "cluster": lambda: [_collection(it) for it in of.cluster.state()],
                 "replicas": lambda: [view.fleet(it) for it in of.reports],
             }
@@ -35,18 +66,18 @@ def pages(of: "Replica") -> Mapping[Purpose, Pages]:
     }
 
 
-def _metrics(of: "Replica") -> exposition.Metrics:
-    engine, tls = of.controller.engine, of.options.tls
+def _metrics(of: Shown) -> exposition.Metrics:
+    controller, leader = of.instance.controller, of.leader
     return exposition.Metrics(
-        graph.Graph(engine, of.settlings, of.operations),
+        graph.Graph(controller.engine, of.timings.settlings, of.timings.operations),
         fleets.Fleets(of.server.fleets),
-        httpproxies.HTTPProxies(engine, of.controller.board, of.leadership.is_leader),
-        certificates.Certificates(engine, {"xds": tls.certificate} if tls else {}),
+        httpproxies.HTTPProxies(controller.engine, controller.board, leader.is_leader),
+        certificates.Certificates(controller.engine, of.certificates),
         cluster.Provider(of.cluster.state),
-        cluster.Statuses(of.writer.tallies, lambda: of.writer.waiting),
-        cluster.Events(lambda: of.recorder.sent, lambda: of.recorder.dropped),
+        cluster.Statuses(leader.writer.tallies, lambda: leader.writer.waiting),
+        cluster.Events(lambda: leader.recorder.sent, lambda: leader.recorder.dropped),
         cluster.Replicas(
-            of.leadership.is_leader,
+            leader.is_leader,
             lambda: of.reporter.is_reporting,
             lambda: len(of.collector.followers),
             lambda: (not of.currency.lack, of.shedding.shed),

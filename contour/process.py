@@ -8,8 +8,6 @@ end has its seconds; one that fails or takes longer is told and left behind.
 import asyncio
 import gc
 import logging
-import signal
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -23,34 +21,6 @@ class Step(NamedTuple):
     name: str
     end: Callable[[], Awaitable[None]]
     seconds: float
-
-
-INTERRUPTED = 130
-"""The exit code of a process that SIGINT ended: 128 and the number of the signal."""
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """Runs the activities of a command; one that is told to end at once exits with INTERRUPTED."""
-    try:
-        asyncio.run(main)
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
-
-
-def stop_signals() -> asyncio.Event:
-    """Set by the first SIGTERM or SIGINT; the second one ends `run` without waiting."""
-    stopped = asyncio.Event()
-    loop, main = asyncio.get_running_loop(), asyncio.current_task()
-    assert main is not None
-
-    def stop() -> None:
-        if stopped.is_set():
-            main.cancel()
-        stopped.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    return stopped
 
 
 async def until(

@@ -21,6 +21,7 @@ from contour.xds.server import Server
 from dag import listeners
 from dag.nodes import Listener
 from dag.ports import HostPorts
+from showing import signals
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class RunOptions:
 
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
-    stopped = process.stop_signals()
+    stopped = signals.StopSignals().stopped
     socket = directory.socket(XDS_SOCKET)
     # Envoy is our child and has nobody else to ask: its connection may grow old.
     server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))

@@ -7,7 +7,7 @@ the request has time. Everything else, and when to try again, is for the caller 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -33,27 +33,27 @@ class Client:
     """All that a process asks of one API server. Open between `async with`."""
 
     def __init__(self, access: Access, user_agent: str = "contour") -> None:
-        self._access = access
-        self._user_agent = user_agent
+        self.access = access
+        self.user_agent = user_agent
         self.reach = Reach()
         """Whether the server answers."""
         self._session: session.Session | None = None
 
     async def __aenter__(self) -> Self:
         """Raises `credentials.AccessError` at once if there is no way to ask anything."""
-        await self._access.credentials()
-        self._session = session.Session(self._access, self._user_agent, self.reach)
+        await self.access.credentials()
+        self._session = session.Session(self.access, self.user_agent, self.reach)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        await self._open.close()
+        await self.connections.close()
         self._session = None
 
     async def namespace(self) -> str:
         """Where this process belongs: its pod's, or that of the kubeconfig's context."""
-        return (await self._access.credentials()).namespace
+        return (await self.access.credentials()).namespace
 
     async def get(self, path: str, params: Params | None = None, timeout: float = TIMEOUT) -> Raw:
         """What is at a path."""
@@ -65,63 +65,47 @@ class Client:
         """A list, or one page of it if the parameters set a limit."""
         return await self._answer(Request("GET", path, params), timeout)
 
-    async def create(
-        self, path: str, body: Raw, params: Params | None = None, timeout: float = TIMEOUT
-    ) -> Raw:
+    async def create(self, path: str, body: Raw) -> Raw:
         """Adds an object to the collection at a path."""
-        return await self._answer(Request("POST", path, params, orjson.dumps(body)), timeout)
+        return await self._write(Request("POST", path, body=orjson.dumps(body)))
 
-    async def replace(
-        self, path: str, body: Raw, params: Params | None = None, timeout: float = TIMEOUT
-    ) -> Raw:
+    async def replace(self, path: str, body: Raw, timeout: float = TIMEOUT) -> Raw:
         """Refused with 409 if the body has a resourceVersion that is not the newest."""
-        return await self._answer(Request("PUT", path, params, orjson.dumps(body)), timeout)
+        return await self._write(Request("PUT", path, body=orjson.dumps(body)), timeout)
 
     async def patch(
-        self,
-        path: str,
-        body: Raw | list[Raw],
-        kind: Patch = "merge",
-        params: Params | None = None,
-        timeout: float = TIMEOUT,
-        permit: Callable[[], bool] | None = None,
+        self, path: str, body: Raw | list[Raw], kind: Patch = "merge", params: Params | None = None
     ) -> Raw:
-        """Changes parts of an object, if that is still permitted when it is sent."""
-        request = Request("PATCH", path, params, orjson.dumps(body), _PATCHES[kind], permit)
-        return await self._answer(request, timeout)
+        """Changes parts of an object."""
+        request = Request("PATCH", path, params, orjson.dumps(body), _PATCHES[kind])
+        return await self._write(request)
 
     async def apply(
         self,
         path: str,
         body: Raw,
         field_manager: str,
+        *,
         force: bool = False,
-        timeout: float = TIMEOUT,
-        permit: Callable[[], bool] | None = None,
+        is_dry_run: bool = False,
     ) -> Raw:
-        """Server-side apply: the object is there afterwards, with the fields of this manager."""
+        """Server-side apply: the object is there afterwards, with the fields of this manager.
+
+        A dry run changes nothing and answers the same.
+        """
         params = {"fieldManager": field_manager, "force": "true" if force else "false"}
-        request = Request("PATCH", path, params, orjson.dumps(body), _APPLY, permit)
-        return await self._answer(request, timeout)
+        if is_dry_run:
+            params["dryRun"] = "All"
+        return await self._write(Request("PATCH", path, params, orjson.dumps(body), _APPLY))
 
-    async def rehearse(
-        self, path: str, body: Raw, field_manager: str, timeout: float = TIMEOUT
-    ) -> Raw:
-        """What `apply` would answer; nothing is changed."""
-        params = {"fieldManager": field_manager, "force": "false", "dryRun": "All"}
-        request = Request("PATCH", path, params, orjson.dumps(body), _APPLY)
-        return await self._answer(request, timeout)
-
-    async def delete(
-        self,
-        path: str,
-        body: Raw | None = None,
-        params: Params | None = None,
-        timeout: float = TIMEOUT,
-    ) -> Raw:
+    async def delete(self, path: str, body: Raw | None = None) -> Raw:
         """Removes an object. The body has preconditions, and what becomes of its dependants."""
         packed = None if body is None else orjson.dumps(body)
-        return await self._answer(Request("DELETE", path, params, packed), timeout)
+        return await self._write(Request("DELETE", path, body=packed))
+
+    async def _write(self, request: Request, timeout: float = TIMEOUT) -> Raw:
+        """Every request that changes something; `kube.leading` restricts them."""
+        return await self._answer(request, timeout)
 
     @asynccontextmanager
     async def stream(
@@ -133,7 +117,7 @@ class Client:
         """
         limits = aiohttp.ClientTimeout(sock_connect=session.CONNECT_TIMEOUT, sock_read=idle)
         with session.as_failures(path):
-            response = await self._open.response(Request("GET", path, params), limits)
+            response = await self.connections.response(Request("GET", path, params), limits)
         async with response:
             if response.status >= 400:
                 with session.as_failures(path):
@@ -148,7 +132,7 @@ class Client:
         deadline = loop.time() + timeout
         while True:
             try:
-                return await self._open.answer(request, deadline - loop.time())
+                return await self.connections.answer(request, deadline - loop.time())
             except errors.Refused as error:
                 if error.code != 429 or error.retry_after is None:
                     raise
@@ -166,7 +150,8 @@ class Client:
                 yield found
 
     @property
-    def _open(self) -> session.Session:
+    def connections(self) -> session.Session:
+        """What requests are sent over; raises RuntimeError unless the client is open."""
         if self._session is None:
             raise RuntimeError("the client is not open")
         return self._session

@@ -11,15 +11,15 @@ import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
-from kube import errors
+from kube import backoff, errors
 from kube.budgets import Budgets, Rate
 from kube.client import Client
 from kube.resources import Resource
+from kube.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +73,6 @@ class Reporter(NamedTuple):
     """Its pod, as a rule."""
 
 
-@dataclass(slots=True)
-class _Waiting:
-    due: float
-    times: int
-
-
 class _Told(NamedTuple):
     at: float
     times: int
@@ -93,21 +87,21 @@ class Recorder:
         self._budgets = Budgets(OF_ONE, OF_ALL)
         self._client = client
         self._reporter = Reporter(reporter.controller, reporter.instance[:128])
-        self._waiting: dict[Occurrence, _Waiting] = {}
+        self._queue = WorkQueue[Occurrence]()
+        self._times: dict[Occurrence, int] = {}  # of what is in the queue
         self._told: OrderedDict[Occurrence, _Told] = OrderedDict()
-        self._news = asyncio.Event()
         self._failures = 0
 
     def record(self, found: Occurrence) -> None:
         """Tells it, soon. Never waits and never fails."""
-        if (waiting := self._waiting.get(found)) is not None:
-            waiting.times += 1
-        elif len(self._waiting) >= MOST_WAITING or not self._may_be_told(found):
+        if found in self._times:
+            self._times[found] += 1
+        elif len(self._times) >= MOST_WAITING or not self._may_be_told(found):
             self.dropped += 1
         else:
             told = self._told.get(found)
-            self._waiting[found] = _Waiting(told.at + REPEATED_AFTER if told else 0.0, 1)
-            self._news.set()
+            self._times[found] = 1
+            self._queue.add(found, told.at + REPEATED_AFTER - _now() if told else 0.0)
 
     def _may_be_told(self, found: Occurrence) -> bool:
         return self._budgets.spend(found.regarding, monotonic())
@@ -115,30 +109,21 @@ class Recorder:
     async def run(self) -> None:
         """Until it is cancelled; what is not sent by then stays for the next run."""
         while True:
-            found = await self._next()
-            times = self._waiting[found].times
+            found = await self._queue.get()
+            times, delay = self._times[found], 0.0
             try:
                 await self._tell(found, times)
             except errors.RequestError as error:
                 await self._failed(found, error)
             else:
-                self._failures, self.sent = 0, self.sent + 1
-                if rest := self._waiting.pop(found).times - times:  # more of it, meanwhile
-                    self._waiting[found] = _Waiting(_now() + REPEATED_AFTER, rest)
+                self._failures, self.sent, delay = 0, self.sent + 1, REPEATED_AFTER
+                if rest := self._times.pop(found) - times:  # it has happened again meanwhile
+                    self._times[found] = rest
+            finally:
+                if found in self._times:
+                    self._queue.add(found, delay)
+                self._queue.done(found)
             await asyncio.sleep(PACE)
-
-    async def _next(self) -> Occurrence:
-        while True:
-            first = min(self._waiting, key=lambda it: self._waiting[it].due, default=None)
-            left = self._waiting[first].due - _now() if first is not None else None
-            if first is not None and left is not None and left <= 0:
-                return first
-            self._news.clear()
-            try:
-                async with asyncio.timeout(left):
-                    await self._news.wait()
-            except TimeoutError:
-                continue
 
     async def _tell(self, found: Occurrence, times: int) -> None:
         told = self._told.get(found)
@@ -196,7 +181,7 @@ class Recorder:
         """Waits if it may go better later; else it is not told."""
         if isinstance(error, errors.Refused) and error.code < 500 and error.code != 429:
             self.dropped += 1
-            del self._waiting[found]
+            del self._times[found]
             log.warning(
                 "the API server refuses an Event about %s: %s", _words(found.regarding), error
             )
@@ -204,8 +189,7 @@ class Recorder:
         self._failures += 1
         if self._failures == 1:
             log.warning("cannot write Events: %s; retrying", error)
-        pause = min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures - 1, 10))
-        await self._client.reach.pause(pause)
+        await self._client.reach.pause(backoff.delay(self._failures, 0.5, LONGEST_PAUSE))
 
 
 def event(found: Occurrence, reporter: Reporter, now: str) -> dict[str, Any]:

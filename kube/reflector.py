@@ -13,7 +13,7 @@ from contextlib import aclosing
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kube import errors, health, ledger, listing, pauses, watching
+from kube import backoff, errors, health, ledger, listing, watching
 from kube.client import LIST_TIMEOUT, Client
 from kube.discovery import Discovery, Wanted
 from kube.resources import Resource
@@ -82,7 +82,7 @@ class Reflector:
         self._intake = intake
         self._pace = pace = pace or Pace()
         self._health = health.Health(self.state, pace.grace, intake.trouble)
-        self._pauses = pauses.Pauses(pace.first_pause, pace.longest_pause)
+        self._backoff = backoff.Backoff(pace.first_pause, pace.longest_pause)
         self._ledger = ledger.Ledger()
         self._is_guess = False
         self._is_missed = False
@@ -105,7 +105,7 @@ class Reflector:
     async def _rest(self, pause: float) -> None:
         """Waits for the next turn; not longer than the server is away."""
         if pause and await self._client.reach.pause(pause):
-            self._pauses.reset()
+            self._backoff.reset()
 
     async def _turn(self) -> float:
         """Lists if need be and watches until that ends; how long to wait then."""
@@ -139,7 +139,7 @@ class Reflector:
             self.settled.set()
         else:
             self._is_missed = True
-        return pauses.jittered(self._pace.absent)
+        return backoff.jittered(self._pace.absent)
 
     async def _list(self, path: str) -> None:
         """A page that expires starts it again; if that is of no use, all comes as one page."""
@@ -151,7 +151,7 @@ class Reflector:
                 if error.code != 410 or limit == 0:
                     raise
         self._is_due, self._broken = False, 0
-        self._audit_at = _now() + pauses.jittered(self._pace.audit)
+        self._audit_at = _now() + backoff.jittered(self._pace.audit)
         self.state.is_listed = True
         self.settled.set()
 
@@ -192,8 +192,8 @@ class Reflector:
         finally:
             lived = _now() - began
             if lived >= pace.calm:
-                self._pauses.reset()
-        return 0.0 if lived >= pace.calm else self._pauses.next()
+                self._backoff.reset()
+        return 0.0 if lived >= pace.calm else self._backoff.next()
 
     def _hear(self, arrived: Sequence[watching.Event]) -> None:
         news: list[ledger.Sighting] = []
@@ -235,7 +235,7 @@ class Reflector:
             self._broken += 1
         if isinstance(error, ledger.WentBack) or self._broken >= MOST_BROKEN:
             self._is_due = True
-        return self._pauses.next()
+        return self._backoff.next()
 
     def _refused(self, error: errors.Refused) -> float:
         match error.code:
@@ -249,16 +249,16 @@ class Reflector:
                 pass
             case _:
                 self._is_due = True
-        return self._pauses.next(min(error.retry_after or 0.0, self._pace.longest_watch))
+        return self._backoff.next(min(error.retry_after or 0.0, self._pace.longest_watch))
 
     def _denied(self, error: errors.Refused) -> float:
         """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
         self._is_due = True
         if not self.state.trouble:
-            return self._pauses.next()
+            return self._backoff.next()
         if error.code == 403:
             self.settled.set()
-        return pauses.jittered(self._pace.denied)
+        return backoff.jittered(self._pace.denied)
 
 
 def _now() -> float:

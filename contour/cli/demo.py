@@ -5,12 +5,13 @@ from pathlib import Path
 
 import click
 
-from contour import files, host, process
+from contour import files, host
 from contour import run as running
 from contour.cli import failures
 from contour.cli.run import log_to_stderr
 from contour.demo import showing
 from contour.host import ports, state
+from showing import signals
 
 
 @click.command()
@@ -48,4 +49,4 @@ def demo(
             state.claimed(state_dir or state.default_path()) as directory,
         ):
             place = folder.absolute() if folder else Path(made, "quickstart")
-            process.run(showing.show(directory, place, options))
+            signals.run(showing.show(directory, place, options))

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from contour import files, host, process
+from contour import files, host
 from contour import run as running
 from contour.cli import failures
 from contour.host import ports, state
 from crds.draining import DRAIN_SECONDS
+from showing import signals
 
 
 @click.command()
@@ -81,7 +82,7 @@ def run(
             ),
         )
         with state.claimed(state_dir or state.default_path()) as directory:
-            process.run(running.run(directory, options))
+            signals.run(running.run(directory, options))
 
 
 def log_to_stderr(verbose: bool) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from contour import process
 from contour import serve as serving
 from contour.cli import failures
 from contour.infrastructure.desired import Release
@@ -23,8 +22,8 @@ from kube.credentials import Access, AccessError
 from kube.election import Place
 from kube.lease import Timing
 from provisioning import installation
-from provisioning.ownership import Owner
-from showing import logs
+from provisioning.keeping.ownership import Owner
+from showing import logs, signals
 
 
 class Seconds(click.ParamType[float]):
@@ -199,7 +198,7 @@ def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     """
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError):
-        process.run(_serve(flags))
+        signals.run(_serve(flags))
 
 
 async def _serve(flags: Mapping[str, Any]) -> None:

@@ -16,12 +16,11 @@ from crds.meta import ObjectRef
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
-from provisioning.turns import Turns, Unfinished
+from kube.workqueue import BATCH, Requeue, WorkQueue
 
 log = logging.getLogger(__name__)
 
 FIELD_MANAGER = "contour"
-WRITE_TIMEOUT = 4.0  # seconds: as for statuses, a write ends before anybody else can lead
 LONGEST_FAREWELL = 5.0  # seconds that statuses may take; they are told to others, and not to it
 
 
@@ -38,7 +37,7 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is asked when the turn of an object comes."""
+    """What is asked when an object is reconciled."""
 
     finalizer: Callable[[str], str]
     """Ours, by kind."""
@@ -48,7 +47,6 @@ class Sources:
     everything: Callable[[], Iterable[ObjectRef]]
     concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
     resource: Callable[[str], Resource | None]
-    is_leader: Callable[[], bool]
     told: Callable[[], Awaitable[None]]
     """Waits until statuses say what is served now."""
 
@@ -59,27 +57,27 @@ class Finalizers:
     def __init__(self, client: Client, sources: Sources) -> None:
         self._client = client
         self._sources = sources
-        self._turns: Turns[ObjectRef] | None = None
+        self._queue: WorkQueue[ObjectRef] | None = None
         self._held: set[ObjectRef] = set()  # in this process, which has to let go of them
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
         """These have changed, or what is said of them."""
-        if self._turns is not None:
+        if self._queue is not None:
             for subject in subjects:
                 for it in self._sources.concerned(subject):
-                    self._turns.wake(it)
+                    self._queue.add(it, BATCH)
 
     async def run(self) -> None:
         """For one term, until it is cancelled."""
-        self._turns = turns = Turns(self._turn)
+        self._queue = queue = WorkQueue[ObjectRef]()
         try:
             for it in self._sources.everything():
-                turns.wake(it)
-            await turns.run()
+                queue.add(it, BATCH)
+            await queue.run(self._reconcile)
         finally:
-            self._turns = None
+            self._queue = None
 
-    async def _turn(self, subject: ObjectRef) -> bool:
+    async def _reconcile(self, subject: ObjectRef) -> bool:
         known, resource = self._sources.known(subject), self._sources.resource(subject.kind)
         is_wanted = self._sources.is_wanted(subject)
         if is_wanted is None and subject in self._held:
@@ -115,16 +113,11 @@ class Finalizers:
             "resourceVersion": known.resource_version,
         }
         try:
-            await self._client.patch(
-                path,
-                {"metadata": metadata},
-                params={"fieldManager": FIELD_MANAGER},
-                timeout=WRITE_TIMEOUT,
-                permit=self._sources.is_leader,
-            )
+            params = {"fieldManager": FIELD_MANAGER}
+            await self._client.patch(path, {"metadata": metadata}, params=params)
         except errors.Refused as error:
             if error.code == 409:
-                raise Unfinished("it has changed in the meantime") from error
+                raise Requeue("it has changed in the meantime") from error
             if error.code not in _GONE:
                 raise
 

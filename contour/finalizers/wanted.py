@@ -7,19 +7,21 @@ instance whose configuration is deleted takes leave of everything: nobody would 
 """
 
 from collections.abc import Iterator
-from hashlib import blake2b
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.incremental import Engine
 from dag.gateway import selection
+from provisioning.keeping import ownership
 
 GATEWAY_EXISTS = "gateway-exists-finalizer.gateway.networking.k8s.io"
 
 
 def finalizer(kind: str, instance: NamespacedName) -> str:
     """Which one is meant, of an object of this kind."""
-    return GATEWAY_EXISTS if kind == "GatewayClass" else f"{_PREFIX}/{_name(instance)}"
+    if kind == "GatewayClass":
+        return GATEWAY_EXISTS
+    return f"{_PREFIX}/{ownership.label_value(f'{instance.namespace}.{instance.name}')}"
 
 
 def is_wanted(engine: Engine, subject: ObjectRef) -> bool | None:
@@ -56,12 +58,3 @@ def _is_leaving(engine: Engine) -> bool:
 
 
 _PREFIX = "gateway.projectcontour.io"
-_MOST = 63  # characters of what is behind the prefix
-
-
-def _name(instance: NamespacedName) -> str:
-    found = f"{instance.namespace}.{instance.name}"
-    if len(found) <= _MOST:
-        return found
-    digest = blake2b(found.encode(), digest_size=4).hexdigest()
-    return f"{found[: _MOST - 9].rstrip('.-')}-{digest}"

@@ -14,11 +14,12 @@ from contour.infrastructure import desired
 from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
 from dag import fleets
-from dag.fleets import Trouble
 from kube.client import Client
-from provisioning import applying, identities, ownership, pem, rotation, secrets
-from provisioning.applier import Applier
+from provisioning import identities, pem, rotation, secrets
 from provisioning.certificates import Authority, Leaf, Subject
+from provisioning.keeping import objects, ownership
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.problems import Problem, Reason
 from provisioning.secrets import Names
 from provisioning.templating import Document
 
@@ -37,8 +38,8 @@ class Certificates:
 
     async def renew(
         self, gateway: NamespacedName, fleet: fleets.Fleet, present: Mapping[str, Document]
-    ) -> Trouble | None:
-        """Brings the Secret of a fleet up to date. Raises Unowned, Leaving and request errors."""
+    ) -> Problem | None:
+        """Brings the Secret of a fleet up to date. Raises request errors."""
         where = desired.called(self._release, fleet)
         # One that was made a moment ago may not have been told of yet.
         stored = present.get(secrets.SECRETS.path(*where)) or await self._found(*where)
@@ -48,22 +49,25 @@ class Certificates:
         now = datetime.now(UTC)
         leaf = rotation.joined(authorities, held, Subject(names, ("client",)), now)
         if leaf is None:
-            return Trouble(f"no Secret {self._authority_name()} that could sign its certificate")
+            message = f"no Secret {self._authority_name()} that could sign its certificate"
+            return Problem(Reason.NO_AUTHORITY, message)
         if leaf is not held or bundle != pem.bundle(authorities):
-            await self._write(gateway, where, leaf)
+            return await self._write(gateway, where, leaf)
         return None
 
-    async def _write(self, gateway: NamespacedName, where: NamespacedName, leaf: Leaf) -> None:
+    async def _write(
+        self, gateway: NamespacedName, where: NamespacedName, leaf: Leaf
+    ) -> Problem | None:
         account = {"kind": "ServiceAccount", "metadata": {**where._asdict()}}
-        owner = await applying.found(self._client, account)
+        owner = await objects.read(self._client, account)
         if owner is None:
-            raise applying.Leaving(f"{applying.described(account)} is gone again")
+            raise objects.Terminating(f"{objects.described(account)} is gone again")
         metadata = {
             **where._asdict(),
             "labels": {
                 "app.kubernetes.io/part-of": "contour",
-                **self._release.mark.labels,
-                ownership.GATEWAY: ownership.value(gateway.name),
+                **self._release.ownership.labels,
+                ownership.GATEWAY: ownership.label_value(gateway.name),
             },
             "ownerReferences": [
                 {
@@ -81,7 +85,7 @@ class Certificates:
             "type": "kubernetes.io/tls",
             "data": secrets.of_leaf(leaf, self._authorities),
         }
-        await self._applier.apply(document, self._release.mark)
+        return (await self._applier.apply(document, self._release.ownership)).problem
 
     async def _read(self) -> tuple[Authority, ...]:
         now = asyncio.get_running_loop().time()
@@ -93,7 +97,7 @@ class Certificates:
 
     async def _found(self, namespace: str, name: str) -> Document | None:
         secret = {"kind": "Secret", "metadata": {"namespace": namespace, "name": name}}
-        return await applying.found(self._client, secret)
+        return await objects.read(self._client, secret)
 
     def _authority_name(self) -> str:
         return Names(self._release.owner.namespace, self._release.suffix).authority

@@ -2,7 +2,7 @@
 
 The shared fleet is beside the control plane and is called as in an installation by hand; that of a
 Gateway is in the Gateway's namespace, called `GATEWAY-CLASS` and labelled with the Gateway's name
-(GEP-1762). Everything carries the instance's mark and no ownerReferences, so that garbage
+(GEP-1762). Everything has the instance's labels and no ownerReferences, so that garbage
 collection never removes a fleet that was handed over. Elsewhere: rendering (`provisioning`), the
 certificate of a Gateway's fleet (`certifying`).
 """
@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 from crds.meta import NamespacedName
 from dag import fleets
-from provisioning import installation, manifests, ownership
+from provisioning import installation, manifests
 from provisioning.installation import Place
-from provisioning.ownership import Mark, Owner
+from provisioning.keeping import ownership
+from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 
 MAKER = "contour"
@@ -55,9 +56,9 @@ class Release:
     """The name of the shared fleet's Service."""
 
     @property
-    def mark(self) -> Mark:
-        """What everything carries."""
-        return Mark(self.owner, MAKER)
+    def ownership(self) -> Ownership:
+        """The labels of everything."""
+        return Ownership(self.owner, MAKER)
 
     def named(self, name: str) -> str:
         """What an object of the instance is called."""
@@ -68,11 +69,11 @@ def key(release: Release, gateway: NamespacedName | None) -> Key:
     """By what the objects of a fleet are known."""
     if gateway is None:
         return Key(release.owner.namespace)
-    return Key(gateway.namespace, ownership.value(gateway.name))
+    return Key(gateway.namespace, ownership.label_value(gateway.name))
 
 
 def key_of(document: Document) -> Key:
-    """The fleet that an object with our mark is of."""
+    """The fleet that an object with our labels is of."""
     metadata = document["metadata"]
     labels = metadata.get("labels") or {}
     # What is in no namespace is of the shared fleet, beside the configuration.
@@ -101,10 +102,14 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
         return ()
     where = called(release, fleet)
     control_plane = release.named("contour")
-    own = {} if fleet.gateway is None else {ownership.GATEWAY: ownership.value(fleet.gateway.name)}
+    own = (
+        {}
+        if fleet.gateway is None
+        else {ownership.GATEWAY: ownership.label_value(fleet.gateway.name)}
+    )
     place = Place(
         namespace=where.namespace,
-        labels={**_of_users(fleet.labels), **release.mark.labels, **own},
+        labels={**_of_users(fleet.labels), **release.ownership.labels, **own},
         annotations=fleet.annotations,
         image=release.image,
     )

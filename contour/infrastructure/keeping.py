@@ -1,11 +1,11 @@
-"""One fleet, one turn: looks at what there is and brings it to what there should be.
+"""Reconciles one fleet: looks at what there is and brings it to what there should be.
 
 Level-triggered: nothing is remembered of what happened, so that a leader that was killed at any
 step leaves what the next one goes on from. Nothing is begun that would need the name of somebody
 else's object, or that the API server would not take. What clients need goes last: a workload that
 replaces another one (DaemonSet or Deployment) is available before that one is removed. Elsewhere:
 what there should be (`desired`), what there is (`children`), when Envoys are replaced
-(`upgrading`), certificates (`certifying`).
+(`upgrading`), certificates (`certifying`), how an object is kept (`provisioning.keeping`).
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -18,10 +18,10 @@ from contour.infrastructure.desired import Key, Release
 from contour.infrastructure.upgrading import Upgrades
 from dag import fleets
 from dag.fleets import Trouble
-from kube import errors
 from kube.client import Client
-from provisioning import applying, rollouts
-from provisioning.applier import Applier
+from provisioning.keeping import objects, problems, rollouts
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.problems import Problem
 from provisioning.templating import Document
 
 WORKLOADS = ("DaemonSet", "Deployment")
@@ -35,14 +35,14 @@ class Wanted:
     fleet: fleets.Fleet
 
 
-class Keeper:
+class FleetReconciler:
     """Makes, repairs and removes the objects of fleets."""
 
     def __init__(self, client: Client, release: Release, followed: Children) -> None:
         self._client = client
         self._release = release
         self._children = followed
-        self._applier = Applier(client, desired.MAKER, children.digest)
+        self._applier = Applier(client, desired.MAKER)
         self._certificates = Certificates(client, release, self._applier)
         self._upgrades = Upgrades(client, release)
 
@@ -53,13 +53,13 @@ class Keeper:
         if not present:
             if not wanted.fleet.is_due:
                 return [_IDLE]
-            if obstacles := [it async for it in self._obstacles(every)]:
+            if obstacles := await self._obstacles(every):
                 return obstacles
         # While nobody knows the ports, those that there are stay.
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
         found = [it async for it in self._applied_all(key, wanted, due)]
         if all(it.is_settled for it in found):
-            found += [it async for it in self._tidied(key, wanted.fleet, every)]
+            found += await self._pruned(key, wanted.fleet, every)
         return found
 
     async def remove(self, key: Key) -> Sequence[Trouble]:
@@ -67,28 +67,24 @@ class Keeper:
 
         A Secret goes with the ServiceAccount that owns it.
         """
-        found = []
-        every = [it for it in self._children.of(key).items() if it[1]["kind"] != "Secret"]
-        for path, document in sorted(every, key=lambda it: _removal_order(it[1])):
+        found: list[Trouble] = []
+        every = [it for it in self._children.of(key).values() if it["kind"] != "Secret"]
+        for document in sorted(every, key=_removal_order):
             if not document["metadata"].get("deletionTimestamp"):
-                found += [it async for it in self._removed(path, document)]
+                found += await self._prune(document)
         return found
 
-    async def _obstacles(self, every: Sequence[Document]) -> AsyncIterator[Trouble]:
+    async def _obstacles(self, every: Sequence[Document]) -> Sequence[Trouble]:
         """What keeps a fleet from being begun at all: half of one would be of no use."""
-        for document in every:
-            try:
-                await applying.rehearse(self._client, document, self._release.mark, desired.MAKER)
-            except applying.Unowned as error:
-                yield Trouble(str(error))
-            except errors.Refused as error:
-                yield _refusal(applying.described(document), error)
+        own = self._release.ownership
+        found = [await self._applier.rehearse(it, own) for it in every]
+        return [_trouble(it) for it in found if it is not None]
 
     async def _applied_all(
         self, key: Key, wanted: Wanted, every: Sequence[Document]
     ) -> AsyncIterator[Trouble]:
         for document in every:
-            path = applying.path(document)
+            path = objects.path(document)
             if document["kind"] in WORKLOADS:
                 live = self._children.of(key).get(path)
                 if reason := await self._upgrades.obstacle(document, live):
@@ -106,53 +102,39 @@ class Keeper:
         if fleet.gateway is None:
             return None  # beside the control plane's, by whoever made that
         try:
-            return await self._certificates.renew(fleet.gateway, fleet, self._children.of(key))
-        except (applying.Unowned, applying.Leaving) as error:
-            return Trouble(str(error), is_error=isinstance(error, applying.Unowned))
-        except errors.Refused as error:
-            return _refusal("its certificate", error)
+            present = self._children.of(key)
+            problem = await self._certificates.renew(fleet.gateway, fleet, present)
+        except problems.FAILURES as error:
+            problem = problems.problem("its certificate", error)
+        return None if problem is None else _trouble(problem)
 
     async def _apply(self, path: str, document: Document) -> Trouble | None:
-        try:
-            applied = await self._applier.apply(
-                document, self._release.mark, self._children.digest(path)
-            )
-        except (applying.Unowned, applying.Leaving) as error:
-            return Trouble(str(error), is_error=isinstance(error, applying.Unowned))
-        except errors.Refused as error:
-            return _refusal(applying.described(document), error)
-        if applied.note:
-            return Trouble(applied.note, is_error=False, is_settled=True)
-        return None
+        seen = self._children.digest(path)
+        problem = (await self._applier.apply(document, self._release.ownership, seen)).problem
+        return None if problem is None else _trouble(problem)
 
-    async def _tidied(
+    async def _pruned(
         self, key: Key, fleet: fleets.Fleet, every: Sequence[Document]
-    ) -> AsyncIterator[Trouble]:
-        """Removes what is of another time, once what has come in its place serves."""
-        present, kept = self._children.of(key), {applying.path(it) for it in every}
+    ) -> Sequence[Trouble]:
+        """Removes what is not wanted any more, once what has come in its place serves."""
+        present, kept = self._children.of(key), {objects.path(it) for it in every}
         old = {
             path: it
             for path, it in present.items()
             if path not in kept and not _stays(it["kind"], fleet)
         }
-        for path, document in _outer(old):
-            del old[path]
-            async for trouble in self._removed(path, document):
-                yield trouble
+        found: list[Trouble] = []
+        for path in _outer(old):
+            found += await self._prune(old.pop(path))
         if old and (missing := _missing(present, every, old)):
-            yield Trouble(missing, is_error=False)
-            return
-        for path, document in old.items():
-            async for trouble in self._removed(path, document):
-                yield trouble
+            return [*found, Trouble(missing, is_error=False)]
+        for document in old.values():
+            found += await self._prune(document)
+        return found
 
-    async def _removed(self, path: str, document: Document) -> AsyncIterator[Trouble]:
-        self._applier.forget(path)
-        resource = applying.RESOURCES[document["kind"]]
-        try:
-            await applying.remove(self._client, resource, document)
-        except errors.Refused as error:
-            yield _refusal(f"the removal of {applying.described(document)}", error)
+    async def _prune(self, document: Document) -> Sequence[Trouble]:
+        problem = await self._applier.prune(document)
+        return () if problem is None else (_trouble(problem),)
 
 
 _IDLE = Trouble("there is no listener that Envoys could serve", is_error=False)
@@ -168,10 +150,10 @@ def _stays(kind: str, fleet: fleets.Fleet) -> bool:
     return kind == "Secret"
 
 
-def _outer(old: Mapping[str, Document]) -> Sequence[tuple[str, Document]]:
-    """Nothing comes in the place of those, nor do Envoys depend on them."""
-    found = [it for it in old.items() if it[1]["kind"] in children.OUTER]
-    return sorted(found, key=lambda it: children.OUTER.index(it[1]["kind"]))
+def _outer(old: Mapping[str, Document]) -> Sequence[str]:
+    """The paths of objects in whose place nothing comes, and on which no Envoy depends."""
+    found = [path for path, it in old.items() if it["kind"] in children.OUTER]
+    return sorted(found, key=lambda path: children.OUTER.index(old[path]["kind"]))
 
 
 def _missing(
@@ -181,12 +163,12 @@ def _missing(
     for document in every:
         if document["kind"] not in WORKLOADS:
             continue
-        live = present.get(applying.path(document))
+        live = present.get(objects.path(document))
         if live is None or not rollouts.is_available(live):
-            return f"waits for the Envoys of {applying.described(document)}"
+            return f"waits for the Envoys of {objects.described(document)}"
         serving = sum(rollouts.available(it) for it in old.values() if it["kind"] in WORKLOADS)
         if serving and not rollouts.available(live) and rollouts.replicas(live):
-            return f"no Envoy of {applying.described(document)} has a node"
+            return f"no Envoy of {objects.described(document)} has a node"
     return ""
 
 
@@ -195,5 +177,5 @@ def _removal_order(document: Document) -> int:
     return kinds.index(document["kind"]) if document["kind"] in kinds else len(kinds)
 
 
-def _refusal(what: str, error: errors.Refused) -> Trouble:
-    return Trouble(f"{what}: {error.message}")
+def _trouble(found: Problem) -> Trouble:
+    return Trouble(found.message, is_error=found.is_error, is_settled=found.is_settled)

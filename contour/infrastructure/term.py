@@ -11,14 +11,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from contour.infrastructure import desired
-from contour.infrastructure.children import Children, Reach
+from contour.infrastructure import children, desired
+from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import SHARED, Key, Release
-from contour.infrastructure.keeping import Keeper, Wanted
+from contour.infrastructure.keeping import FleetReconciler, Wanted
 from dag.fleets import Fleet, Trouble
 from kube.client import Client
+from kube.workqueue import BATCH, Requeue, WorkQueue
 from provisioning.templating import Document
-from provisioning.turns import Turns, Unfinished
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +61,6 @@ class Infrastructure:
         if self._term is not None:
             self._term.refresh()
 
-    @property
-    def is_keeping(self) -> bool:
-        """Something is made, repaired or removed, if need be."""
-        return self._term is not None
-
     async def run(self) -> None:
         """For one term, until it is cancelled."""
         while True:
@@ -96,9 +91,10 @@ class _Term:
     def __init__(self, client: Client, release: Release, instance: Instance, reach: Reach) -> None:
         self._release = release
         self._instance = instance
-        self._children = Children(client, release.mark, reach, self._touched)
-        self._keeper = Keeper(client, release, self._children)
-        self._turns = Turns[Key](self._turn)
+        own = release.ownership
+        self._children = children.followed(client, own, reach, self._on_change)
+        self._reconciler = FleetReconciler(client, release, self._children)
+        self._queue = WorkQueue[Key]()
         self._wanted: dict[Key, Wanted] = {}
         self._known: frozenset[Key] = frozenset()
         self._removed: Callable[[], None] = lambda: None
@@ -113,11 +109,11 @@ class _Term:
         self._removed = removed
         async with asyncio.TaskGroup() as group:
             group.create_task(self._children.run())
-            await self._children.settled()
+            await self._children.synced()
             self.refresh()
             for key in self._children:
-                self._turns.wake(key, 0.0)
-            group.create_task(self._turns.run())
+                self._queue.add(key)
+            group.create_task(self._queue.run(self._reconcile))
 
     def refresh(self) -> None:
         """Fleets are to be otherwise."""
@@ -132,22 +128,22 @@ class _Term:
             self._instance.forget(before[key].name)
         for key in before.keys() | self._wanted.keys():
             if before.get(key) != self._wanted.get(key):
-                self._turns.wake(key, 0.0)
+                self._queue.add(key)
 
-    def _touched(self, key: Key) -> None:
-        self._turns.wake(key)
+    def _on_change(self, key: Key) -> None:
+        self._queue.add(key, BATCH)
 
-    async def _turn(self, key: Key) -> bool:
+    async def _reconcile(self, key: Key) -> bool:
         wanted = self._wanted.get(key)
         if wanted is None:
             return await self._end(key)
-        troubles = await self._keeper.keep(key, wanted)
+        troubles = await self._reconciler.keep(key, wanted)
         if self._wanted.get(key) != wanted:
-            return True  # another turn is due already, or nobody wants to know
+            return True  # it is in the queue again, or nobody wants to know
         self._instance.tell(wanted.name, troubles)
         self._instance.locate(wanted.name, self._entrance(key, wanted))
         if unfinished := [it.message for it in troubles if not it.is_settled]:
-            raise Unfinished("; ".join(unfinished))
+            raise Requeue("; ".join(unfinished))
         return True
 
     async def _end(self, key: Key) -> bool:
@@ -156,10 +152,10 @@ class _Term:
             self._removed()
             return False
         if not self._instance.knows_gateways():
-            raise Unfinished("not all Gateways are known")
-        troubles = await self._keeper.remove(key)
+            raise Requeue("not all Gateways are known")
+        troubles = await self._reconciler.remove(key)
         if troubles:
-            raise Unfinished("; ".join(it.message for it in troubles))
+            raise Requeue("; ".join(it.message for it in troubles))
         return bool(self._children.of(key))
 
     def _entrance(self, key: Key, wanted: Wanted) -> Document | None:

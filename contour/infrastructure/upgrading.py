@@ -10,7 +10,7 @@ from contour.infrastructure.desired import Release
 from dag.fleets import Trouble
 from kube import errors
 from kube.client import Client
-from provisioning import applying, rollouts
+from provisioning.keeping import objects, rollouts
 from provisioning.templating import Document
 
 
@@ -37,7 +37,7 @@ class Upgrades:
         return None
 
     async def _deployment(self) -> Document | None:
-        resource = applying.RESOURCES["Deployment"]
+        resource = objects.RESOURCES["Deployment"]
         namespace, name = self._release.owner.namespace, self._release.named("contour")
         try:
             return await self._client.get(resource.path(namespace, name))

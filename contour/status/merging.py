@@ -13,6 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
+from kube import conditions
+
 Raw = dict[str, Any]
 Stored = Mapping[str, Any]
 
@@ -105,9 +107,7 @@ def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -
         return it.get("type") not in OWN_TYPES[field] and it.get("type") not in told
 
     def stamped(before: Stored, it: Raw) -> Raw:
-        is_as_true = before.get("status") == it["status"]
-        since = before.get("lastTransitionTime") if is_as_true else None
-        return {**it, "lastTransitionTime": since or voice.now}
+        return conditions.stamped(it, before, voice.now)
 
     before = _items(holder, "conditions")
     room = max(1, MOST_CONDITIONS - sum(map(is_foreign, before)))

@@ -1,17 +1,19 @@
-"""What follows when the API server does not take a status: forget it, try again, or wait.
+"""What follows when the API server does not take a status: drop it, try again, or wait.
 
-A refusal that only another status can mend is not repeated. What is one object's trouble puts off
-that object; what is the API server's own puts off everything.
+A refusal that only another status can mend is not repeated. A failure of one object delays that
+object; a failure of the API server itself delays all of them.
 """
 
-import random
 from typing import Literal, NamedTuple
 
-from kube import errors
+from kube import backoff, errors
 
 
 class Verdict(NamedTuple):
-    """What is to be done, and not before so many seconds; to forget is for what is really gone."""
+    """The action after a failed write, and its delay.
+
+    `forget` is only for objects that no longer exist, and `pause` delays all objects.
+    """
 
     act: Literal["forget", "report", "retry", "pause"]
     seconds: float = 0.0
@@ -31,23 +33,18 @@ class Failures(NamedTuple):
 
 def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
     """What follows from the last of these failures."""
-    standstill = _grown(failures.of_server, LONGEST_STANDSTILL)
+    standstill = backoff.delay(failures.of_server, FIRST_PAUSE, LONGEST_STANDSTILL)
     if not isinstance(error, errors.Refused):
         return Verdict("pause", standstill)
+    pause = backoff.delay(failures.of_object, FIRST_PAUSE, LONGEST_PAUSE)
     match error.code:
         case 404 | 410:
-            return Verdict("forget", _grown(failures.of_object, LONGEST_PAUSE))
+            return Verdict("forget", pause)
         case 429 | 503:
             return Verdict("pause", error.retry_after or standstill)
         case 401 | 403 | 409:
-            return Verdict("retry", _grown(failures.of_object, LONGEST_PAUSE))
+            return Verdict("retry", pause)
         case code if code >= 500:
-            return Verdict("retry", _grown(failures.of_object, LONGEST_PAUSE))
+            return Verdict("retry", pause)
         case _:
             return Verdict("report")
-
-
-def _grown(failures: int, longest: float) -> float:
-    """Doubles with each failure; never the same for many at once."""
-    pause: float = min(longest, FIRST_PAUSE * 2 ** min(failures - 1, 10))
-    return pause * random.uniform(0.5, 1.0)

@@ -16,7 +16,7 @@ from contour.status import doubts, merging, stored
 from contour.status.answers import Answer
 from contour.status.tally import Tally
 from crds.meta import NamespacedName, ObjectRef
-from kube import errors
+from kube import errors, leading
 from kube.client import Client
 from kube.resources import Resource
 
@@ -24,23 +24,17 @@ Outcome = Literal["written", "unchanged", "outdated", "gone", "deposed", "held"]
 
 FIELD_MANAGER = "contour"
 
-WRITE_TIMEOUT = 4.0
-"""Seconds. A write that a leader has begun ends before anybody else can lead: for the others a
-Lease lasts five seconds longer than for its holder."""
-
-MOST_CONFLICTS = 5  # in a row, before the object waits for another turn
+MOST_CONFLICTS = 5  # in a row, before the object waits for a while
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is asked when the turn of an object comes."""
+    """What is asked when the status of an object is written."""
 
     answer: Callable[[ObjectRef, int], Answer | None]
     """What is to be said of an object whose newest version is this; None: nothing."""
     known: Callable[[ObjectRef], stored.Known | None]
     """What the provider has seen of it; None: there is no such object."""
-    is_leader: Callable[[], bool]
-    """Asked directly before each write."""
     controller_name: Callable[[], str]
     """Of the Gateway API; empty if it is not served."""
     is_assembled: Callable[[], bool] = lambda: True
@@ -64,7 +58,7 @@ class Updates:
         return self._sources.known(subject) is not None
 
     async def update(self, subject: ObjectRef, tally: Tally) -> Outcome:
-        """One turn of an object."""
+        """Writes the status of an object, if it differs."""
         known, resource = self._ahead.known(subject), self._sources.resource(subject.kind)
         if known is None or resource is None:
             self._sources.untold(subject, ())
@@ -74,17 +68,20 @@ class Updates:
             patch = self._patch(subject, known)
             if not isinstance(patch, dict):
                 return patch
-            if not self._sources.is_leader():
-                return "deposed"
             try:
                 await self._write(subject, path, patch)
+            except leading.NotLeading:
+                return "deposed"
             except errors.Refused as error:
                 if error.code != 409:
                     raise
                 tally.conflict += 1
             else:
                 return "written"
-            before, known = known, stored.seen(await self._client.get(path, timeout=WRITE_TIMEOUT))
+            before, known = (
+                known,
+                stored.seen(await self._client.get(path, timeout=leading.WRITE_TIMEOUT)),
+            )
             if known.uid != before.uid:
                 return "outdated"
         raise errors.Refused(409, "Conflict", f"other clients keep changing {subject}")
@@ -113,13 +110,8 @@ class Updates:
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
 
     async def _write(self, subject: ObjectRef, path: str, patch: dict[str, Any]) -> None:
-        found = await self._client.patch(
-            f"{path}/status",
-            patch,
-            params={"fieldManager": FIELD_MANAGER},
-            timeout=WRITE_TIMEOUT,
-            permit=self._sources.is_leader,
-        )
+        params = {"fieldManager": FIELD_MANAGER}
+        found = await self._client.patch(f"{path}/status", patch, params=params)
         self._ahead.wrote(subject, stored.seen(found))
 
 

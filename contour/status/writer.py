@@ -1,12 +1,12 @@
-"""Writes statuses into the cluster while this process leads; never where anybody waits for it.
+"""Writes statuses into the cluster while this process leads; no caller ever waits for it.
 
-Whoever changes something says which objects may be concerned (`notice`) and goes on. What is to be
-said of an object is asked for when its turn comes, so the newest answer is the only one. At the
-start of a term every object has its turn: what stands there already is not written again, and what
-depends on Envoys that have not been heard yet is held until they have (`release`).
+Callers name the objects whose status may have changed (`notice`) and go on. A status is computed
+when its write starts, so it is always the newest. At the start of a term every object is looked at:
+a status that is in the cluster already is not written again, and one that depends on Envoys that
+have not reported yet is held until they have (`release`).
 
-Elsewhere: whose turn it is (`contour.status.backlog`), the write itself (`update`), what is said
-(`answers`), what a failure means (`retries`).
+Elsewhere: how soon an object is written again (`contour.status.pacing`), the write itself
+(`update`), the contents (`answers`), what a failure means (`retries`).
 """
 
 import asyncio
@@ -15,22 +15,23 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
 from contour.status import retries
-from contour.status.backlog import Backlog
 from contour.status.bursts import Bursts
+from contour.status.pacing import Pacing
 from contour.status.tally import Tally
 from contour.status.update import Outcome, Sources, Updates
 from crds.meta import ObjectRef
 from kube import errors
 from kube.client import Client
+from kube.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
 
-PARALLEL = 16
+WORKERS = 16
 """Writes that are under way at once."""
 
 Everything = Callable[[], Iterable[ObjectRef]]
 Told = Callable[[ObjectRef, Outcome], None]
-"""Of an object whose turn is over: what became of its status."""
+"""Takes an object that was processed, and what became of its status."""
 
 
 class Writer:
@@ -48,26 +49,26 @@ class Writer:
         self._updates = Updates(client, sources)
         self._everything = everything
         self._told = told
-        self._backlog = Backlog()
+        self._queue = WorkQueue[ObjectRef]()
+        self._pacing = Pacing()
         self._bursts = Bursts()
         self._is_running = False
-        self._news = asyncio.Event()
-        self._turned = asyncio.Event()
+        self._processed = asyncio.Event()
         self._standstill_until = 0.0
         self._failures = 0  # of the API server, in a row
-        self._failures_of: dict[ObjectRef, int] = {}  # in a row
-        self._held: set[ObjectRef] = set()  # until Envoys have been heard
+        self._held: set[ObjectRef] = set()  # until all Envoys have reported
 
     @property
     def waiting(self) -> int:
         """How many objects wait, or are being written."""
-        return len(self._backlog) + len(self._held)
+        return len(self._queue) + len(self._held)
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
-        """What is to be said of these may have changed, or the version it is said of."""
+        """The status of these may have changed, or the version that it is about."""
         if self._is_running:
-            self._backlog.add(subjects, _now())
-            self._news.set()
+            now = _now()
+            for it in subjects:
+                self._queue.add(it, self._pacing.left(it, now))
 
     def changed(self, subjects: Collection[ObjectRef]) -> None:
         """The same, because of what users did: if they do much at once, statuses wait for them."""
@@ -75,87 +76,78 @@ class Writer:
         self.notice(subjects)
 
     def release(self) -> None:
-        """The Envoys of all replicas have been heard: what was held for that has its turn."""
+        """The Envoys of all replicas have reported: writes what was held until then."""
         held, self._held = self._held, set()
         self.notice(held)
 
     async def drained(self) -> None:
         """Waits until no object waits."""
         while self.waiting:
-            await self._turned.wait()
+            await self._processed.wait()
 
     async def run(self) -> None:
-        """For one term: writes everything that is not as it should be, until it is cancelled."""
+        """For one term: writes every status that differs, until it is cancelled."""
         self._is_running = True
         self._standstill_until, self._failures = 0.0, 0
         self.notice(self._everything())
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(PARALLEL):
+                for _ in range(WORKERS):
                     group.create_task(self._work())
         finally:
             self._is_running = False
-            self._backlog, self._failures_of, self._held = Backlog(), {}, set()
+            self._queue, self._pacing, self._held = WorkQueue(), Pacing(), set()
 
     async def _work(self) -> None:
         while True:
-            await self._turn(await self._next())
-            self._turned.set()
-            self._turned = asyncio.Event()
-            await asyncio.sleep(0)  # a thousand turns without a write must not stop the rest
+            subject = await self._next()
+            self._queue.done(subject, await self._write(subject))
+            self._processed.set()
+            self._processed = asyncio.Event()
+            await asyncio.sleep(0)  # a thousand objects without a write must not stop the rest
 
     async def _next(self) -> ObjectRef:
         while True:
-            now = _now()
-            held = max(self._standstill_until, self._bursts.held_until) - now
+            held = max(self._standstill_until, self._bursts.held_until) - _now()
             if held > 0:
                 if await self._client.reach.pause(held):
                     self._standstill_until = 0.0
-                continue
-            found = self._backlog.next(now)
-            if found is not None:
+            elif (found := self._queue.pop()) is not None:
                 return found
-            until = self._backlog.next_time() or now + _LONG
-            self._news.clear()
-            try:
-                async with asyncio.timeout(until - now):
-                    await self._news.wait()
-            except TimeoutError:
-                continue
+            else:
+                await self._queue.wait()
 
-    async def _turn(self, subject: ObjectRef) -> None:
+    async def _write(self, subject: ObjectRef) -> float:
+        """The seconds for which the object is not written again."""
         tally, start = self.tallies[subject.kind], _now()
         tally.total += 1
         try:
             outcome = await self._updates.update(subject, tally)
         except errors.RequestError as error:
             tally.fail(_now() - start)
-            self._failed(subject, error)
+            return self._failed(subject, error)
         except Exception:  # a status that cannot be merged must not stop the others
             tally.fail(_now() - start)
             log.exception("cannot write the status of %s", subject)
-            self._backlog.settled(subject, _now())
-        else:
-            self._ended(subject, outcome)
-            if outcome == "written":
-                tally.success += 1
-                tally.seconds += _now() - start
-            tally.noop += outcome == "unchanged"
-
-    def _ended(self, subject: ObjectRef, outcome: Outcome) -> None:
-        self._failures_of.pop(subject, None)
-        (self._held.add if outcome == "held" else self._held.discard)(subject)
+            return 0.0
+        tally.noop += outcome == "unchanged"
         if outcome == "written":
-            self._failures = 0
-            self._backlog.written(subject, _now())
-        else:
-            self._backlog.settled(subject, _now())
-        self._told(subject, outcome)
+            tally.success += 1
+            tally.seconds += _now() - start
+        return self._ended(subject, outcome)
 
-    def _failed(self, subject: ObjectRef, error: errors.RequestError) -> None:
-        now = _now()
+    def _ended(self, subject: ObjectRef, outcome: Outcome) -> float:
+        self._queue.forget(subject)
+        (self._held.add if outcome == "held" else self._held.discard)(subject)
+        self._told(subject, outcome)
+        if outcome != "written":
+            return 0.0
+        self._failures = 0
+        return self._pacing.written(subject, _now())
+
+    def _failed(self, subject: ObjectRef, error: errors.RequestError) -> float:
+        now, failures = _now(), self._queue.fail(subject)
         is_first = self._standstill_until <= now  # of those that were under way at once
-        failures = self._failures_of[subject] = self._failures_of.get(subject, 0) + 1
         found = retries.verdict(error, retries.Failures(failures, self._failures + 1))
         match found.act:
             case "pause":
@@ -167,24 +159,27 @@ class Writer:
                         error,
                         found.seconds,
                     )
-                self._backlog.failed(subject, now, 0.0)
+                return self._again(subject, 0.0)
             case "retry":
-                self._backlog.failed(subject, now, found.seconds)
                 if failures == 1:
                     log.warning("cannot write the status of %s yet: %s; retrying", subject, error)
+                return self._again(subject, found.seconds)
             case "forget" if self._updates.is_known(subject):
-                # Only the one who was asked has not heard of it yet.
-                self._backlog.failed(subject, now, found.seconds)
-            case "report" | "forget":
-                del self._failures_of[subject]
-                self._backlog.settled(subject, now)
-                if found.act == "report":
-                    log.error(
-                        "the API server refuses the status of %s: %s%s",
-                        subject,
-                        error,
-                        _causes(error),
-                    )
+                # Only the server that was asked has not heard of it yet.
+                return self._again(subject, found.seconds)
+            case "report":
+                log.error(
+                    "the API server refuses the status of %s: %s%s",
+                    subject,
+                    error,
+                    _causes(error),
+                )
+        self._queue.forget(subject)
+        return 0.0
+
+    def _again(self, subject: ObjectRef, seconds: float) -> float:
+        self._queue.add(subject, seconds)
+        return self._pacing.postpone(subject, _now(), seconds)
 
 
 def _causes(error: errors.RequestError) -> str:
@@ -193,7 +188,6 @@ def _causes(error: errors.RequestError) -> str:
 
 
 _MOST_CAUSES = 5
-_LONG = 3600.0
 
 
 def _now() -> float:

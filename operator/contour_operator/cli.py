@@ -1,6 +1,5 @@
 """The command line of the operator."""
 
-import asyncio
 import os
 import sys
 from importlib.util import find_spec
@@ -15,7 +14,7 @@ from kube.credentials import AccessError
 from kube.election import Place
 from kube.lease import Timing
 from provisioning import installation
-from showing import logs
+from showing import logs, signals
 
 LEASE = "contour-operator"
 
@@ -107,20 +106,13 @@ def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     logs.configure(log_format, log_level)
     told: list[str] = []
     try:
-        _run_to_the_end(flags)
+        signals.run(_run(flags))
     except* (AccessError, errors.RequestError, OSError) as failures:
         told = [f"contour-operator: {it}" for it in failures.exceptions]
     for line in told:
         click.echo(line, err=True)
     if told:
         sys.exit(2)  # not within `except*`: before Python 3.11.4 it would end up in a group
-
-
-def _run_to_the_end(flags: dict[str, Any]) -> None:
-    try:
-        asyncio.run(_run(flags))
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        sys.exit(130)  # a second signal: 128 and the number of SIGINT
 
 
 async def _run(flags: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from crds.contourconfiguration import ContourConfiguration
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 
 Raw = dict[str, Any]
 
@@ -60,12 +60,12 @@ class Configuration:
         return isinstance(spec, dict) and spec.get("contour") is not None
 
     @property
-    def is_leaving(self) -> bool:
+    def is_deleting(self) -> bool:
         """It has been deleted, and is there for its finalizers only."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     @property
-    def is_begun(self) -> bool:
+    def has_finalizer(self) -> bool:
         """Something may have been made for it."""
         return FINALIZER in (self.metadata.get("finalizers") or ())
 
@@ -91,7 +91,9 @@ async def read(client: Client, owner: Owner) -> Configuration | None:
 async def first(client: Client, namespace: str) -> Owner | None:
     """The one whose instance is that of the namespace: the one that is begun, else the oldest."""
     found = [Configuration(_typed(it)) for it in await _all(client, namespace)]
-    rivals = [it for it in found if it.is_begun or (it.wants_an_instance and not it.is_leaving)]
+    rivals = [
+        it for it in found if it.has_finalizer or (it.wants_an_instance and not it.is_deleting)
+    ]
     chosen = min(rivals, key=_precedence, default=None)
     return None if chosen is None else chosen.owner
 
@@ -106,7 +108,7 @@ def _typed(raw: Raw) -> Raw:
 
 
 def _precedence(it: Configuration) -> tuple[bool, str, str]:
-    return not it.is_begun, it.metadata["creationTimestamp"], it.metadata["name"]
+    return not it.has_finalizer, it.metadata["creationTimestamp"], it.metadata["name"]
 
 
 Tell = Callable[[Configuration, Kind, str, str], None]
@@ -120,12 +122,12 @@ class Writer:
         self._client = client
         self._tell = tell
 
-    async def begin(self, found: Configuration) -> Configuration:
-        """With our finalizer, from before anything is made."""
+    async def add_finalizer(self, found: Configuration) -> Configuration:
+        """Before anything is made."""
         return await self._finalized(found, [*_finalizers(found), FINALIZER])
 
-    async def release(self, found: Configuration) -> None:
-        """Without our finalizer: nothing is left to be done."""
+    async def remove_finalizer(self, found: Configuration) -> None:
+        """When nothing is left to be done."""
         rest = [it for it in _finalizers(found) if it != FINALIZER]
         try:
             await self._finalized(found, rest)

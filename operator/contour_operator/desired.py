@@ -1,6 +1,6 @@
 """What an instance consists of, given its ContourConfiguration: pure, documents out.
 
-Everything is in the namespace of the configuration and carries its mark, the bindings of other
+Everything is in the namespace of the configuration and has its labels, the bindings of other
 namespaces too. Rendering is `provisioning`'s; here is only what the operator chooses: names without
 a suffix, since a namespace has one instance, and rights by binding the ClusterRoles that are
 shipped. Certificates hold secrets, so they are made apart (`issuing`). The Envoys are the
@@ -15,7 +15,7 @@ from crds.contourconfiguration import ContourConfiguration, ContourConfiguration
 from crds.workloads import Contour
 from provisioning import installation, manifests
 from provisioning.installation import ControlPlane, Place
-from provisioning.ownership import Mark, Owner
+from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 
 MAKER = "contour-operator"
@@ -38,9 +38,9 @@ class Release:
     """Of the fleets that it makes."""
 
 
-def mark(owner: Owner) -> Mark:
-    """What every child carries."""
-    return Mark(owner, MAKER)
+def ownership(owner: Owner) -> Ownership:
+    """The labels of every child."""
+    return Ownership(owner, MAKER)
 
 
 def children(configuration: ContourConfiguration, release: Release) -> tuple[Document, ...]:
@@ -74,7 +74,7 @@ _OF_CLASSES = f"{manifests.CLASSES_ROLE}-"
 
 def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:
     owner, spec = Owner(*configuration.metadata.key), configuration.spec
-    place = Place(namespace=owner.namespace, labels=mark(owner).labels, image=release.image)
+    place = Place(namespace=owner.namespace, labels=ownership(owner).labels, image=release.image)
     return ControlPlane(
         place=place,
         contour=_contour(spec),

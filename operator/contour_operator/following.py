@@ -9,16 +9,17 @@ rest of the process, and are read again when the API server refuses them.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 import aiohttp
 import kopf
 
 from contour_operator import configurations
 from contour_operator.definition import Definition
-from kube import pauses
+from kube import backoff
 from kube.credentials import Access
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
+from showing.signals import StopSignals
 
 log = logging.getLogger(__name__)
 
@@ -28,31 +29,21 @@ Notice = Callable[[Owner, bool], None]
 """Who has changed, and whether it is gone."""
 
 
-class Signals(Protocol):
-    """Those of the process."""
-
-    def take(self) -> None:
-        """They come to their owner from now on."""
-        ...
-
-    def stop(self) -> None:
-        """One has come that went elsewhere."""
-        ...
-
-
-async def follow(access: Access, definition: Definition, notice: Notice, signals: Signals) -> None:
+async def follow(
+    access: Access, definition: Definition, notice: Notice, signals: StopSignals
+) -> None:
     """Until it is cancelled, whatever keeps it from following: missing rights, a lost server."""
     for name in ("kopf", "aiohttp"):
         logging.getLogger(name).setLevel(logging.ERROR)
     registry = kopf.OperatorRegistry()
     _register(registry, access, notice)
-    pause = pauses.Pauses(1.0, LONGEST_PAUSE)
+    wait = backoff.Backoff(1.0, LONGEST_PAUSE)
     while True:
         outdated = asyncio.Event()
         try:
             await _followed(registry, definition, signals, outdated)
         except Exception as error:  # kopf's own, and whatever comes through it
-            seconds = pause.next()
+            seconds = wait.next()
             log.warning(
                 "cannot watch ContourConfigurations: %s; retrying in %.1f s", error, seconds
             )
@@ -65,7 +56,7 @@ async def follow(access: Access, definition: Definition, notice: Notice, signals
 async def _followed(
     registry: kopf.OperatorRegistry,
     definition: Definition,
-    signals: Signals,
+    signals: StopSignals,
     outdated: asyncio.Event,
 ) -> None:
     settings = kopf.OperatorSettings()
@@ -74,7 +65,7 @@ async def _followed(
     ready = asyncio.Event()
     known = await definition.identity()
     waiting = [
-        asyncio.ensure_future(_then(ready.wait(), signals.take)),
+        asyncio.ensure_future(_then(ready.wait(), signals.handle)),
         asyncio.ensure_future(_then(definition.other_than(known), outdated.set)),
     ]
     try:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from typing import Any
 
-from kube import errors, pauses
+from kube import backoff, errors
 from kube.client import Client
 from kube.resources import Resource
 
@@ -22,7 +22,7 @@ _PODS = Resource("", "v1", "pods")
 
 async def own(client: Client, namespace: str, pod: str) -> str:
     """The image; empty if it cannot be known. An API server that is away is waited for."""
-    pause = pauses.Pauses(0.5, 10.0)
+    wait = backoff.Backoff(0.5, 10.0)
     while True:
         try:
             return _image(await client.get(_PODS.path(namespace, pod)))
@@ -38,7 +38,7 @@ async def own(client: Client, namespace: str, pod: str) -> str:
             log.warning("cannot read the image of pod %s/%s: %s; retrying", namespace, pod, error)
         except errors.RequestError as error:
             log.warning("cannot read the image of pod %s/%s: %s; retrying", namespace, pod, error)
-        await asyncio.sleep(pause.next())
+        await asyncio.sleep(wait.next())
 
 
 def _image(pod: dict[str, Any]) -> str:

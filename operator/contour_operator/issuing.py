@@ -10,8 +10,9 @@ from datetime import datetime
 from contour_operator import desired
 from contour_operator.children import LEAVES
 from kube.client import Client
-from provisioning import applying, rotation, secrets
-from provisioning.ownership import Owner
+from provisioning import rotation, secrets
+from provisioning.keeping import objects
+from provisioning.keeping.ownership import Owner
 from provisioning.secrets import Names
 from provisioning.templating import Document
 
@@ -32,18 +33,18 @@ def documents(owner: Owner) -> Sequence[Document]:
 async def renew(client: Client, owner: Owner, now: datetime) -> Sequence[str]:
     """Makes what is due; the names of the Secrets that were written.
 
-    Raises `applying.Unowned` and request errors.
+    Raises `objects.NotOwned` and request errors.
     """
-    names, want, mark = _names(owner), _wanted(owner), desired.mark(owner)
+    names, want, own = _names(owner), _wanted(owner), desired.ownership(owner)
     found = await secrets.stored(client, names, want)
     for it in found.values():
-        if it is not None and not mark.is_on(it):
-            raise applying.Unowned(it)
+        if it is not None and not own.owns(it):
+            raise objects.NotOwned(it)
     return await secrets.renew_these(client, names, want, now, found)
 
 
 def _names(owner: Owner) -> Names:
-    return Names(owner.namespace, labels=desired.mark(owner).labels)
+    return Names(owner.namespace, labels=desired.ownership(owner).labels)
 
 
 def _wanted(owner: Owner) -> rotation.Wanted:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 
 
 class Known(NamedTuple):

@@ -1,11 +1,11 @@
-"""The end of an instance: everything that carries its mark goes, in an order that harms nobody.
+"""The end of an instance: everything that has its labels goes, in an order that harms nobody.
 
 First what clients come in by, then the fleet, then the control plane that could make either anew,
 then what these needed. A stage begins when the one before is really gone. All of it is looked for
 in the cluster and not in what was known of it, and looked for twice: what a control plane has made
 in its last moment is found the second time. What is gone already is as good as removed. A fleet
-that was handed over to its users stays. The Lease of the replicas carries no mark, since they make
-it themselves: it goes by its name when none of them is left, unless somebody else holds it.
+that was handed over to its users stays. The Lease of the replicas has no such labels, since they
+make it themselves: it goes by its name when none of them is left, unless somebody else holds it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from contour_operator import desired, issuing
 from kube import errors, lease
 from kube.client import Client
 from kube.resources import Resource
-from provisioning import applying, ownership
-from provisioning.applying import RESOURCES
-from provisioning.ownership import Owner
+from provisioning.keeping import objects, ownership
+from provisioning.keeping.objects import RESOURCES
+from provisioning.keeping.ownership import Owner
 from provisioning.templating import Document
 
 
@@ -57,7 +57,7 @@ async def remove(client: Client, owner: Owner, configuration: Mapping[str, Any])
                 continue
             left = await _clear(client, owner, stage, forbidden)
             if left:
-                return ", ".join(map(applying.described, left))
+                return ", ".join(map(objects.described, left))
     await _remove_lease(client, owner.namespace, forbidden)
     if forbidden:
         raise Forbidden("; ".join(dict.fromkeys(forbidden)))
@@ -72,7 +72,7 @@ async def _remove_lease(client: Client, namespace: str, forbidden: list[str]) ->
             # Of this version: who takes it in between keeps it.
             seen = {it: found["metadata"][it] for it in ("uid", "resourceVersion")}
             body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen}
-            await client.delete(path, body, timeout=applying.WRITE_TIMEOUT)
+            await client.delete(path, body)
     except errors.Refused as error:
         if error.code == 403:
             forbidden.append(error.message)
@@ -103,31 +103,32 @@ async def _clear(
     for kind in stage.kinds:
         try:
             for it in await _present(client, owner, kind, stage.is_of_the_fleet):
-                await _remove(client, RESOURCES[kind], it)
-                left.append(it | {"kind": kind})
+                child = it | {"kind": kind}
+                await _delete(client, child)
+                left.append(child)
         except errors.Refused as error:
             if error.code not in {403, 404}:
                 raise
             if error.code == 403:
                 forbidden.append(error.message)
-    return [it for it in left if await applying.found(client, it) is not None]
+    return [it for it in left if await objects.read(client, it) is not None]
 
 
-async def _remove(client: Client, of: Resource, present: Document) -> None:
+async def _delete(client: Client, present: Document) -> None:
     if present["metadata"].get("deletionTimestamp"):
         return
     # Workloads stay to be seen until their pods are gone, which could make things anew.
-    is_workload = of.group == "apps"
-    await applying.remove(client, of, present, "Foreground" if is_workload else "Background")
+    is_workload = present["kind"] in {"DaemonSet", "Deployment"}
+    await objects.delete(client, present, "Foreground" if is_workload else "Background")
 
 
 async def _present(
     client: Client, owner: Owner, kind: str, is_of_the_fleet: bool
 ) -> Sequence[Document]:
     if kind == "Secret":
-        named = [await applying.found(client, it) for it in issuing.documents(owner)]
-        mark = desired.mark(owner)
-        return [it for it in named if it is not None and mark.is_on(it)]
+        named = [await objects.read(client, it) for it in issuing.documents(owner)]
+        own = desired.ownership(owner)
+        return [it for it in named if it is not None and own.owns(it)]
     params = {"labelSelector": ownership.selector(owner.labels)}
     found = await client.list_page(RESOURCES[kind].path(), params)
     return [it for it in found.get("items") or () if _is_of_the_fleet(it) is is_of_the_fleet]

@@ -8,8 +8,6 @@ leader to finish, and the Lease is freed.
 
 import asyncio
 import logging
-import signal
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -21,14 +19,15 @@ from contour_operator.definition import Definition
 from contour_operator.reconciling import Reconciler
 from contour_operator.telling import Kind
 from contour_operator.trust import Trust
-from kube import election, events
+from kube import election, events, leading
 from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
-from provisioning import guarded, installation
-from provisioning.ownership import Owner
-from provisioning.turns import Turns
+from kube.workqueue import BATCH, WorkQueue
+from provisioning import installation
+from provisioning.keeping.ownership import Owner
 from showing import exposition
+from showing.signals import StopSignals
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +58,10 @@ class Options:
 
 async def run(options: Options) -> None:
     """Until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
-    stopped = asyncio.Event()
-    signals = _Signals(stopped.set)
-    signals.take()
+    signals = StopSignals()
     async with Client(options.access, "contour-operator") as client:
         elector = election.Elector(client, options.lease, timing=options.timing)
-        operator = Operator(options, elector, signals)
+        operator = Operator(client, options, elector, signals)
         source = metrics.Source(operator.tally, operator.known, elector.is_leader)
         more = exposition.Metrics(source).pages()
         async with (
@@ -72,7 +69,7 @@ async def run(options: Options) -> None:
             asyncio.TaskGroup() as group,
         ):
             campaign = group.create_task(elector.run(operator.term))
-            await stopped.wait()
+            await signals.stopped.wait()
             log.info("received a signal to stop; releasing the Lease")
             campaign.cancel()
 
@@ -81,8 +78,13 @@ class Operator:
     """What this process does while it leads."""
 
     def __init__(
-        self, options: Options, elector: election.Elector, signals: following.Signals
+        self,
+        client: Client,
+        options: Options,
+        elector: election.Elector,
+        signals: StopSignals,
     ) -> None:
+        self._client = client
         self._options = options
         self._elector = elector
         self._signals = signals
@@ -100,13 +102,11 @@ class Operator:
 
     async def term(self) -> None:
         """From the moment it leads until it is cancelled."""
-        access = self._options.access
-        client = guarded.Client(access, "contour-operator", self._elector.is_leader)
+        client = leading.Client(self._client, self._elector.is_leader)
         try:
-            async with client:
-                options = replace(self._options, release=await self._release(client))
-                self._term = _Term(self, client, options)
-                await self._term.run(self._signals)
+            options = replace(self._options, release=await self._release(client))
+            self._term = _Term(self, client, options)
+            await self._term.run(self._signals)
         finally:
             self._term, self._is_settled = None, False
 
@@ -135,20 +135,21 @@ class _Term:
         self._operator = operator
         self._options = options
         self._known: dict[children.Labels, Owner] = {}
-        self._children = children.Children(client, self._touched)
+        self._children = children.followed(client, self._touched)
         self._definition = Definition(client)
         self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
         trust = Trust(client, options.trusted)
         reconciler = Reconciler(client, self._children, options.release, self._tell, trust)
-        self._turns = Turns[Owner](partial(operator.tally.count, reconciler.turn))
+        self._reconcile = partial(operator.tally.count, reconciler.reconcile)
+        self._queue = WorkQueue[Owner]()
 
-    async def run(self, signals: following.Signals) -> None:
+    async def run(self, signals: StopSignals) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._children.run())
             group.create_task(self._recorder.run())
             group.create_task(self._definition.run())
-            await self._children.settled()
-            group.create_task(self._turns.run())
+            await self._children.synced()
+            group.create_task(self._queue.run(self._reconcile))
             follow = following.follow(
                 self._options.access, self._definition, self._noticed, signals
             )
@@ -164,43 +165,21 @@ class _Term:
         if not self._options.covers(owner.namespace):
             return
         if is_gone:
-            self._known.pop(children.labels(owner), None)
+            self._known.pop(children.of(owner), None)
             for other in self._known.values():
                 if other.namespace == owner.namespace:
-                    self._turns.wake(other)
+                    self._queue.add(other, BATCH)
         else:
-            self._known[children.labels(owner)] = owner
-            self._turns.wake(owner)
+            self._known[children.of(owner)] = owner
+            self._queue.add(owner, BATCH)
 
     def _touched(self, labels: children.Labels) -> None:
         """A child; whose configuration is not known is of nobody's any more."""
         if (owner := self._known.get(labels)) is not None:
-            self._turns.wake(owner)
+            self._queue.add(owner, BATCH)
 
     def _tell(self, found: Configuration, kind: Kind, reason: str, message: str) -> None:
         owner, uid = found.owner, found.metadata["uid"]
         version = configurations.RESOURCE.api_version
         regarding = events.Regarding(version, configurations.KIND, *owner, uid)
         self._recorder.record(events.Occurrence(regarding, kind, reason, "Provision", message))
-
-
-class _Signals:
-    """SIGTERM and SIGINT: the first one ends in order, the second one at once."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop = stop
-        self._is_told = False
-        self._main = asyncio.current_task()
-
-    def take(self) -> None:
-        """They come here from now on."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-
-    def stop(self) -> None:
-        """As one of them would."""
-        if self._is_told and self._main is not None:
-            self._main.cancel()
-        self._is_told = True
-        self._stop()

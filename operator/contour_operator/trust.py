@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from contour_operator import desired
-from contour_operator.telling import Problem
+from contour_operator.reasons import Reason
 from crds.contourconfiguration import ContourConfiguration
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
 from provisioning import admission
 from provisioning.admission import Demand
+from provisioning.keeping.problems import Problem
 
 _POLICIES = Wanted(
     "admissionregistration.k8s.io", ("v1",), "validatingadmissionpolicies", namespaced=False
@@ -58,4 +59,4 @@ def demands(configuration: ContourConfiguration) -> Iterator[Demand]:
 def _problem(found: Demand, namespace: str) -> Problem:
     way_out = f"name {namespace} alone, or let an administrator trust its authors: "
     option = f"--trusted-namespaces={namespace} of the operator"
-    return Problem("NotTrusted", f"{found.words}; {way_out}{option}")
+    return Problem(Reason.NOT_TRUSTED, f"{found.words}; {way_out}{option}")

@@ -27,7 +27,7 @@ from kube.client import Client
 from kube.election import Place
 from kube.kubeconfig import Kubeconfig
 from kube.lease import Timing
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
 from tests.cluster.ways import Service, Target, Way

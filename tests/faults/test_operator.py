@@ -104,7 +104,7 @@ def name_of_a_child_taken(run: Run, site: Rig) -> None:
             their = rig.cluster.create(their)
         finally:
             process.send(signal.SIGCONT)
-        rig.until(lambda: rig.reason() == "NotOurs")
+        rig.until(lambda: rig.reason() == "NotOwned")
         message = rig.condition("Provisioned")["message"]
         run.prove("told", message)
         run.expect(f"{their['kind']} " in message and metadata["name"] in message, "not named")

@@ -56,15 +56,6 @@ async def test_an_object_is_made_read_changed_and_removed(client: Client) -> Non
     assert (refused.value.code, refused.value.reason) == (404, "NotFound")
 
 
-async def test_what_may_not_be_written_any_more_is_not_sent(client: Client, double: Double) -> None:
-    await client.create(ALL, service("a"))
-    change = {"metadata": {"labels": {"x": "y"}}}
-    with pytest.raises(errors.Unreachable):
-        await client.patch(ONE, change, permit=lambda: False)
-    assert "labels" not in (await client.get(ONE))["metadata"]
-    assert (await client.patch(ONE, change, permit=lambda: True))["metadata"]["labels"]
-
-
 async def test_apply_makes_an_object_and_owns_what_it_says(client: Client) -> None:
     await client.apply(ONE, service("a"), "one")
     with pytest.raises(errors.Refused) as refused:

@@ -7,14 +7,13 @@ taken until nothing is left to do.
 import asyncio
 from typing import Any
 
-from contour_operator import configurations, desired
-from contour_operator.children import Children
+from contour_operator import children, configurations, desired
 from contour_operator.reconciling import Reconciler
 from contour_operator.trust import Trust
 from kube import errors, kubeconfig
+from kube.client import Client
 from kube.credentials import Access
-from provisioning import guarded
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 
 LONGEST = 30.0  # seconds
 
@@ -23,11 +22,11 @@ class Crash(BaseException):
     """Nothing is done any more, not even tidying up."""
 
 
-class CrashingClient(guarded.Client):
+class CrashingClient(Client):
     """Its process dies when a certain number of its writes have changed something."""
 
     def __init__(self, access: Access, after: int) -> None:
-        super().__init__(access, "crashing", lambda: True)
+        super().__init__(access, "crashing")
         self.writes = 0
         self._after = after
 
@@ -45,6 +44,8 @@ class CrashingClient(guarded.Client):
 
     async def apply(self, path: str, *given: Any, **named: Any) -> Any:
         """Applies an object, and perhaps dies, unless it was so already."""
+        if named.get("is_dry_run"):
+            return await super().apply(path, *given, **named)
         before = await self._version(path.removesuffix("/status"))
         answer = await super().apply(path, *given, **named)
         is_changed = answer["metadata"]["resourceVersion"] != before
@@ -70,13 +71,13 @@ class CrashingClient(guarded.Client):
 async def live(config: str, owner: Owner, after: int = 0) -> int:
     """The writes of a life that changed something: all that there was to do, or so many."""
     async with CrashingClient(kubeconfig.Kubeconfig(config), after) as client:
-        children = Children(client, lambda _: None)
-        following = asyncio.ensure_future(children.run())
+        followed = children.followed(client, lambda _: None)
+        following = asyncio.ensure_future(followed.run())
         try:
             async with asyncio.timeout(LONGEST):
-                await children.settled()
+                await followed.synced()
                 reconciler = Reconciler(
-                    client, children, desired.Release(), lambda *_: None, Trust(client)
+                    client, followed, desired.Release(), lambda *_: None, Trust(client)
                 )
                 await _until_done(client, reconciler, owner)
         except Crash:
@@ -90,10 +91,10 @@ async def live(config: str, owner: Owner, after: int = 0) -> int:
 async def _until_done(client: CrashingClient, reconciler: Reconciler, owner: Owner) -> None:
     while True:
         try:
-            await reconciler.turn(owner)
+            await reconciler.reconcile(owner)
         except errors.RequestError:
             await asyncio.sleep(0.02)
             continue
         found = await configurations.read(client, owner)
-        if found is None or not found.is_leaving:
+        if found is None or not found.is_deleting:
             return

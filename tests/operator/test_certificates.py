@@ -10,7 +10,7 @@ from cryptography import x509
 from contour_operator import desired, issuing
 from kube import errors, kubeconfig
 from kube.client import Client
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy, Request
 
@@ -31,7 +31,7 @@ async def test_certificates_that_grow_old_are_renewed_and_their_authority_is_kep
     rig.configure()
     rig.until_provisioned()
     after = _certificates(rig)
-    assert all(desired.mark(owner).is_on(it) for it in rig.children().values())
+    assert all(desired.ownership(owner).owns(it) for it in rig.children().values())
     for name in ("contourcert", "envoycert"):
         assert after[name, "tls.crt"] != before[name, "tls.crt"]
         assert after[name, "tls.crt"].not_valid_after_utc > datetime.now(UTC) + timedelta(days=80)
@@ -43,7 +43,7 @@ def test_a_certificate_of_somebody_else_is_left_alone(operated: Rig) -> None:
     foreign = _foreign(operated)
     before = operated.cluster.create(foreign)
     operated.configure()
-    operated.until(lambda: operated.reason() == "NotOurs")
+    operated.until(lambda: operated.reason() == "NotOwned")
     assert operated.children() == {}
     assert operated.cluster.get(foreign) == before
 

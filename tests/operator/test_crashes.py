@@ -6,7 +6,7 @@ real process and SIGKILL.
 
 import pytest
 
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.operator import inprocess
 from tests.operator.kill_after_writes import KillAfterWrites
 from tests.operator.operators import Rig

@@ -7,8 +7,8 @@ import pytest
 from contour_operator import desired, issuing
 from contour_operator.desired import Release
 from crds import decode
-from provisioning import applying, ownership
-from provisioning.ownership import Owner
+from provisioning.keeping import objects, ownership
+from provisioning.keeping.ownership import Owner
 
 Raw = dict[str, Any]
 
@@ -25,14 +25,14 @@ def children(spec: Raw, name: str = "contour") -> dict[str, Raw]:
     assert isinstance(found, decode.Decoded)
     assert found.object is not None, found.errors
     made = desired.children(found.object, Release("registry.example.com:5000/contour:1.2"))
-    return {applying.described(it): it for it in made}
+    return {objects.described(it): it for it in made}
 
 
 def test_every_child_carries_the_mark_and_so_do_the_certificates() -> None:
     owner = Owner("ingress", "contour")
     every = [*children({"contour": {}}).values(), *issuing.documents(owner)]
     assert len(every) == 11
-    assert all(desired.mark(owner).is_on(it) for it in every)
+    assert all(desired.ownership(owner).owns(it) for it in every)
 
 
 def test_the_deployment_is_what_the_configuration_says() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contour_operator import reconciling
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.operator import inprocess
 from tests.operator.operators import Rig, lease
 from tests.operator.proxy import Proxy

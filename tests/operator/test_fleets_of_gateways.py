@@ -2,7 +2,7 @@
 
 import pytest
 
-from provisioning import ownership
+from provisioning.keeping import ownership
 from tests.operator.operators import Rig
 
 pytestmark = pytest.mark.cluster

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.cluster import webhooks
 from tests.operator import inprocess
 from tests.operator.operators import Rig, cluster_wide
@@ -180,7 +180,7 @@ def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(operated: Ri
     }
     before = operated.cluster.create(foreign)
     operated.configure()
-    operated.until(lambda: operated.reason() == "NotOurs")
+    operated.until(lambda: operated.reason() == "NotOwned")
     assert f"Service {operated.namespace}/contour" in operated.condition("Provisioned")["message"]
     assert operated.children() == {}
     stored = operated.cluster.get(operated.configuration())

@@ -59,7 +59,7 @@ def test_a_namespace_has_one_instance_and_the_next_configuration_takes_its_place
     operated.configure("one")
     operated.until_provisioned("one")
     operated.configure("two")
-    operated.until(lambda: operated.reason("two") == "NamespaceTaken")
+    operated.until(lambda: operated.reason("two") == "NamespaceInUse")
     assert "one is the configuration" in operated.condition("Provisioned", "two")["message"]
     operated.cluster.delete(operated.configuration("one"))
     operated.until_provisioned("two")

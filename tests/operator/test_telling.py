@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from contour_operator import telling
-from contour_operator.telling import Observed, Problem
+from contour_operator.telling import Observed
+from provisioning.keeping.problems import Problem
 
 Raw = dict[str, Any]
 
@@ -19,7 +20,7 @@ def deployment(**status: Any) -> Raw:
         "availableReplicas": 2,
         "conditions": [{"type": "Available", "status": "True"}],
     }
-    return {"metadata": {"generation": 3}, "status": complete | status, "replicas": 2}
+    return {"metadata": {"generation": 3}, "status": complete | status, "spec": {"replicas": 2}}
 
 
 def told(found: Observed, type_: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from contour.finalizers.finalizers import Finalizers, Sources
 from contour.kubernetes.known import ObservedObject
 from contour.status import stored
 from crds.meta import ObjectRef
+from kube import leading
 from kube.client import Client
 from tests.cluster.double.resources import Name
 from tests.cluster.double.server import Double
@@ -36,7 +37,7 @@ class World:
         self.told = asyncio.Event()
         self.seen: ObservedObject | None = None
         self.finalizers = Finalizers(
-            client,
+            leading.Client(client, lambda: self.is_leader),
             Sources(
                 finalizer=lambda _: OWN,
                 is_wanted=lambda _: self.is_wanted,
@@ -44,7 +45,6 @@ class World:
                 everything=lambda: [GATEWAY],
                 concerned=lambda subject: [subject],
                 resource=stored.resource,
-                is_leader=lambda: self.is_leader,
                 told=self._told,
             ),
         )

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from contour.infrastructure import desired
-from contour.infrastructure.children import Children, Reach
+from contour.infrastructure import children, desired
+from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import Key, Release
-from contour.infrastructure.keeping import Keeper, Wanted
+from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds.meta import NamespacedName
 from dag.fleets import Fleet, Trouble
 from kube import kubeconfig
 from provisioning import certificates, pem, rights
-from provisioning.ownership import Owner
+from provisioning.keeping.ownership import Owner
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure.rig import VERSIONS, of
 from tests.operator.inprocess import Crash, CrashingClient
@@ -26,7 +26,7 @@ from tests.testbed.apiserver import RefusedError
 from tests.testbed.patience import PATIENCE
 
 Raw = dict[str, Any]
-Turn = Callable[[Keeper, Key], Awaitable[Sequence[Trouble]]]
+Turn = Callable[[FleetReconciler, Key], Awaitable[Sequence[Trouble]]]
 
 
 @dataclass
@@ -66,13 +66,13 @@ class Rig:
         key = desired.key(self.release, fleet.gateway)
         async with CrashingClient(kubeconfig.Kubeconfig(self.config), after) as client:
             reach = Reach((key.namespace,), with_secrets=True)
-            children = Children(client, self.release.mark, reach, lambda _: None)
-            following = asyncio.ensure_future(children.run())
+            followed = children.followed(client, self.release.ownership, reach, lambda _: None)
+            following = asyncio.ensure_future(followed.run())
             try:
                 async with asyncio.timeout(PATIENCE):
-                    await children.settled()
-                    keeper = Keeper(client, self.release, children)
-                    while await turn(keeper, key):
+                    await followed.synced()
+                    reconciler = FleetReconciler(client, self.release, followed)
+                    while await turn(reconciler, key):
                         await asyncio.sleep(0.02)
             except Crash:
                 pass
@@ -95,12 +95,12 @@ def installed(cluster: Cluster, namespace: str) -> Rig:
 
 def kept(fleet: Fleet) -> Turn:
     """It is to be so."""
-    return lambda keeper, key: keeper.keep(key, Wanted("it", fleet))
+    return lambda it, key: it.keep(key, Wanted("it", fleet))
 
 
-async def removed(keeper: Keeper, key: Key) -> Sequence[Trouble]:
+async def removed(reconciler: FleetReconciler, key: Key) -> Sequence[Trouble]:
     """Until there is nothing left."""
-    return await keeper.remove(key)
+    return await reconciler.remove(key)
 
 
 def authority(namespace: str) -> Raw:

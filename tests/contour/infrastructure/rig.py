@@ -13,8 +13,9 @@ from contour.infrastructure.term import Infrastructure
 from crds import workloads
 from dag.fleets import Fleet, Port, Trouble
 from kube import kubeconfig
-from provisioning import guarded, rights
-from provisioning.ownership import Owner
+from kube.client import Client
+from provisioning import rights
+from provisioning.keeping.ownership import Owner
 from provisioning.templating import Document
 from tests.cluster.cluster import Cluster
 from tests.testbed.apiserver import RefusedError
@@ -151,7 +152,7 @@ async def leading(it: Rig) -> AsyncIterator[Infrastructure]:
     """One term, with the rights of the Role that is shipped."""
     token = _token(it)
     access = kubeconfig.Kubeconfig(str(it.cluster.kubeconfig(token, it.namespace)))
-    async with guarded.Client(access, "tests", lambda: True) as client:
+    async with Client(access, "tests") as client:
         found = it.infrastructure = Infrastructure(client, it.release, it)
         running = asyncio.ensure_future(found.run())
         try:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from contour.infrastructure.desired import Key
-from contour.infrastructure.keeping import Keeper, Wanted
+from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds import workloads
 from dag.fleets import Trouble
 from provisioning import certificates, identities, pem
@@ -73,8 +73,8 @@ async def test_without_an_authority_it_is_told_what_is_missing(rig: Rig) -> None
     rig.cluster.delete(authority(rig.gateway.namespace))
     told: list[Trouble] = []
 
-    async def once(keeper: Keeper, key: Key) -> Sequence[Trouble]:
-        told.extend(await keeper.keep(key, Wanted("it", rig.own)))
+    async def once(reconciler: FleetReconciler, key: Key) -> Sequence[Trouble]:
+        told.extend(await reconciler.keep(key, Wanted("it", rig.own)))
         return ()
 
     await rig.live(rig.own, once)

@@ -11,8 +11,8 @@ from crds import workloads
 from crds.meta import NamespacedName
 from dag.fleets import Fleet, Port
 from dag.statuses import Address
-from provisioning import ownership
-from provisioning.ownership import Owner
+from provisioning.keeping import ownership
+from provisioning.keeping.ownership import Owner
 from provisioning.templating import Document
 
 RELEASE = Release(Owner("home", "contour"))
@@ -40,7 +40,7 @@ def arguments(fleet: Fleet, **given: Any) -> list[str]:
 @pytest.mark.parametrize("fleet", [SHARED, OWN])
 def test_everything_of_a_fleet_is_known_again_by_its_labels(fleet: Fleet) -> None:
     for it in documents(fleet).values():
-        assert RELEASE.mark.is_on(it)
+        assert RELEASE.ownership.owns(it)
         assert desired.key_of(it) == desired.key(RELEASE, fleet.gateway)
         assert "ownerReferences" not in it["metadata"]
 
@@ -104,7 +104,7 @@ def test_what_users_label_does_not_make_it_somebody_elses() -> None:
     found = documents(replace(SHARED, labels=labels, annotations={"c": "d"}))
     for it in found.values():
         assert desired.key_of(it) == Key("home")
-        assert RELEASE.mark.is_on(it)
+        assert RELEASE.ownership.owns(it)
         assert it["metadata"]["labels"]["a"] == "b"
         assert it["metadata"]["annotations"]["c"] == "d"
     template = found["DaemonSet"]["spec"]["template"]["metadata"]

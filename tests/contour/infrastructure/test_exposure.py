@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from contour.fleetstatus import located
 from contour.infrastructure.children import Reach
-from contour.upkeep import located
 from dag.fleets import Fleet, Port
-from provisioning import applying, rights
+from provisioning import rights
+from provisioning.keeping import objects
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
 from tests.contour.infrastructure.rig import AS_A_DAEMON_SET, PORTS, SHARED, Rig, leading, of
@@ -101,7 +102,7 @@ async def test_another_controller_leads_clients_to_the_service(rig: Behind) -> N
         (backend,) = rule["backendRefs"]
         assert (backend["kind"], backend["name"], backend["port"]) == ("Service", "envoy", 443)
         for it in (gateway_class, gateway, *rig.routes().values()):
-            assert rig.release.mark.is_on(it)
+            assert rig.release.ownership.owns(it)
         assert rig.made()["Service"]["spec"]["type"] == "ClusterIP"
 
 
@@ -202,8 +203,8 @@ async def test_a_kind_that_is_not_served_is_told_until_it_is(
     async with leading(rig):
         await rig.until_kinds(AS_A_DAEMON_SET)
         with monkeypatch.context() as without:
-            known = applying.RESOURCES["TCPRoute"]
-            without.setitem(applying.RESOURCES, "TCPRoute", known._replace(version="v0"))
+            known = objects.RESOURCES["TCPRoute"]
+            without.setitem(objects.RESOURCES, "TCPRoute", known._replace(version="v0"))
             rig.want(behind(gateway_class_name="theirs"))
             await rig.until_told(f"TCPRoute {rig.namespace}/envoy-http: ")
             assert rig.found("Gateway") is not None

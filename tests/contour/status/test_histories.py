@@ -3,7 +3,7 @@
 import pytest
 
 from contour.status import retries
-from contour.status.backlog import Backlog
+from contour.status.pacing import Pacing
 from tests.contour.status.histories import histories
 
 
@@ -12,8 +12,8 @@ def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(retries, "LONGEST_PAUSE", 0.01)
     monkeypatch.setattr(retries, "LONGEST_STANDSTILL", 0.01)
-    monkeypatch.setattr(Backlog, "shortest_rest", 0.001)
-    monkeypatch.setattr(Backlog, "longest_rest", 0.001)
+    monkeypatch.setattr(Pacing, "shortest", 0.001)
+    monkeypatch.setattr(Pacing, "longest", 0.001)
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 10))

@@ -64,7 +64,7 @@ class Written:
 
     async def write(self) -> Writer:
         """One term, until there is nothing left to write."""
-        sources = Sources(self.answers, self.seen.get, lambda: True, lambda: CONTROLLER)
+        sources = Sources(self.answers, self.seen.get, lambda: CONTROLLER)
         writer = Writer(self.client, sources, lambda: self.board.told)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(writer.run())

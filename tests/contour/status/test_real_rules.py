@@ -59,9 +59,7 @@ class Stage:
 
     async def tell(self) -> Tally:
         """One term."""
-        sources = Sources(
-            self.answers, self._known, lambda: True, lambda: self.controller.controller_name
-        )
+        sources = Sources(self.answers, self._known, lambda: self.controller.controller_name)
         writer = Writer(self.client, sources, lambda: self.controller.board.told)
         async with asyncio.TaskGroup() as group:
             task = group.create_task(writer.run())

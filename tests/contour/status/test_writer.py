@@ -8,7 +8,7 @@ import pytest
 
 from contour.status import retries
 from contour.status.addresses import Address
-from contour.status.writer import PARALLEL
+from contour.status.writer import WORKERS
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from dag.statuses import Address as GatewayAddress
@@ -123,7 +123,7 @@ async def test_the_next_leader_finishes_what_the_last_one_began() -> None:
         async with there.term(second):
             await second.drained()
         assert all(there.status(it)["currentStatus"] == "valid" for it in found)
-        assert there.writes <= 40 + 2 * PARALLEL
+        assert there.writes <= 40 + 2 * WORKERS
 
 
 PROGRAMMED = GatewayStatus((Condition("Programmed", "True", "Programmed", ""),))
@@ -190,8 +190,8 @@ async def test_writes_are_parallel_and_bounded_and_notice_waits_for_none() -> No
         async with there.term():
             for it in many(there, 100):
                 there.writer.notice([it])
-            await there.double.asked("patch", "httpproxies", PARALLEL)
-            assert there.writes == PARALLEL
+            await there.double.asked("patch", "httpproxies", WORKERS)
+            assert there.writes == WORKERS
             assert there.writer.waiting == 100
             block.set()
             await there.writer.drained()
@@ -440,14 +440,14 @@ async def test_one_object_that_fails_puts_off_no_other_and_is_tried_again(code: 
 async def test_a_server_that_is_away_is_left_alone_and_then_told_the_newest(fault: Raw) -> None:
     async with world() as there:
         found = many(there, 50)
-        rule = there.double.script.add(Rule(verb="patch", times=2 * PARALLEL, **fault))
+        rule = there.double.script.add(Rule(verb="patch", times=2 * WORKERS, **fault))
         async with there.term():
             await there.double.asked("patch", "httpproxies", 1)
             for it in found:
                 there.say(it, invalid("the newest"))
             await there.writer.drained()
-    assert rule.met == 2 * PARALLEL
-    assert there.writes <= 50 + 3 * PARALLEL
+    assert rule.met == 2 * WORKERS
+    assert there.writes <= 50 + 3 * WORKERS
     assert {message(there, it) for it in found} == {"the newest"}
 
 

@@ -14,6 +14,7 @@ from crds.gateway.references import ParentReference
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag.statuses import Condition, ContourStatus, ParentStatus, RouteStatus
+from kube import leading
 from kube.client import Client
 from tests.cluster.double.resources import Name, Resource
 from tests.cluster.double.server import Double
@@ -49,11 +50,13 @@ class World:
     def another_writer(self) -> Writer:
         """Of another replica, which knows the same."""
         sources = Sources(
-            *(self.answers, self._known, lambda: self.is_leader, lambda: CONTROLLER),
+            *(self.answers, self._known, lambda: CONTROLLER),
             is_assembled=lambda: self.is_assembled,
             untold=self._note_untold,
         )
-        return Writer(self.client, sources, lambda: self.board.told)
+        return Writer(
+            leading.Client(self.client, lambda: self.is_leader), sources, lambda: self.board.told
+        )
 
     @asynccontextmanager
     async def term(self, writer: Writer | None = None) -> AsyncIterator[None]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from provisioning import rollouts
+from provisioning.keeping import rollouts
 
 DONE = {"observedGeneration": 3, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
 
@@ -17,10 +17,10 @@ def deployment(status: dict[str, Any], **spec: Any) -> dict[str, Any]:
     ("change", "left"),
     [
         ({}, ""),
-        ({"observedGeneration": 2}, "it is about to begin"),
-        ({"updatedReplicas": 1}, "1 of 2 replicas are new"),
-        ({"replicas": 3}, "old replicas are about to end"),
-        ({"availableReplicas": 1}, "1 of 2 new replicas are available"),
+        ({"observedGeneration": 2}, "it has not begun yet"),
+        ({"updatedReplicas": 1}, "1 of 2 replicas are updated"),
+        ({"replicas": 3}, "old replicas are still running"),
+        ({"availableReplicas": 1}, "1 of 2 updated replicas are available"),
     ],
 )
 def test_what_is_left_of_a_rollout_is_told(change: dict[str, int], left: str) -> None:
@@ -28,7 +28,7 @@ def test_what_is_left_of_a_rollout_is_told(change: dict[str, int], left: str) ->
 
 
 def test_a_rollout_of_which_nothing_is_known_has_not_begun() -> None:
-    assert rollouts.left({"metadata": {"generation": 1}}) == "it is about to begin"
+    assert rollouts.left({"metadata": {"generation": 1}}) == "it has not begun yet"
 
 
 def test_a_rollout_that_came_to_nothing_says_why() -> None:

@@ -6,13 +6,14 @@ For who waits for the one before it begins another. Pure.
 from collections.abc import Mapping
 from typing import Any
 
+from kube import conditions
+
 Document = Mapping[str, Any]
 
 
 def failure(deployment: Document) -> str:
     """Why the rollout of a Deployment has failed; empty if it has not."""
-    every = (deployment.get("status") or {}).get("conditions") or ()
-    found = {it["type"]: it for it in every}
+    found = conditions.by_type(deployment.get("status") or {})
     progressing, replicas = found.get("Progressing", {}), found.get("ReplicaFailure", {})
     if progressing.get("reason") != "ProgressDeadlineExceeded":
         return ""
@@ -23,13 +24,13 @@ def left(deployment: Document) -> str:
     """What is still missing in the rollout of a Deployment; empty if it is complete."""
     found, wanted = deployment.get("status") or {}, replicas(deployment)
     if found.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
-        return "it is about to begin"
+        return "it has not begun yet"
     updated, available = found.get("updatedReplicas", 0), found.get("availableReplicas", 0)
     if updated < wanted:
-        return f"{updated} of {wanted} replicas are new"
+        return f"{updated} of {wanted} replicas are updated"
     if found.get("replicas", 0) > updated:
-        return "old replicas are about to end"
-    return "" if available >= wanted else f"{available} of {wanted} new replicas are available"
+        return "old replicas are still running"
+    return "" if available >= wanted else f"{available} of {wanted} updated replicas are available"
 
 
 def replicas(deployment: Document) -> int:

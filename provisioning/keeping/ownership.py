@@ -1,6 +1,6 @@
-"""By what we know again what we have made: labels, and no ownerReferences.
+"""By what an object that was made is known again: labels, and no ownerReferences.
 
-For the operator and for instances that keep a fleet. Whatever carries the mark of a configuration
+For the operator and for instances that keep a fleet. Whatever has the labels of a configuration
 is ours to change and to remove, in whatever namespace; whatever does not is not, even if it has the
 name that ours would have. Garbage collection is never to remove what was handed over, hence labels.
 Whoever takes the labels off an object takes it away from us.
@@ -29,14 +29,14 @@ class Owner(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """Of everything that was made for it, whoever made it."""
-        return {NAMESPACE: self.namespace, NAME: value(self.name)}
+        return {NAMESPACE: self.namespace, NAME: label_value(self.name)}
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
 
-class Mark(NamedTuple):
-    """What an object carries that somebody has made for a configuration."""
+class Ownership(NamedTuple):
+    """The labels of an object that was made for a configuration, by one maker."""
 
     owner: Owner
     maker: str
@@ -46,8 +46,8 @@ class Mark(NamedTuple):
         """All of them."""
         return {**self.owner.labels, MAKER: self.maker}
 
-    def is_on(self, document: Mapping[str, Any]) -> bool:
-        """Whether the object carries it."""
+    def owns(self, document: Mapping[str, Any]) -> bool:
+        """Whether the object has these labels."""
         return has(document, self.labels)
 
 
@@ -62,8 +62,8 @@ def selector(labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
-def value(name: str) -> str:
-    """Names may be longer than the value of a label."""
+def label_value(name: str) -> str:
+    """The name itself, or a shorter one with a digest: names may be longer than label values."""
     if len(name) <= _LONGEST_VALUE:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]

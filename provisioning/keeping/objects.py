@@ -1,7 +1,7 @@
-"""The objects that we make for a configuration: where each is, whether it is ours, and its end.
+"""The objects that are made for a configuration: where each is, whether it is ours, its deletion.
 
-An object of the same name without our mark is refused and never adopted. Elsewhere: bringing one to
-what it should be (`applier`), and when and in which order that is done, which is for the caller.
+An object of the same name without our labels is refused and never adopted. Elsewhere: bringing an
+object to what it should be (`applying`).
 """
 
 from collections.abc import Mapping
@@ -10,11 +10,8 @@ from typing import Literal
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
-from provisioning.ownership import Mark
+from provisioning.keeping.ownership import Ownership
 from provisioning.templating import Document
-
-WRITE_TIMEOUT = 4.0
-"""Seconds. A write that a leader has begun ends before anybody else can lead."""
 
 _RBAC, _NETWORKING = "rbac.authorization.k8s.io", "networking.k8s.io"
 _GATEWAY = "gateway.networking.k8s.io"
@@ -37,7 +34,7 @@ RESOURCES: Mapping[str, Resource] = {
 """The kinds of objects that we make for a configuration."""
 
 
-class Unowned(Exception):  # noqa: N818 - it reads as what it is
+class NotOwned(Exception):  # noqa: N818 - it reads as what it is
     """There is an object of that name that is not ours."""
 
     def __init__(self, document: Document) -> None:
@@ -45,7 +42,7 @@ class Unowned(Exception):  # noqa: N818 - it reads as what it is
         self.document = document
 
 
-class Leaving(errors.RequestError):
+class Terminating(errors.RequestError):
     """The object is being removed, and there can be no other of its name before that is done."""
 
 
@@ -67,7 +64,7 @@ def described(document: Document) -> str:
     return f"{document['kind']} {where}{metadata['name']}"
 
 
-async def found(client: Client, document: Document) -> Document | None:
+async def read(client: Client, document: Document) -> Document | None:
     """The object as it is now; None if there is none."""
     try:
         return await client.get(path(document))
@@ -77,37 +74,27 @@ async def found(client: Client, document: Document) -> Document | None:
         raise
 
 
-async def require_ours(client: Client, document: Document, mark: Mark) -> None:
-    """Raises Unowned if somebody else has an object of that name."""
-    present = await found(client, document)
-    if present is not None and not mark.is_on(present):
-        raise Unowned(document)
+async def require_ours(client: Client, document: Document, ownership: Ownership) -> None:
+    """Raises NotOwned if somebody else has an object of that name."""
+    present = await read(client, document)
+    if present is not None and not ownership.owns(present):
+        raise NotOwned(document)
 
 
-async def rehearse(client: Client, document: Document, mark: Mark, field_manager: str) -> None:
-    """Raises what would keep a new object from being made: Unowned and request errors."""
-    await require_ours(client, document, mark)
-    await client.rehearse(path(document), document, field_manager, timeout=WRITE_TIMEOUT)
-
-
-async def remove(
+async def delete(
     client: Client,
-    of: Resource,
     present: Document,
     propagation: Literal["Background", "Foreground"] = "Background",
 ) -> None:
-    """Removes this very object; that it is gone already is as good."""
-    metadata = present["metadata"]
+    """Deletes this very object; one that is gone already is as good."""
     body = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
-        "preconditions": {"uid": metadata["uid"]},
+        "preconditions": {"uid": present["metadata"]["uid"]},
         "propagationPolicy": propagation,
     }
     try:
-        await client.delete(
-            of.path(metadata.get("namespace", ""), metadata["name"]), body, timeout=WRITE_TIMEOUT
-        )
+        await client.delete(path(present), body)
     except errors.Refused as error:
         if error.code not in {404, 409}:  # 409: another of that name is there by now
             raise

@@ -8,16 +8,16 @@ import pytest
 
 _PROGRAM = """
 import asyncio
-from contour import process
+from showing.signals import StopSignals, run
 
 async def main():
-    stopped = process.stop_signals()
+    stopped = StopSignals().stopped
     print("started", flush=True)
     await stopped.wait()
     print("stopping", flush=True)
     await asyncio.sleep(60)
 
-process.run(main())
+run(main())
 """
 
 

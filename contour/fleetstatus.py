@@ -1,8 +1,7 @@
-"""What a replica answers to whoever keeps its fleets, and what it makes of what that one tells.
+"""What is told of the fleets that the leader keeps, and where clients reach Envoy.
 
 Between the graph (`contour.controller`), which knows what there should be, and
-`contour.infrastructure`, which knows what there is. Statuses learn from here where clients reach a
-fleet that we keep, and what is wrong with it.
+`contour.infrastructure`, which knows what there is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,25 +12,57 @@ from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
 from contour.status import addresses
 from contour.status.addresses import Address
+from crds.contourconfiguration import ContourConfigurationSpec
+from crds.meta import NamespacedName, ObjectRef
 from dag.fleets import Fleet, Trouble
+from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
 
-Located = Callable[[str, tuple[Address, ...] | None], None]
-"""Takes a fleet, and where clients reach it; None: that is not for us to say any more."""
 
-
-class Upkeep:
+class FleetStatus:
     """`contour.infrastructure.term.Instance`."""
 
     def __init__(
-        self, controller: Controller, cluster: Cluster, scope: Scope, located: Located
+        self,
+        controller: Controller,
+        cluster: Cluster,
+        scope: Scope,
+        fleet_service: NamespacedName,
+        on_addresses: Callable[[tuple[Address, ...]], None],
     ) -> None:
+        """`fleet_service` is in front of the shared fleet, unless the configuration says another;
+        `on_addresses` takes the addresses at which clients reach it."""
+        self.configuration = ContourConfigurationSpec()
+        self.service = ObjectRef("Service", *fleet_service)
         self._controller = controller
         self._cluster = cluster
         self._scope = scope
-        self._located = located
+        self._fleet_service = fleet_service
+        self._on_addresses = on_addresses
         self._addresses: dict[str, tuple[Address, ...]] = {}
         self._made_classes = False
+        self._is_configured = False
+
+    def configure(self, spec: ContourConfigurationSpec) -> bool:
+        """Takes the configuration; whether it has changed."""
+        if self._is_configured and spec == self.configuration:
+            return False
+        self._is_configured, self.configuration = True, spec
+        named = spec.envoy.service if spec.envoy else None
+        usual = self._fleet_service
+        key = (named.namespace, named.name) if named else usual
+        self.service = ObjectRef("Service", *key)
+        self.refresh()
+        return True
+
+    def refresh(self) -> None:
+        """The address of the shared fleet's Service may have changed."""
+        ingress, known = self.configuration.ingress, self._cluster.known(self.service)
+        configured = ingress.status_address if ingress else None
+        found = addresses.addresses(configured or "", known and known.status)
+        found = found or self._addresses.get(DEFAULT_FLEET, ())
+        self._controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
+        self._on_addresses(found)
 
     def fleets(self) -> Mapping[str, Fleet]:
         """What there is to be, by name; empty while there is no configuration."""
@@ -49,7 +80,8 @@ class Upkeep:
         return Reach(everywhere, with_secrets=True, home=home, with_classes=with_classes)
 
     def _makes_classes(self) -> bool:
-        """Or has made some: who sees all namespaces may look for those of another time."""
+        """True also if classes of an earlier configuration may exist: an instance that watches all
+        namespaces looks for them."""
         outer = (it.publishing.gateway for it in self.fleets().values() if it.publishing)
         self._made_classes |= any(it is not None and it.controller_name for it in outer)
         return self._made_classes or not self._scope.namespaces
@@ -65,19 +97,22 @@ class Upkeep:
         self._controller.trouble(fleet, tuple(troubles))
 
     def locate(self, fleet: str, entrance: Document | None) -> None:
-        """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
-        found = self._addresses[fleet] = located(entrance)
-        self._located(fleet, found)
+        """Clients come in by this Service or Gateway; None if there is none."""
+        self._addresses[fleet] = located(entrance)
+        self._locate(fleet, self._addresses[fleet])
 
     def forget(self, fleet: str) -> None:
-        """Nothing is known of a fleet any more: it is not for us to keep."""
+        """The fleet is not kept any more, so nothing is known of it."""
         self._controller.trouble(fleet, ())
         self._addresses.pop(fleet, None)
-        self._located(fleet, None)
+        self._locate(fleet, None)
 
-    def addresses(self, fleet: str) -> tuple[Address, ...]:
-        """Where clients reach a fleet that we keep."""
-        return self._addresses.get(fleet, ())
+    def _locate(self, fleet: str, found: tuple[Address, ...] | None) -> None:
+        if fleet == DEFAULT_FLEET:
+            self.refresh()
+        else:
+            told = None if found is None else addresses.of_gateway(found)
+            self._controller.locate(fleet, told)
 
 
 def located(entrance: Document | None) -> tuple[Address, ...]:

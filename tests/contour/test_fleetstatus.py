@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from contour.fleetstatus import located
 from contour.status.addresses import Address
-from contour.upkeep import located
 
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}]}}
 INSIDE = ["10.0.0.1", "2001:db8::1"]

@@ -14,10 +14,12 @@ from crds.workloads import (
     Toleration,
     Workload,
 )
-from provisioning import drift, manifests
-from provisioning.applier import Applier
+from provisioning import manifests
 from provisioning.installation import ControlPlane, Fleet, Place, Port
-from provisioning.ownership import Mark, Owner
+from provisioning.keeping import drift
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.children import digest
+from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 from tests.cluster.cluster import Cluster
 
@@ -78,21 +80,21 @@ async def test_nothing_that_was_made_or_changed_looks_otherwise(
     cluster: Cluster, namespace: str
 ) -> None:
     owner = Owner(namespace, "contour")
-    mark = Mark(owner, "tests")
-    place = Place(namespace=namespace, labels=mark.labels)
+    ownership = Ownership(owner, "tests")
+    place = Place(namespace=namespace, labels=ownership.labels)
     async with cluster.client() as client:
-        applier = Applier(client, "tests", lambda it: str(it["metadata"]["resourceVersion"]))
-        seen = set()
+        applier = Applier(client, "tests")
+        kinds = set()
         for documents in (*control_planes(place), *fleets(place)):
             for it in documents:
-                applied = await applier.apply(it, mark)
+                applied = await applier.apply(it, ownership)
                 assert applied.made is not None
                 assert drift.differences(it, applied.made) == (), it["metadata"]["name"]
-                assert applied.note == ""
-                version = applied.made["metadata"]["resourceVersion"]
-                assert (await applier.apply(it, mark, version)).made is None
-                seen.add(it["kind"])
-        assert seen >= drift.OURS.keys() - {"Secret"}
+                assert applied.problem is None
+                seen = digest(applied.made)
+                assert (await applier.apply(it, ownership, seen)).made is None
+                kinds.add(it["kind"])
+        assert kinds >= drift.OURS.keys() - {"Secret"}
     await asyncio.to_thread(_remove_what_is_in_no_namespace, cluster, namespace)
 
 

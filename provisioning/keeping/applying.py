@@ -11,18 +11,16 @@ object that was applied before and that nobody has touched since costs no reques
 """
 
 import asyncio
-import hashlib
 import logging
-from collections.abc import Callable
 from typing import Any, NamedTuple
-
-import orjson
 
 from kube import errors
 from kube.client import Client
-from provisioning import applying, drift
-from provisioning.applying import Leaving, Unowned, described
-from provisioning.ownership import Mark
+from provisioning.keeping import drift, objects, problems
+from provisioning.keeping.children import digest
+from provisioning.keeping.objects import NotOwned, Terminating, described
+from provisioning.keeping.ownership import Ownership
+from provisioning.keeping.problems import Problem
 from provisioning.templating import Document
 
 log = logging.getLogger(__name__)
@@ -35,12 +33,12 @@ _STATES = 8
 
 
 class Applied(NamedTuple):
-    """What came of it."""
+    """The outcome."""
 
     made: Document | None = None
-    """The object as it stands there; None if no request was needed."""
-    note: str = ""
-    """What of the object others have otherwise, and have again at once; empty if nothing."""
+    """The object as it stands there; None if no request was needed, or it failed."""
+    problem: Problem | None = None
+    """Why it is not as it should be."""
 
 
 class _Known(NamedTuple):
@@ -49,63 +47,79 @@ class _Known(NamedTuple):
     wanted: str
     """A digest of what was applied."""
     states: tuple[str, ...]
-    """What that made, the newest last: what is seen may be older than what was written."""
+    """Digests of what that made, the newest last: what is seen may be older than the last."""
     note: str
+    """What others have changed again at once; empty if nothing."""
     at: float
 
 
 class Applier:
     """Applies the objects of one maker, one at a time."""
 
-    def __init__(
-        self, client: Client, field_manager: str, state: Callable[[Document], str]
-    ) -> None:
-        """`state` tells apart how an object is from how it was, as far as that matters."""
+    def __init__(self, client: Client, field_manager: str) -> None:
         self._client = client
         self._field_manager = field_manager
-        self._state = state
         self._known: dict[str, _Known] = {}
         self._contests: dict[str, tuple[tuple[str, ...], list[float]]] = {}
         """By path: the last difference that was put right, and when that was, in seconds."""
 
-    def forget(self, path: str) -> None:
-        """The object at a path is to be applied again in any case."""
-        self._known.pop(path, None)
-
-    async def apply(self, document: Document, mark: Mark, seen: str = "") -> Applied:
-        """The object is to be so; `seen` is its state as it was told of last.
-
-        Raises Unowned, Leaving and request errors.
-        """
-        path, wanted, now = applying.path(document), _digest(document), _now()
+    async def apply(self, document: Document, ownership: Ownership, seen: str = "") -> Applied:
+        """The object is to be so; `seen` is its digest as it was told of last (`children`)."""
+        path, wanted, now = objects.path(document), digest(document), _now()
         known = self._known.get(path)
         if known is None or known.wanted != wanted:
             known = _Known(wanted, (), "", now)
         if seen in known.states and (not known.note or now - known.at < CONTEST):
-            return Applied(note=known.note)
-        made, added = await self._apply(document, mark)
-        note, states = _note(document, added), (*known.states[1 - _STATES :], self._state(made))
+            return _applied(None, known.note)
+        try:
+            made, added = await self._apply(document, ownership)
+        except problems.FAILURES as error:
+            return Applied(problem=problems.problem(described(document), error))
+        note, states = _note(document, added), (*known.states[1 - _STATES :], digest(made))
         self._known[path] = _Known(wanted, states, note, now)
-        return Applied(made, note)
+        return _applied(made, note)
 
-    async def _apply(self, document: Document, mark: Mark) -> tuple[Document, tuple[str, ...]]:
+    async def rehearse(self, document: Document, ownership: Ownership) -> Problem | None:
+        """What would keep a new object from being made."""
+        try:
+            await objects.require_ours(self._client, document, ownership)
+            path = objects.path(document)
+            await self._client.apply(path, document, self._field_manager, is_dry_run=True)
+        except problems.FAILURES as error:
+            return problems.problem(described(document), error)
+        return None
+
+    async def prune(self, present: Document) -> Problem | None:
+        """Deletes an object that should not be there."""
+        self._known.pop(objects.path(present), None)
+        try:
+            await objects.delete(self._client, present)
+        except problems.FAILURES as error:
+            return problems.problem(f"the removal of {described(present)}", error)
+        return None
+
+    async def _apply(
+        self, document: Document, ownership: Ownership
+    ) -> tuple[Document, tuple[str, ...]]:
         for _ in range(_LOOKS - 1):
             try:
-                return await self._applied(document, mark)
+                return await self._applied(document, ownership)
             except errors.Refused as error:
                 if error.code != 409:
                     raise  # else somebody has written since we have looked
-        return await self._applied(document, mark)
+        return await self._applied(document, ownership)
 
-    async def _applied(self, document: Document, mark: Mark) -> tuple[Document, tuple[str, ...]]:
+    async def _applied(
+        self, document: Document, ownership: Ownership
+    ) -> tuple[Document, tuple[str, ...]]:
         """The object, and what is otherwise in it all the same."""
-        present = await applying.found(self._client, document)
+        present = await objects.read(self._client, document)
         if present is None:
             body, made = document, await self._write(document, force=False)
-        elif not mark.is_on(present):
-            raise Unowned(document)
+        elif not ownership.owns(present):
+            raise NotOwned(document)
         elif present["metadata"].get("deletionTimestamp"):
-            raise Leaving(f"{described(document)} is being removed")
+            raise Terminating(f"{described(document)} is being removed")
         else:
             body = _scaled_by_others(document, present)
             made = await self._changed(body, present)
@@ -116,8 +130,8 @@ class Applier:
             return await self._write_to(body, present)
         except errors.Refused as error:
             if _is_immutable(error):
-                await applying.remove(self._client, applying.resource(body), present)
-                raise Leaving(
+                await objects.delete(self._client, present | {"kind": body["kind"]})
+                raise Terminating(
                     f"{described(body)} must change an immutable field, so it is created again"
                 ) from None
             if error.code != 422 or not drift.differences(body, present):
@@ -133,24 +147,21 @@ class Applier:
         return await self._write(body | {"metadata": body["metadata"] | looked_at}, force=True)
 
     async def _write(self, body: Document, *, force: bool) -> Document:
-        path, timeout = applying.path(body), applying.WRITE_TIMEOUT
-        return await self._client.apply(
-            path, body, self._field_manager, force=force, timeout=timeout
-        )
+        path = objects.path(body)
+        return await self._client.apply(path, body, self._field_manager, force=force)
 
     async def _made_whole(self, body: Document, made: Document) -> tuple[Document, tuple[str, ...]]:
         added = drift.differences(body, made)
-        if not added or self._is_contested(applying.path(body), added):
+        if not added or self._is_contested(objects.path(body), added):
             return made, added
         log.info("restoring %s: others changed %s", described(body), ", ".join(added))
         made = await self._replace(body, made)
-        self._contests[applying.path(body)][1].append(_now())
+        self._contests[objects.path(body)][1].append(_now())
         return made, drift.differences(body, made)
 
     async def _replace(self, body: Document, present: Document) -> Document:
         patch, params = drift.replacement(body, present), {"fieldManager": self._field_manager}
-        path, timeout = applying.path(body), applying.WRITE_TIMEOUT
-        return await self._client.patch(path, patch, "json", params=params, timeout=timeout)
+        return await self._client.patch(objects.path(body), patch, "json", params=params)
 
     def _is_contested(self, path: str, added: tuple[str, ...]) -> bool:
         """Whether this was put right so often of late that somebody must want it otherwise."""
@@ -158,6 +169,10 @@ class Applier:
         lately = [it for it in times if before == added and _now() - it < CONTEST]
         self._contests[path] = (added, lately)
         return len(lately) >= REPAIRS
+
+
+def _applied(made: Document | None, note: str) -> Applied:
+    return Applied(made, Problem("", note, is_settled=True) if note else None)
 
 
 def _note(document: Document, added: tuple[str, ...]) -> str:
@@ -192,10 +207,6 @@ def _is_immutable(error: errors.Refused) -> bool:
     return error.code == 422 and any(
         words in it for it in said for words in ("field is immutable", "cannot change roleRef")
     )
-
-
-def _digest(document: Document) -> str:
-    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _now() -> float:

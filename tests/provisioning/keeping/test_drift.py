@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from provisioning import drift
+from provisioning.keeping import drift
 
 Raw = dict[str, Any]
 

@@ -1,0 +1,157 @@
+"""What a replica does while it leads: statuses, Events, finalizers, and the fleets of Envoys.
+
+All of it writes with a client that asks the clock whether this replica leads (`kube.leading`).
+"""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+from contour.controller import Controller
+from contour.envoyreports.collector import Collector
+from contour.envoyreports.reporting import Reporter
+from contour.finalizers import finalizers, wanted
+from contour.fleetstatus import FleetStatus
+from contour.infrastructure.desired import Release
+from contour.infrastructure.term import Infrastructure
+from contour.kubernetes.cluster import Cluster
+from contour.status.addresses import Address
+from contour.status.announcements import Announcements
+from contour.status.answers import Answers
+from contour.status.update import Sources
+from contour.status.writer import Writer
+from contour.xds.server import Server
+from crds.meta import NamespacedName, ObjectRef
+from kube import election, events, leading
+from kube.client import Client
+from kube.events import Recorder
+
+_NAME = "projectcontour.io/contour"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a replica that a leader works with."""
+
+    controller: Controller
+    cluster: Cluster
+    server: Server
+    collector: Collector
+    reporter: Reporter
+    fleet_status: FleetStatus
+
+
+class Leader:
+    """Made once; leads for any number of terms."""
+
+    def __init__(
+        self,
+        client: Client,
+        leadership: election.Elector | election.Unopposed,
+        parts: Parts,
+        configuration: NamespacedName,
+        release: Release,
+    ) -> None:
+        self.is_leader = leadership.is_leader
+        self._leadership = leadership
+        self._parts = parts
+        self._configuration = configuration
+        controller, cluster = parts.controller, parts.cluster
+        fenced = leading.Client(client, leadership.is_leader)
+        self.recorder = Recorder(fenced, events.Reporter(_NAME, leadership.identity))
+        self._announcements = Announcements(controller.board, self.recorder.record, self._uid)
+        self._answers = Answers(controller.board, controller.generation)
+        sources = Sources(
+            answer=self._answers,
+            known=cluster.known,
+            controller_name=lambda: controller.controller_name,
+            is_assembled=lambda: parts.collector.is_assembled,
+            untold=controller.untold,
+            resource=cluster.resource,
+        )
+        told = self._announcements.written
+        self.writer = Writer(fenced, sources, controller.subjects, told)
+        self.finalizers = finalizers.Finalizers(fenced, self._finalizer_sources())
+        self._infrastructure = Infrastructure(fenced, release, parts.fleet_status)
+        self._campaign: asyncio.Task[None] | None = None
+
+    async def campaign(self) -> None:
+        """Leads whenever it may, until `resign`."""
+        self._campaign = asyncio.current_task()
+        await self._leadership.run(self._term)
+
+    async def resign(self) -> None:
+        """Frees the Lease, so that the next leader can start."""
+        if self._campaign is not None:
+            self._campaign.cancel()
+            await asyncio.wait((self._campaign,))
+
+    # What has changed.
+
+    def on_answers(self, subjects: Collection[ObjectRef]) -> None:
+        """The status of these objects may have to say something else."""
+        self.writer.changed(subjects)
+        self.finalizers.notice(subjects)
+        self._announcements.notice(subjects)
+
+    def on_object(self, subject: ObjectRef) -> None:
+        """The API server has another version or status of an object."""
+        self.writer.notice((subject,))
+        self.finalizers.notice((subject,))
+
+    def on_addresses(self, found: tuple[Address, ...]) -> None:
+        """Clients reach the shared fleet elsewhere."""
+        self.writer.notice(self._answers.relocate(found))
+
+    def on_fleets(self) -> None:
+        """The fleets that there should be, or their ports, have changed."""
+        self._infrastructure.notice()
+
+    # One term.
+
+    async def _term(self) -> None:
+        collector = self._parts.collector
+        collector.lead(is_alone=isinstance(self._leadership, election.Unopposed))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for work in (
+                    self.writer.run(),
+                    self.finalizers.run(),
+                    self.recorder.run(),
+                    self._infrastructure.run(),
+                    self._after_reports(),
+                ):
+                    tasks.create_task(work)
+        finally:
+            # If this replica cannot reach the Lease, one of its followers leads next.
+            self._parts.reporter.meet(collector.addresses)
+            collector.resign()
+
+    async def _after_reports(self) -> None:
+        """Waits for the Envoys of the other replicas before it writes what may depend on them."""
+        await self._parts.collector.assembled()
+        self.writer.release()
+        await self._announcements.run()
+
+    def _finalizer_sources(self) -> finalizers.Sources:
+        cluster = self._parts.cluster
+        return finalizers.Sources(
+            finalizer=lambda kind: wanted.finalizer(kind, self._configuration),
+            is_wanted=self._is_finalizer_wanted,
+            known=cluster.known,
+            everything=lambda: cluster.subjects(wanted.KINDS),
+            concerned=partial(wanted.concerned, self._parts.controller.engine),
+            resource=cluster.resource,
+            told=self.writer.drained,
+        )
+
+    def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
+        """None while nothing is served yet: then it cannot be said."""
+        controller = self._parts.controller
+        is_known = controller.is_configured and bool(self._parts.server.ports)
+        return wanted.is_wanted(controller.engine, subject) if is_known else None
+
+    def _uid(self, subject: ObjectRef) -> str:
+        known = self._parts.cluster.known(subject)
+        return known.uid if known else ""

@@ -1,0 +1,41 @@
+"""What a replica waits for before it is ready, in words for people."""
+
+from contour.controller import Controller
+from contour.currency import Currency
+from contour.kubernetes.cluster import Cluster
+from contour.pages import health
+from contour.xds.server import Server
+from crds.meta import NamespacedName, ObjectRef
+
+
+def readiness(
+    cluster: Cluster,
+    controller: Controller,
+    configuration: NamespacedName,
+    server: Server,
+    currency: Currency,
+) -> health.Readiness:
+    """By what has to be there, in the order in which it comes."""
+    return health.Readiness(
+        {
+            "cluster": lambda: _unlisted(cluster),
+            "configuration": lambda: unconfigured(controller, configuration),
+            "xds": lambda: "" if server.ports else "the xDS port is not open yet",
+            "current": lambda: currency.lack,
+        }
+    )
+
+
+def unconfigured(controller: Controller, configuration: NamespacedName) -> str:
+    """Why there is no configuration that could be served; empty if there is one."""
+    if controller.is_configured:
+        return ""
+    subject = ObjectRef("ContourConfiguration", *configuration)
+    rows = [it for it in controller.board.rows() if it.subject == subject]
+    words = "; ".join(it for row in rows for it in row.reasons)
+    return f"waiting for {subject}" + (f" to be valid: {words}" if words else "")
+
+
+def _unlisted(cluster: Cluster) -> str:
+    waiting = sorted({it.kind for it in cluster.state() if it.state.phase == "starting"})
+    return f"waiting for the list of {', '.join(waiting)}" if waiting else ""

@@ -1,0 +1,43 @@
+"""How a process of ours is told to stop, and its exit code.
+
+The first SIGTERM or SIGINT asks for an orderly shutdown, the second one ends the process at once.
+"""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+INTERRUPTED = 130
+"""The exit code of a process that a second signal ended: 128 and the number of SIGINT."""
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Runs a command to its end; one that is told to end at once exits with INTERRUPTED."""
+    try:
+        asyncio.run(main)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+
+
+class StopSignals:
+    """SIGTERM and SIGINT, for the task that makes this."""
+
+    def __init__(self) -> None:
+        self.stopped = asyncio.Event()
+        """Set by the first signal; the second one cancels the task."""
+        self._main = asyncio.current_task()
+        self.handle()
+
+    def handle(self) -> None:
+        """Signals come here from now on, whoever else has taken them."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.stop)
+
+    def stop(self) -> None:
+        """As a signal does."""
+        if self.stopped.is_set() and self._main is not None:
+            self._main.cancel()
+        self.stopped.set()

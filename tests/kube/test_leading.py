@@ -1,0 +1,78 @@
+"""What a process that does not lead asks of the API server: it reads, and writes nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import pytest
+
+from kube import errors, leading
+from kube.client import Client
+from kube.resources import Resource
+from tests.cluster.double.faults import Rule
+from tests.cluster.double.server import Double
+from tests.kube.followed import service
+from tests.kube.unguarded import Unguarded
+
+SERVICES = Resource("", "v1", "services")
+ALL, ONE = SERVICES.path("default"), SERVICES.path("default", "a")
+LABELS = {"metadata": {"labels": {"x": "y"}}}
+
+
+@pytest.fixture
+async def double() -> AsyncIterator[Double]:
+    async with Double() as started:
+        started.put(service("a"))
+        yield started
+
+
+@pytest.fixture
+async def opened(double: Double) -> AsyncIterator[Client]:
+    async with Client(Unguarded(double.url)) as client:
+        yield client
+
+
+WRITES: list[tuple[str, Callable[[Client], Awaitable[object]]]] = [
+    ("create", lambda it: it.create(ALL, service("b"))),
+    ("replace", lambda it: it.replace(ONE, service("a", port=81))),
+    ("patch", lambda it: it.patch(ONE, LABELS)),
+    ("apply", lambda it: it.apply(ONE, service("a"), "us")),
+    ("delete", lambda it: it.delete(ONE, {"kind": "DeleteOptions", "apiVersion": "v1"})),
+]
+
+
+@pytest.mark.parametrize("write", [it for _, it in WRITES], ids=[name for name, _ in WRITES])
+async def test_only_a_leader_writes_and_everybody_reads(
+    opened: Client, double: Double, write: Callable[[Client], Awaitable[object]]
+) -> None:
+    is_leader = False
+    client = leading.Client(opened, lambda: is_leader)
+    before = (await client.get(ONE))["metadata"]["resourceVersion"]
+    asked = len(double.requests)
+    with pytest.raises(leading.NotLeading):
+        await write(client)
+    assert len(double.requests) == asked
+    assert (await client.get(ONE))["metadata"]["resourceVersion"] == before
+    is_leader = True
+    await write(client)
+
+
+@pytest.mark.parametrize("write", [it for _, it in WRITES], ids=[name for name, _ in WRITES])
+async def test_a_leadership_that_is_lost_before_the_body_is_sent_stops_the_write(
+    opened: Client, double: Double, write: Callable[[Client], Awaitable[object]]
+) -> None:
+    answers: Iterator[bool] = iter((True, False))
+    before = double.store.version
+    with pytest.raises(errors.Unreachable):
+        await write(leading.Client(opened, lambda: next(answers)))
+    assert double.store.version == before
+
+
+async def test_a_write_ends_before_anybody_else_can_lead(
+    opened: Client, double: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leading, "WRITE_TIMEOUT", 0.05)
+    hold = asyncio.Event()
+    double.script.add(Rule(verb="patch", hold=hold))
+    with pytest.raises(errors.Unreachable, match="in time"):
+        await leading.Client(opened, lambda: True).patch(ONE, LABELS)
+    hold.set()
