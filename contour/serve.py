@@ -114,12 +114,7 @@ class Replica:
         self.server = Server(
             (options.address,), tls=options.tls, limits=options.limits, services=services
         )
-        self.currency = currency.Currency(
-            options.patience,
-            lambda: client.reach.silence,
-            lambda: currency.positions(self.cluster.state()),
-            asyncio.get_running_loop().time,
-        )
+        self.currency = _currency(client, self.cluster, options.patience)
         self.shedding = Shedding(lambda: self.currency.lack, self.server)
         self.reports: list[FleetReports] = []
         self.instance = Instance(
@@ -138,20 +133,9 @@ class Replica:
             options.fleet_service,
             lambda found: self.leader.on_addresses(found),  # noqa: PLW0108
         )
-        self.leader = Leader(
-            client,
-            self.leadership,
-            Parts(
-                self.controller,
-                self.cluster,
-                self.server,
-                self.collector,
-                self.reporter,
-                self.fleet_status,
-            ),
-            options.configuration,
-            options.release,
-        )
+        found = (self.controller, self.cluster, self.server, self.collector, self.reporter)
+        parts = Parts(*found, self.fleet_status)
+        self.leader = Leader(client, self.leadership, parts, options.configuration, options.release)
         self.cluster.hear(self._on_object)
         self.readiness = readiness.readiness(
             self.cluster, self.controller, options.configuration, self.server, self.currency
@@ -280,6 +264,15 @@ def _leadership(client: Client, options: Options) -> election.Elector | election
         return election.Unopposed()
     told = {reporting.ANNOTATION: options.advertised}
     return election.Elector(client, found.lease, timing=found.timing, annotations=told)
+
+
+def _currency(client: Client, cluster: Cluster, patience: float) -> currency.Currency:
+    return currency.Currency(
+        patience,
+        lambda: client.reach.silence,
+        lambda: currency.positions(cluster.state()),
+        asyncio.get_running_loop().time,
+    )
 
 
 def _credentials(files: credentials.Files | None) -> reporting.Credentials | None:

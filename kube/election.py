@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from kube import errors, lease
 from kube.client import Client
@@ -44,22 +44,6 @@ class Leader(NamedTuple):
     identity: str
     annotations: Mapping[str, str]
     is_self: bool
-
-
-class Leadership(Protocol):
-    """Whether this process leads."""
-
-    def is_leader(self) -> bool:
-        """Whether it may write now; ask directly before each write."""
-        ...
-
-    async def run(self, work: Work) -> None:
-        """Does the work whenever this process leads, until it is cancelled."""
-        ...
-
-    def leaders(self) -> AsyncIterator[Leader | None]:
-        """Who leads now, and then each change of it; None while nobody is known to."""
-        ...
 
 
 def own_identity() -> str:

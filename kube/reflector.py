@@ -1,9 +1,9 @@
 """Follows one collection of objects for ever: a list, then a watch, and again whatever happens.
 
-For who must know what is there now. Only what is really new is told (`ledger`). What ends a watch
-is told apart here: an end in good order and a lost connection go on where they were, a version that
-has expired or gone back makes a new list, a right that is missing is asked for again slowly, and a
-resource that is not served any more has no objects until it is served again.
+For callers that must know what is there now. They get only what has changed (`versioncache`). The
+ends of a watch differ: after an orderly end or a lost connection it goes on where it was, a version
+that has expired or gone back makes a new list, a right that is missing is asked for again slowly,
+and a resource that is not served any more has no objects until it is served again.
 """
 
 import asyncio
@@ -13,26 +13,26 @@ from contextlib import aclosing
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kube import backoff, errors, health, ledger, listing, watching
+from kube import backoff, errors, health, listing, versioncache, watching
 from kube.client import LIST_TIMEOUT, Client
 from kube.discovery import Discovery, Wanted
 from kube.resources import Resource
 
 
-class Intake(Protocol):
-    """Who wants to know."""
+class EventHandler(Protocol):
+    """Receives what happens to a collection."""
 
-    def take(self, news: Sequence[ledger.Sighting]) -> None:
+    def on_deltas(self, news: Sequence[versioncache.Delta]) -> None:
         """These objects are new, changed or gone."""
 
-    def trouble(self, message: str) -> None:
+    def on_error(self, message: str) -> None:
         """Why the collection has not been followed for a while; empty: all is well again."""
 
 
 MOST_BROKEN = 3  # watches in a row that end in nonsense, before a list is the way out
 
 
-class Pace(NamedTuple):
+class Timings(NamedTuple):
     """How long things may take, in seconds."""
 
     first_pause: float = 0.2
@@ -68,8 +68,8 @@ class Reflector:
         client: Client,
         discovery: Discovery,
         collection: Collection,
-        intake: Intake,
-        pace: Pace | None = None,
+        handler: EventHandler,
+        timings: Timings | None = None,
     ) -> None:
         self.state = health.State()
         self.resource: Resource | None = None
@@ -79,11 +79,11 @@ class Reflector:
         self._client = client
         self._discovery = discovery
         self._wanted, self._namespace, self._params = collection
-        self._intake = intake
-        self._pace = pace = pace or Pace()
-        self._health = health.Health(self.state, pace.grace, intake.trouble)
-        self._backoff = backoff.Backoff(pace.first_pause, pace.longest_pause)
-        self._ledger = ledger.Ledger()
+        self._handler = handler
+        self._timings = timings = timings or Timings()
+        self._health = health.Health(self.state, timings.grace, handler.on_error)
+        self._backoff = backoff.Backoff(timings.first_pause, timings.longest_pause)
+        self._cache = versioncache.VersionCache()
         self._is_guess = False
         self._is_missed = False
         self._is_due = True
@@ -132,18 +132,18 @@ class Reflector:
     def _vanish(self) -> float:
         """At the second look: a starting API server may not know yet all that it will serve."""
         self.resource, self._is_due = None, True
-        if len(self._ledger) == 0 or self._is_missed:
-            self._tell(self._ledger.clear())
+        if len(self._cache) == 0 or self._is_missed:
+            self._tell(self._cache.clear())
             self._is_missed = False
             self._health.is_absent(f"{self._wanted.resources[0]} is not served by the API server")
             self.settled.set()
         else:
             self._is_missed = True
-        return backoff.jittered(self._pace.absent)
+        return backoff.jittered(self._timings.absent)
 
     async def _list(self, path: str) -> None:
         """A page that expires starts it again; if that is of no use, all comes as one page."""
-        for limit in (self._pace.page, self._pace.page, 0):
+        for limit in (self._timings.page, self._timings.page, 0):
             try:
                 await self._read_pages(path, limit)
                 break
@@ -151,52 +151,54 @@ class Reflector:
                 if error.code != 410 or limit == 0:
                     raise
         self._is_due, self._broken = False, 0
-        self._audit_at = _now() + backoff.jittered(self._pace.audit)
+        self._audit_at = _now() + backoff.jittered(self._timings.audit)
         self.state.is_listed = True
         self.settled.set()
 
     async def _read_pages(self, path: str, limit: int) -> None:
         self.state.lists += 1
-        wish = listing.Wish(path, self._params, limit, self._pace.listing)
+        wish = listing.Wish(path, self._params, limit, self._timings.listing)
         first = page = await listing.page(self._client, wish)
-        under_way = self._ledger.listing(first.version)
+        under_way = self._cache.listing(first.version)
         self._tell(under_way.page(page.items))
         while page.token:
             page = await listing.page(self._client, wish, page.token)
             self._tell(under_way.page(page.items))
         self.state.event = 0
-        self._tell(self._ledger.finish(first.version, under_way))
+        self._tell(self._cache.finish(first.version, under_way))
 
     async def _require_same_history(self, path: str) -> None:
         """A server restored from a backup would be silent until it has caught up with us."""
-        found = await self._client.get(path, {"limit": "1"}, timeout=self._pace.check)
-        self._ledger.reach(listing.version(found))
+        found = await self._client.get(path, {"limit": "1"}, timeout=self._timings.check)
+        self._cache.reach(listing.version(found))
 
     async def _watch(self, path: str) -> float:
-        pace, began = self._pace, _now()
-        seconds = int(random.uniform(pace.shortest_watch, pace.longest_watch))
+        timings, began = self._timings, _now()
+        seconds = int(random.uniform(timings.shortest_watch, timings.longest_watch))
         params = {
             **self._params,
             "watch": "true",
             "allowWatchBookmarks": "true",
-            "resourceVersion": self._ledger.position,
+            "resourceVersion": self._cache.position,
             "timeoutSeconds": str(max(1, seconds)),
         }
         self.state.watches += 1
         try:
-            async with aclosing(watching.events(self._client, path, params, pace.idle)) as events:
+            async with aclosing(
+                watching.events(self._client, path, params, timings.idle)
+            ) as events:
                 async for arrived in events:
                     self._is_missed = False
                     self._health.is_well()
                     self._hear(arrived)
         finally:
             lived = _now() - began
-            if lived >= pace.calm:
+            if lived >= timings.calm:
                 self._backoff.reset()
-        return 0.0 if lived >= pace.calm else self._backoff.next()
+        return 0.0 if lived >= timings.calm else self._backoff.next()
 
     def _hear(self, arrived: Sequence[watching.Event]) -> None:
-        news: list[ledger.Sighting] = []
+        news: list[versioncache.Delta] = []
         try:
             for event in arrived:
                 self.state.bytes += event.size
@@ -205,25 +207,25 @@ class Reflector:
         finally:  # what the ledger has noted must be told, whatever comes behind it
             self._tell(news)
 
-    def _news(self, event: watching.Event) -> ledger.Sighting | None:
+    def _news(self, event: watching.Event) -> versioncache.Delta | None:
         if event.sort == "BOOKMARK":
-            self._ledger.bookmark(listing.version(event.object))
+            self._cache.bookmark(listing.version(event.object))
             return None
         self._broken = 0
-        version = ledger.number(listing.version(event.object))
+        version = versioncache.number(listing.version(event.object))
         self.state.event = max(self.state.event, version)
         if event.sort == "DELETED":
-            return self._ledger.deleted(event.object)
-        return self._ledger.changed(event.object)
+            return self._cache.deleted(event.object)
+        return self._cache.changed(event.object)
 
-    def _tell(self, news: Sequence[ledger.Sighting]) -> None:
+    def _tell(self, news: Sequence[versioncache.Delta]) -> None:
         if news:
             self.state.events += len(news)
             self.state.last_event = _now()
-            self._intake.take(news)
+            self._handler.on_deltas(news)
         self.state.objects, self.state.known = (
-            len(self._ledger),
-            ledger.number(self._ledger.position),
+            len(self._cache),
+            versioncache.number(self._cache.position),
         )
 
     def _failed(self, error: errors.RequestError) -> float:
@@ -233,7 +235,7 @@ class Reflector:
             return self._refused(error)
         if isinstance(error, watching.Broken):
             self._broken += 1
-        if isinstance(error, ledger.WentBack) or self._broken >= MOST_BROKEN:
+        if isinstance(error, versioncache.WentBack) or self._broken >= MOST_BROKEN:
             self._is_due = True
         return self._backoff.next()
 
@@ -249,7 +251,7 @@ class Reflector:
                 pass
             case _:
                 self._is_due = True
-        return self._backoff.next(min(error.retry_after or 0.0, self._pace.longest_watch))
+        return self._backoff.next(min(error.retry_after or 0.0, self._timings.longest_watch))
 
     def _denied(self, error: errors.Refused) -> float:
         """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
@@ -258,7 +260,7 @@ class Reflector:
             return self._backoff.next()
         if error.code == 403:
             self.settled.set()
-        return backoff.jittered(self._pace.denied)
+        return backoff.jittered(self._timings.denied)
 
 
 def _now() -> float:

@@ -1,7 +1,7 @@
 """One watch, from its first event to its end: lines become events, or the reason why it broke.
 
 The wire format is that of Kubernetes API concepts, "Efficient detection of changes". What an event
-means for what is known is `ledger`; what to do when a watch ends is `reflector`.
+means for what is known is `versioncache`; what to do when a watch ends is `reflector`.
 """
 
 from collections.abc import AsyncGenerator, Mapping

@@ -20,9 +20,9 @@ from crds.meta import ObjectRef
 from kube.client import Client
 from kube.discovery import Discovery
 from kube.health import State
-from kube.ledger import Sighting
-from kube.reflector import Pace, Reflector
+from kube.reflector import Reflector, Timings
 from kube.resources import Resource
+from kube.versioncache import Delta
 
 log = logging.getLogger(__name__)
 
@@ -46,16 +46,16 @@ class Cluster:
         client: Client,
         within: scope.Scope | None = None,
         kinds: Iterable[Kind] = KINDS.values(),
-        pace: Pace | None = None,
+        timings: Timings | None = None,
     ) -> None:
         self._objects = Objects()
         self._arrived = asyncio.Event()
-        pace = pace or Pace()
-        discovery = Discovery(client, good_for=pace.absent * 2 / 3)
+        timings = timings or Timings()
+        discovery = Discovery(client, good_for=timings.absent * 2 / 3)
         self._followed: list[tuple[scope.Source, Reflector]] = []
         for source in scope.sources(within or scope.Scope(), kinds):
             intake = _Intake(source, self._objects, self._arrived)
-            reflector = Reflector(client, discovery, source.collection, intake, pace)
+            reflector = Reflector(client, discovery, source.collection, intake, timings)
             self._followed.append((source, reflector))
 
     async def run(self) -> None:
@@ -115,12 +115,12 @@ class _Intake:
         self._objects = objects
         self._arrived = arrived
 
-    def take(self, news: Sequence[Sighting]) -> None:
+    def on_deltas(self, news: Sequence[Delta]) -> None:
         self._objects.take(self._kind, news)
         if self._objects.is_pending:
             self._arrived.set()
 
-    def trouble(self, message: str) -> None:
+    def on_error(self, message: str) -> None:
         # At once, and not with a batch: there is none before everything has been listed.
         if message:
             log.error("cannot watch %s: %s", self._place, message)

@@ -17,7 +17,7 @@ from crds import decode
 from crds.complaints import dotted
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
-from kube.ledger import Sighting
+from kube.versioncache import Delta
 
 
 class _Seen(NamedTuple):
@@ -39,7 +39,7 @@ class Objects:
         self._complaints: dict[Subject, tuple[Complaint, ...]] = {}
         self._fresh: list[Complaint] = []
 
-    def take(self, kind: Kind, sightings: Sequence[Sighting]) -> None:
+    def take(self, kind: Kind, sightings: Sequence[Delta]) -> None:
         """Objects of a kind have changed, or may have."""
         for key, raw in sightings:
             ref = ObjectRef(kind.kind, *key)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from contour_operator import configurations
-from kube import errors, ledger
+from kube import errors, versioncache
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Collection, Reflector
@@ -66,13 +66,13 @@ class Definition:
         except errors.RequestError:
             return False
 
-    def take(self, news: Sequence[ledger.Sighting]) -> None:
+    def on_deltas(self, news: Sequence[versioncache.Delta]) -> None:
         """Of the reflector."""
         for _, found in news:
             self._uid = _uid(found) if found is not None else ""
         self._news.set()
 
-    def trouble(self, message: str) -> None:
+    def on_error(self, message: str) -> None:
         """Of the reflector."""
         if message:
             log.warning("cannot watch the CRD of ContourConfigurations: %s", message)

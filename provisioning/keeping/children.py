@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import orjson
 
-from kube import ledger, reflector
+from kube import reflector, versioncache
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Reflector
@@ -142,12 +142,12 @@ class _Handler:
         self._kind = kind
         self._put = put
 
-    def take(self, news: Sequence[ledger.Sighting]) -> None:
+    def on_deltas(self, news: Sequence[versioncache.Delta]) -> None:
         for key, found in news:
             path = objects.RESOURCES[self._kind].path(*key)
             self._put(path, None if found is None else _of_kind(self._kind, found))
 
-    def trouble(self, message: str) -> None:
+    def on_error(self, message: str) -> None:
         if message:
             log.warning("cannot watch the %s objects that were made: %s", self._kind, message)
         else:

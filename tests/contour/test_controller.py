@@ -14,7 +14,7 @@ from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import refusals, tables
 from dag.statuses import Address, ContourStatus, GatewayStatus
-from kube.ledger import Key, Sighting
+from kube.versioncache import Delta, Key
 from tests.contour.kubernetes import written
 from tests.dag.gateway import manifests as gateways
 from tests.dag.test_hosts import GATEWAY
@@ -319,7 +319,7 @@ def test_fields_that_are_not_known_are_told_in_the_status_and_their_values_chang
     def see(**fields: object) -> int:
         raw = written.proxy()
         found = raw | {"spec": raw["spec"] | fields}
-        objects.take(KINDS["projectcontour.io", "HTTPProxy"], [Sighting(Key(*key), found)])
+        objects.take(KINDS["projectcontour.io", "HTTPProxy"], [Delta(Key(*key), found)])
         controller.settle()
         runs = controller.engine.work.runs
         controller.take(objects.batch())

@@ -4,15 +4,15 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from kube import ledger
+from kube import versioncache
 from kube.client import Client
 from kube.credentials import Credentials
 from kube.discovery import Discovery, Wanted
-from kube.reflector import Collection, Pace, Reflector
+from kube.reflector import Collection, Reflector, Timings
 from tests.cluster.double.server import Double
 from tests.testbed.patience import PATIENCE
 
-FAST = Pace(
+FAST = Timings(
     first_pause=0.005, longest_pause=0.02, idle=5.0, calm=60.0, absent=0.01, denied=0.02, grace=0.05
 )
 SERVICES = Wanted("", ("v1",), "services")
@@ -34,14 +34,14 @@ class Followed:
     """An intake that keeps what it is told."""
 
     def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], ledger.Raw] = {}
-        self.news: list[ledger.Sighting] = []
+        self.objects: dict[tuple[str, str], versioncache.Raw] = {}
+        self.news: list[versioncache.Delta] = []
         self.troubles: list[str] = []
         self.reflector: Reflector
         self.client: Client
         self._arrived = asyncio.Event()
 
-    def take(self, news: Sequence[ledger.Sighting]) -> None:
+    def on_deltas(self, news: Sequence[versioncache.Delta]) -> None:
         self.news += news
         for key, found in news:
             if found is None:
@@ -50,7 +50,7 @@ class Followed:
                 self.objects[key] = found
         self._arrived.set()
 
-    def trouble(self, message: str) -> None:
+    def on_error(self, message: str) -> None:
         self.troubles.append(message)
         self._arrived.set()
 
@@ -74,7 +74,7 @@ class Followed:
 async def following(
     double: Double,
     wanted: Wanted = SERVICES,
-    pace: Pace = FAST,
+    timings: Timings = FAST,
     tokens: Sequence[str] = ("",),
     namespace: str = "",
 ) -> AsyncIterator[Followed]:
@@ -82,7 +82,7 @@ async def following(
     followed = Followed()
     async with Client(At(double.url, *tokens)) as client, asyncio.TaskGroup() as tasks:
         collection = Collection(wanted, namespace)
-        reflector = Reflector(client, Discovery(client, 0.0), collection, followed, pace)
+        reflector = Reflector(client, Discovery(client, 0.0), collection, followed, timings)
         followed.reflector, followed.client = reflector, client
         task = tasks.create_task(reflector.run())
         async with asyncio.timeout(PATIENCE):
@@ -91,7 +91,7 @@ async def following(
         task.cancel()
 
 
-def service(name: str, port: int = 80, namespace: str = "default") -> ledger.Raw:
+def service(name: str, port: int = 80, namespace: str = "default") -> versioncache.Raw:
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from kube.reflector import Pace
+from kube.reflector import Timings
 from tests.cluster.double import refusals
 from tests.cluster.double.faults import Request, Rule
 from tests.cluster.double.resources import Name
@@ -21,7 +21,7 @@ from tests.cluster.double.watches import line
 from tests.kube.followed import Followed, following, service
 
 # Short timeouts too: what the double accepts while it is stopped, it never answers.
-HASTE = Pace(
+HASTE = Timings(
     first_pause=0.001, longest_pause=0.004, idle=0.05, calm=60.0, absent=0.01, denied=0.005,
     grace=0.0, page=3, listing=0.5, check=0.5,
 )  # fmt: skip
@@ -49,7 +49,7 @@ async def history(seed: int) -> list[str]:
     """One of them; the steps it took."""
     chance = random.Random(seed)
     taken = []
-    async with Double() as double, following(double, pace=HASTE) as followed:
+    async with Double() as double, following(double, timings=HASTE) as followed:
         for _ in range(STEPS):
             step = chance.choices(_STEPS, [_WEIGHTS.get(it, 1) for it in _STEPS])[0]
             taken.append(step.__name__.strip("_"))

@@ -9,7 +9,7 @@ import pytest
 from kube import errors
 from kube.client import Client
 from kube.reach import Reach
-from kube.reflector import Pace
+from kube.reflector import Timings
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
 from tests.kube.followed import FAST, Followed, following, service
@@ -27,9 +27,9 @@ async def double() -> AsyncIterator[Double]:
 
 
 @asynccontextmanager
-async def followed_with(double: Double, pace: Pace) -> AsyncIterator[tuple[Followed, Client]]:
+async def followed_with(double: Double, timings: Timings) -> AsyncIterator[tuple[Followed, Client]]:
     """A reflector, and the client that it shares with whoever else asks something."""
-    async with following(double, pace=pace) as followed:
+    async with following(double, timings=timings) as followed:
         client = followed.client
         client.reach.outage = client.reach.dead = OUTAGE
         client.reach.spread = SPREAD

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from kube import ledger
+from kube import versioncache
 from tests.cluster.double import refusals
 from tests.cluster.double.faults import Request, Rule
 from tests.cluster.double.server import Double
@@ -34,7 +34,7 @@ async def test_what_is_there_is_told_and_then_what_becomes_of_it(double: Double)
 async def test_a_long_list_comes_in_pages(double: Double) -> None:
     for number in range(20):
         double.put(service(f"s{number}"))
-    async with following(double, pace=FAST._replace(page=5)) as followed:
+    async with following(double, timings=FAST._replace(page=5)) as followed:
         assert len(followed.objects) == 22
         assert double.count("list", "services") == 5
 
@@ -166,7 +166,7 @@ async def test_a_server_that_goes_on_with_nonsense_is_listed(double: Double) -> 
 async def test_an_object_without_a_name_is_passed_over(double: Double) -> None:
     async with following(double) as followed:
         (watch,) = await double.watching("services")
-        nameless: list[ledger.Raw] = [{}, {"metadata": []}, {"metadata": {"name": 7}}]
+        nameless: list[versioncache.Raw] = [{}, {"metadata": []}, {"metadata": {"name": 7}}]
         for found in nameless:
             await watch.send(line("ADDED", found))
         double.put(service("c"))
@@ -178,7 +178,7 @@ async def test_an_object_without_a_name_is_passed_over(double: Double) -> None:
 
 
 async def test_a_watch_that_stalls_is_noticed_though_its_connection_lives(double: Double) -> None:
-    async with following(double, pace=FAST._replace(idle=0.1)) as followed:
+    async with following(double, timings=FAST._replace(idle=0.1)) as followed:
         (watch,) = await double.watching("services")
         watch.stall()
         double.put(service("c"))
@@ -187,7 +187,7 @@ async def test_a_watch_that_stalls_is_noticed_though_its_connection_lives(double
 
 
 async def test_a_server_that_accepts_and_never_answers_is_noticed(double: Double) -> None:
-    async with following(double, pace=FAST._replace(idle=0.1)) as followed:
+    async with following(double, timings=FAST._replace(idle=0.1)) as followed:
         (watch,) = await double.watching("services")
         never = asyncio.Event()
         silent = double.script.add(Rule("watch", "services", hold=never))
@@ -234,7 +234,7 @@ async def test_events_twice_or_out_of_order_change_nothing(
 
 async def test_an_event_that_was_never_told_is_found_by_the_next_list(double: Double) -> None:
     double.script.tampering["services"] = lambda _: []
-    async with following(double, pace=FAST._replace(audit=0.0, calm=0.0)) as followed:
+    async with following(double, timings=FAST._replace(audit=0.0, calm=0.0)) as followed:
         (watch,) = await double.watching("services")
         double.put(service("c"))
         double.remove(service("a"))
@@ -248,8 +248,8 @@ async def test_an_event_that_was_never_told_is_found_by_the_next_list(double: Do
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 async def test_a_server_in_trouble_is_given_time(double: Double, status: int) -> None:
-    pace = FAST._replace(first_pause=0.02, longest_pause=0.1)
-    async with following(double, pace=pace) as followed:
+    timings = FAST._replace(first_pause=0.02, longest_pause=0.1)
+    async with following(double, timings=timings) as followed:
         (watch,) = await double.watching("services")
         before = double.count("list", "services") + double.count("watch", "services")
         storm = double.script.add(Rule(resource="services", status=status))
@@ -303,7 +303,7 @@ async def test_a_page_that_expires_starts_the_list_again(double: Double, times: 
 
     expired = Rule("list", "services", is_late, status=410, times=times)
     double.script.add(expired)
-    async with following(double, pace=FAST._replace(page=4)) as followed:
+    async with following(double, timings=FAST._replace(page=4)) as followed:
         assert len(followed.objects) == 11
         assert expired.met == times
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kube import ledger
+from kube import versioncache
 from kube.discovery import Wanted
 from tests.cluster.double import resources
 from tests.cluster.double.faults import Rule
@@ -66,7 +66,7 @@ async def test_who_may_list_but_not_watch_is_told_and_sees_changes_late(double: 
 
 async def test_a_refusal_of_a_starting_server_is_not_taken_at_its_word(double: Double) -> None:
     double.script.add(Rule("list", "services", status=403, times=2))
-    async with following(double, pace=FAST._replace(grace=PATIENCE)) as followed:
+    async with following(double, timings=FAST._replace(grace=PATIENCE)) as followed:
         assert followed.names == {"a", "b"}
         assert followed.troubles == []
 
@@ -133,7 +133,7 @@ async def test_without_discovery_the_first_version_is_tried(double: Double) -> N
         await followed.until(lambda: followed.names == {"a"})
 
 
-def proxy(name: str) -> ledger.Raw:
+def proxy(name: str) -> versioncache.Raw:
     return {
         "apiVersion": "projectcontour.io/v1",
         "kind": "HTTPProxy",

@@ -8,8 +8,8 @@ import pytest
 
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
-from kube.ledger import Raw
-from kube.reflector import Collection, Pace, Reflector
+from kube.reflector import Collection, Reflector, Timings
+from kube.versioncache import Raw
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.kube.followed import FAST, SERVICES, Followed, service
@@ -20,12 +20,12 @@ pytestmark = pytest.mark.cluster
 
 @asynccontextmanager
 async def following(
-    client: Client, namespace: str, wanted: Wanted = SERVICES, pace: Pace = FAST
+    client: Client, namespace: str, wanted: Wanted = SERVICES, timings: Timings = FAST
 ) -> AsyncIterator[Followed]:
     followed = Followed()
     async with client, asyncio.TaskGroup() as tasks:
         collection = Collection(wanted, namespace)
-        reflector = Reflector(client, Discovery(client, 0.0), collection, followed, pace)
+        reflector = Reflector(client, Discovery(client, 0.0), collection, followed, timings)
         followed.reflector = reflector
         task = tasks.create_task(reflector.run())
         async with asyncio.timeout(PATIENCE):
@@ -40,7 +40,7 @@ async def test_what_is_there_is_told_and_then_what_becomes_of_it(
     names = {f"s{number}" for number in range(7)}
     for name in names:
         cluster.create(headless(name, namespace))
-    async with following(cluster.client(), namespace, pace=FAST._replace(page=3)) as followed:
+    async with following(cluster.client(), namespace, timings=FAST._replace(page=3)) as followed:
         assert followed.names == names
         cluster.delete(service("s0", namespace=namespace))
         cluster.create(headless("new", namespace))
@@ -62,8 +62,8 @@ async def test_a_version_of_the_past_is_no_reason_to_lose_anything(
     cluster.create(headless("a", namespace))
     async with following(cluster.client(), namespace) as followed:
         await followed.until(lambda: followed.state == "current" or "a" in followed.names)
-        followed.reflector._ledger._position = 1
-        followed.reflector._pace = FAST._replace(idle=0.2)
+        followed.reflector._cache._position = 1
+        followed.reflector._timings = FAST._replace(idle=0.2)
         cluster.create(headless("b", namespace))
         cluster.delete(service("a", namespace=namespace))
         await followed.until(lambda: followed.names == {"b"})

@@ -14,7 +14,7 @@ from contour.kubernetes.scope import Scope
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from kube.client import Client
-from kube.reflector import Pace
+from kube.reflector import Timings
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.resources import Resource, definition
 from tests.cluster.double.server import Double
@@ -69,10 +69,10 @@ class Graph:
 
 @asynccontextmanager
 async def graph(
-    double: Double, scope: Scope | None = None, pace: Pace = FAST
+    double: Double, scope: Scope | None = None, timings: Timings = FAST
 ) -> AsyncIterator[Graph]:
     async with Client(At(double.url)) as client, asyncio.TaskGroup() as tasks:
-        cluster = Cluster(client, scope, pace=pace)
+        cluster = Cluster(client, scope, timings=timings)
         running = tasks.create_task(cluster.run())
         async with asyncio.timeout(PATIENCE):
             first = await cluster.initial()
@@ -91,7 +91,7 @@ async def double() -> AsyncIterator[Double]:
 async def test_everything_there_is_comes_first_and_in_one(double: Double) -> None:
     double.put(service("s"))
     double.put(secret("t", "kubernetes.io/tls", tls_crt="YQ=="))
-    async with graph(double, pace=FAST._replace(page=1)) as it:
+    async with graph(double, timings=FAST._replace(page=1)) as it:
         assert it.names("HTTPProxy") == {"a"}
         assert it.names("Service") == {"s"}
         assert it.names("Secret") == {"t"}
@@ -105,7 +105,7 @@ async def test_nothing_is_there_before_the_slowest_list(double: Double) -> None:
     slow = asyncio.Event()
     double.script.add(Rule("list", "secrets", hold=slow))
     async with Client(At(double.url)) as client, asyncio.TaskGroup() as tasks:
-        cluster = Cluster(client, pace=FAST)
+        cluster = Cluster(client, timings=FAST)
         running = tasks.create_task(cluster.run())
         initial = tasks.create_task(cluster.initial())
         await double.watching("httpproxies")

@@ -9,7 +9,7 @@ from contour.events import Batch
 from contour.kubernetes.objects import Objects
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
-from kube.ledger import Key, Sighting
+from kube.versioncache import Delta, Key
 from tests.contour.kubernetes.written import Raw, broken, config_map, proxy, secret
 
 PROXY = KINDS["projectcontour.io", "HTTPProxy"]
@@ -19,13 +19,13 @@ A = ObjectRef("HTTPProxy", "default", "a")
 def see(objects: Objects, *found: Raw, kind: Kind = PROXY) -> Batch:
     objects.take(
         kind,
-        [Sighting(Key(it["metadata"]["namespace"], it["metadata"]["name"]), it) for it in found],
+        [Delta(Key(it["metadata"]["namespace"], it["metadata"]["name"]), it) for it in found],
     )
     return objects.batch()
 
 
 def lose(objects: Objects, name: str = "a", kind: Kind = PROXY) -> Batch:
-    objects.take(kind, [Sighting(Key("default", name), None)])
+    objects.take(kind, [Delta(Key("default", name), None)])
     return objects.batch()
 
 
@@ -46,7 +46,7 @@ def test_an_object_is_decoded_once_and_then_gone() -> None:
 
 def test_what_came_before_a_batch_is_one_batch_with_the_newest() -> None:
     objects = Objects()
-    objects.take(PROXY, [Sighting(Key("default", "a"), proxy(port=it)) for it in range(1, 9)])
+    objects.take(PROXY, [Delta(Key("default", "a"), proxy(port=it)) for it in range(1, 9)])
     assert objects.is_pending
     (event,) = objects.batch().events
     assert event.object is not None
@@ -163,9 +163,7 @@ def test_broken_text_is_a_complaint_about_its_object(text: str) -> None:
     objects = Objects()
     found = proxy()
     found["spec"]["virtualhost"]["fqdn"] = text
-    objects.take(
-        PROXY, [Sighting(Key("default", "a"), found), Sighting(Key("default", "b"), proxy("b"))]
-    )
+    objects.take(PROXY, [Delta(Key("default", "a"), found), Delta(Key("default", "b"), proxy("b"))])
     batch = objects.batch()
     assert told(batch) == [("b", "uid of b")]
     assert batch.complaints[A]

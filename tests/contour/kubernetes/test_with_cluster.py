@@ -27,14 +27,14 @@ READ = [
 
 async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namespace: str) -> None:
     token = cluster.service_account(namespace, "contour", READ)
-    cluster.create(proxy("a", namespace=namespace))
+    cluster.create(proxy("a", namestimings=namespace))
     cluster.create(
         secret("release", "helm.sh/release.v1") | {"metadata": place("release", namespace)}
     )
     cluster.create(secret("plain") | {"metadata": place("plain", namespace)})
     client = cluster.client(cluster.kubeconfig(token))
     async with client, asyncio.TaskGroup() as tasks:
-        provider = Provider(client, Scope((namespace,)), pace=FAST)
+        provider = Provider(client, Scope((namespace,)), timings=FAST)
         running = tasks.create_task(provider.run())
         async with asyncio.timeout(PATIENCE):
             first = await provider.initial()
@@ -47,9 +47,9 @@ async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namesp
                 first.complaints[ManifestSource("kind Namespace of v1")]
             )
             changes = provider.changes()
-            cluster.create(proxy("b", namespace=namespace))
+            cluster.create(proxy("b", namestimings=namespace))
             assert names(await following(changes), "HTTPProxy") == {"b"}
-            written = cluster.get(proxy("b", namespace=namespace)) | {
+            written = cluster.get(proxy("b", namestimings=namespace)) | {
                 "status": {"currentStatus": "valid", "description": "of the test"}
             }
             written = cluster.ask("PUT", f"{cluster.path(written)}/status", written)

@@ -24,7 +24,7 @@ class Key(NamedTuple):
     name: str
 
 
-class Sighting(NamedTuple):
+class Delta(NamedTuple):
     """An object as it is now; None: it is gone."""
 
     key: Key
@@ -35,7 +35,7 @@ class WentBack(errors.RequestError):
     """The server knows less than it has told: it was restored from an older state."""
 
 
-class Ledger:
+class VersionCache:
     """The versions of all objects that are there."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Ledger:
         self.reach(version)
         self._position = _version(version)
 
-    def changed(self, found: Raw) -> Sighting | None:
+    def changed(self, found: Raw) -> Delta | None:
         """An object is said to be there; nothing if that is not news."""
         key, version = _identity(found)
         if key is None:
@@ -75,9 +75,9 @@ class Ledger:
             return None
         self._gone.pop(key, None)
         self._versions[key] = version
-        return Sighting(key, found)
+        return Delta(key, found)
 
-    def deleted(self, found: Raw) -> Sighting | None:
+    def deleted(self, found: Raw) -> Delta | None:
         """An object is said to be gone; nothing if another of its name is there by now."""
         key, version = _identity(found)
         if key is None:
@@ -87,11 +87,11 @@ class Ledger:
         if last is not None and _is_older(version, last):
             return None
         self._bury(key, version)
-        return None if self._versions.pop(key, None) is None else Sighting(key, None)
+        return None if self._versions.pop(key, None) is None else Delta(key, None)
 
-    def clear(self) -> list[Sighting]:
+    def clear(self) -> list[Delta]:
         """The collection itself is gone."""
-        gone = [Sighting(key, None) for key in self._versions]
+        gone = [Delta(key, None) for key in self._versions]
         self._versions.clear()
         self._gone.clear()
         self._position, self._is_doubtful = "", False
@@ -103,14 +103,14 @@ class Ledger:
         is_from_before = self._is_doubtful or _is_older(reached, self._position)
         return Listing(self._versions, is_from_before)
 
-    def finish(self, version: str, listing: "Listing") -> list[Sighting]:
+    def finish(self, version: str, listing: "Listing") -> list[Delta]:
         """A list has ended: all that it did not hold is gone."""
         gone = [key for key in self._versions if key not in listing.seen]
         for key in gone:
             del self._versions[key]
         self._gone.clear()
         self._position, self._is_doubtful = _version(version), False
-        return [Sighting(key, None) for key in gone]
+        return [Delta(key, None) for key in gone]
 
     def _advance(self, version: Version) -> None:
         if not _is_older(version, self._position):
@@ -132,7 +132,7 @@ class Listing:
         self._is_from_before = is_from_before
         self.seen: set[Key] = set()
 
-    def page(self, items: Iterable[object]) -> list[Sighting]:
+    def page(self, items: Iterable[object]) -> list[Delta]:
         """The objects of it that are new or have another version."""
         news = []
         for found in items:
@@ -142,7 +142,7 @@ class Listing:
             self.seen.add(key)
             if self._is_from_before or self._versions.get(key) != version:
                 self._versions[key] = version
-                news.append(Sighting(key, found))
+                news.append(Delta(key, found))
         return news
 
 
