@@ -22,16 +22,16 @@ class Known(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """The turns that this process took, in all its terms."""
+    """The reconciliations of this process, in all its terms."""
 
-    turns: int = 0
+    reconciles: int = 0
     failed: int = 0
     seconds: float = 0.0
 
     async def count(self, turn: Callable[[Owner], Awaitable[bool]], owner: Owner) -> bool:
         """Takes a turn; one that raises is to come again soon, as it fails or waits."""
         start = monotonic()
-        self.turns += 1
+        self.reconciles += 1
         try:
             return await turn(owner)
         except Exception:
@@ -65,7 +65,7 @@ class Source:
         ):
             yield GaugeMetricFamily(f"contour_operator_{name}", told, value=float(value))
         for name, told, total in (
-            ("reconciles", "Reconciliations of ContourConfigurations.", float(tally.turns)),
+            ("reconciles", "Reconciliations of ContourConfigurations.", float(tally.reconciles)),
             (
                 "reconcile_retries",
                 "Reconciliations that failed or wait, and are retried.",
