@@ -73,12 +73,12 @@ class Instance:
         found = self.server.fleets.get(name)
         if found is None:
             found = self.server.fleet(name)
-            found.stand_in = outputs.stand_in
+            found.quarantine.stand_in = outputs.stand_in
             found.built_for = releases.BUILT_FOR
-            found.witness = self._witness(found)
+            found.observer = self._reports(found)
         return found
 
-    def _witness(self, fleet: Fleet) -> FleetReports:
+    def _reports(self, fleet: Fleet) -> FleetReports:
         def is_accepted(name: resources.Name) -> bool:
             return name not in fleet.acceptance.pending
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
-from contour.xds.resources import Name
+from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
+from contour.xds.resources import Name, PartKey
 from crds.meta import ObjectRef
 
 SERVICE = "contour.replicas.v1.Verdicts"  # replicas of other releases know it by this name

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from contour.envoyreports.report import EnvoyReport, ListenerState, PartKey, Refusal, ReportDelta
-from contour.xds.acceptance import NO_RELEASES
-from contour.xds.resources import LISTENER, Name
+from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, ReportDelta
+from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
+from contour.xds.resources import LISTENER, Name, PartKey
 from crds.meta import ObjectRef
 from dag import refusals, releases
 from dag.engine.incremental import Engine
@@ -38,7 +38,7 @@ class PublishedState(Protocol):
 
 
 @dataclass(slots=True)
-class FleetReports:
+class FleetReports(AckObserver):
     """The reports of one fleet; the observer of a `contour.xds.fleet.Fleet`."""
 
     fleet: str
@@ -70,17 +70,12 @@ class FleetReports:
         """What the Envoys of the other replicas report, by replica."""
         return {source: said for source, said in self._said.items() if source != OWN}
 
-    def refused(
-        self,
-        name: Name,
-        part: str,
-        origins: tuple[ObjectRef, ...],
-        words: str,
-        by: Mapping[str, int] = NO_RELEASES,
-    ) -> None:
-        """Our Envoys refuse a part. `by` counts them by release if other Envoys accept it."""
+    def refused(self, refused: RefusedPart) -> None:
+        """Our Envoys refuse a part."""
+        name, part, origins, words, by = refused
         digest = self.published.digest(name, part) if self.published else ""
-        refusal = Refusal(origins, words, digest, tuple(sorted(by.items())))
+        objects = tuple(ObjectRef(*it) for it in origins)
+        refusal = Refusal(objects, words, digest, tuple(sorted(by.items())))
         self._say(ReportDelta(refusals={(name, part): refusal}))
 
     def recovered(self, name: Name, part: str) -> None:

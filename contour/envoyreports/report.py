@@ -9,12 +9,9 @@ listener or part that changed, the newest.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from contour.xds.resources import Name
+from contour.xds.resources import PartKey
 from crds.meta import ObjectRef
 from dag.releases import Counted
-
-PartKey = tuple[Name, str]
-"""A part of a resource."""
 
 
 class ListenerState(NamedTuple):

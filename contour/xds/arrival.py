@@ -9,13 +9,8 @@ What a response makes an Envoy ask for, it asks for before it answers that respo
 keeps the order). So when nothing asked for is unanswered, there is nothing more to come.
 """
 
-from typing import TYPE_CHECKING
-
 from contour.xds.resources import EXTENSION, LISTENER, ROUTE, SCOPE, SECRET
 from contour.xds.subscription import Subscription
-
-if TYPE_CHECKING:
-    from contour.xds.envoy import Envoy
 
 _AWAITED = frozenset({LISTENER, SCOPE, ROUTE, SECRET})
 
@@ -23,8 +18,8 @@ _AWAITED = frozenset({LISTENER, SCOPE, ROUTE, SECRET})
 class Arrival:
     """What one Envoy has yet to accept before it is let serve."""
 
-    def __init__(self, envoy: "Envoy") -> None:
-        self._envoy = envoy
+    def __init__(self, subscriptions: dict[str, list[Subscription]]) -> None:
+        self._subscriptions = subscriptions
         self._expected: set[tuple[Subscription, str]] = set()
         self._is_over = False
 
@@ -50,7 +45,7 @@ class Arrival:
         """Whether what was asked for is kept back for now."""
         if to.type_url != EXTENSION or self._is_over:
             return False
-        takes_listeners = any(it.is_wildcard for it in self._envoy.subscriptions[LISTENER])
+        takes_listeners = any(it.is_wildcard for it in self._subscriptions.get(LISTENER, ()))
         self._is_over = not takes_listeners or not self._expected
         if self._is_over:
             self._expected = set()
@@ -59,6 +54,5 @@ class Arrival:
 
 def _is_in_question(by: Subscription, name: str) -> bool:
     """Whether parts of it are on trial, or wait for what they need."""
-    held = by.overrides.get(name, {}).values()
-    on_trial = by.narrowing is not None and name in by.narrowing.wholes
-    return on_trial or any(it.is_suspect or it.awaits for it in held)
+    on_trial = by.search is not None and name in by.search.wholes
+    return on_trial or any(it.is_suspect or it.awaits for it in by.overrides_of(name).values())

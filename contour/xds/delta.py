@@ -8,26 +8,25 @@ versions it has.
 """
 
 from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest
-from google.protobuf.message import DecodeError
 
-from contour.xds import interest, subscription, wire
+from contour.xds import state, wire
 from contour.xds.resources import ENDPOINTS, WHOLE
-from contour.xds.stream import Node, Stream, Violation
+from contour.xds.responses import Responses
+from contour.xds.stream import Stream
 from contour.xds.subscription import Subscription
 
+REQUEST = "DeltaDiscoveryRequest"
+parse = DeltaDiscoveryRequest.FromString
 
-def receive(stream: Stream, request: bytes, now: float) -> None:
+
+def receive(
+    stream: Stream, by: Subscription, asked: DeltaDiscoveryRequest, now: float, *, is_first: bool
+) -> None:
     """Takes in one request."""
-    try:
-        asked = DeltaDiscoveryRequest.FromString(request)
-    except DecodeError as error:
-        raise Violation("not a DeltaDiscoveryRequest") from error
-    stream.identify(Node.of(asked))
-    by, is_first = stream.subscription(asked.type_url)
     if asked.response_nonce:
         _answer(stream, by, asked, now)
     for name in asked.resource_names_unsubscribe:
-        _unsubscribe(by, name)
+        _unsubscribe(stream, by, name, now)
     names = list(asked.resource_names_subscribe)
     if is_first and not names and by.type_url in WHOLE:
         names = ["*"]
@@ -37,9 +36,9 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     stream.limit(by, len(names))
     for name in names:
         if name == "*":
-            interest.subscribe_to_all(by, versions.get, versions, now)
+            stream.subscribe_to_all(by, versions.get, versions, now)
         else:
-            interest.subscribe(by, name, versions.get, now)
+            stream.subscribe(by, name, versions.get, now)
 
 
 def sendable(to: Subscription) -> list[str]:
@@ -47,21 +46,15 @@ def sendable(to: Subscription) -> list[str]:
     return to.sendable()
 
 
-def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
+def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
-    if all(not to.differs(it) and _is_served(to, it) for it in names):
+    if all(not to.differs(it) and it in to.published for it in names):
         key = (response, frozenset(names))
-        made, nonce = to.envoy.fleet.shared(
-            to.type_url, key, lambda nonce: _encoded(to, names, nonce)
-        )
+        shared, nonce = made.shared(to.type_url, key, lambda nonce: _encoded(to, names, nonce))
         if nonce != to.last_nonce:
-            return made, nonce
-    nonce = to.envoy.fleet.nonce()
+            return shared, nonce
+    nonce = made.nonce()
     return _encoded(to, names, nonce), nonce
-
-
-def _is_served(to: Subscription, name: str) -> bool:
-    return name in to.envoy.store.types[to.type_url]
 
 
 def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
@@ -71,23 +64,23 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
         resource = to.served(name)
         if resource is None and to.type_url == ENDPOINTS and not to.is_unsent(name):
             # Envoy goes on using endpoints that are merely removed.
-            resource = subscription.empty_endpoints(name)
+            resource = state.empty_endpoints(name)
         if resource is None:
             removed.append(name)
         else:
-            found.append(resource.rendered(wire.delta_resource, to.instead(name)))
+            found.append(resource.rendered(wire.delta_resource, to.overridden_parts(name)))
     return wire.delta_response(to.type_url, found, removed, nonce)
 
 
 def _answer(stream: Stream, by: Subscription, asked: DeltaDiscoveryRequest, now: float) -> None:
-    flight = by.flight(asked.response_nonce)
-    if flight is not None:
+    answered = by.response(asked.response_nonce)
+    if answered is not None:
         refusal = asked.error_detail.message if asked.HasField("error_detail") else None
-        stream.answer(by, flight, refusal, now)
+        stream.answer(by, answered, refusal, now)
 
 
-def _unsubscribe(by: Subscription, name: str) -> None:
+def _unsubscribe(stream: Stream, by: Subscription, name: str, now: float) -> None:
     if name == "*":
-        interest.unsubscribe_from_all(by)
+        stream.unsubscribe_from_all(by, now)
     else:
-        interest.unsubscribe(by, name)
+        stream.unsubscribe(by, name, now)

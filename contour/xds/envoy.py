@@ -1,25 +1,40 @@
 """What one Envoy has and what it may have next: make before break, by acknowledgement.
 
 One object per Envoy, shared by all of its streams; an aggregated stream is an Envoy of its own.
-Additions go out in the order of what needs what, parts wait at the `gates` for what they need,
-removals leave through `departures`, refusals are taken apart by `narrowing`. Endpoints are never
-held. Time comes in as a value.
+`step` takes what happens to it and returns what comes of that for its fleet, of which it only
+reads what is published and what is refused. Additions go out in the order of what needs what,
+parts wait at the `gates` for what they need, `removals` go out last, refusals are taken apart by
+`bisection`. Endpoints are never held. Time comes in as a value.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
-from contour.xds import narrowing, subscription
+from contour.xds import bisection, removals, state
 from contour.xds.alarms import Alarms
 from contour.xds.arrival import Arrival
-from contour.xds.departures import Barrier, Departures, Leaver
-from contour.xds.gates import Gates
-from contour.xds.narrowing import Narrowing
+from contour.xds.events import (
+    Answered,
+    Closed,
+    Event,
+    FromFleet,
+    Published,
+    Quarantined,
+    Released,
+    Sent,
+    Subscribed,
+    TrialDue,
+    Unsubscribed,
+    Woken,
+)
+from contour.xds.gates import Gates, Waits
+from contour.xds.outcomes import Accepted, Dropped, Gone, Outcome, Refused, Settled
 from contour.xds.pacing import Pace
+from contour.xds.quarantine import Quarantine
 from contour.xds.releases import Release
+from contour.xds.removals import PendingRemoval, PendingRemovals, RemovalBarrier
 from contour.xds.resources import (
     CLUSTER,
     ENDPOINTS,
@@ -32,12 +47,12 @@ from contour.xds.resources import (
     Resource,
     is_same,
 )
-from contour.xds.store import Edit
-from contour.xds.subscription import Before, Flight, Subscription
+from contour.xds.state import Baseline, InFlightResponse, Override
+from contour.xds.store import Edit, Store
+from contour.xds.subscription import Subscription
 from contour.xds.warming import Warming
 
-if TYPE_CHECKING:
-    from contour.xds.fleet import Fleet
+_OF_CLUSTERS = frozenset({ENDPOINTS, SECRET})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,158 +66,232 @@ class Patience:
     pace: Pace = field(default_factory=Pace)  # of changes of listeners
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What all Envoys of a fleet share, and none of them writes."""
+
+    store: Store
+    quarantine: Quarantine
+    waits: Waits
+    patience: Patience
+
+
 class Envoy:
     """One Envoy of a fleet."""
 
-    def __init__(self, fleet: "Fleet", id: str, release: Release | None = None) -> None:  # noqa: A002
-        self.fleet = fleet
+    def __init__(self, id: str, release: Release | None, served: Served, now: float) -> None:  # noqa: A002
         self.id = id
         self.release = release
-        self.store = fleet.store
+        self._store = served.store
+        self._quarantine = served.quarantine
+        self._patience = served.patience
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
-        self.alarms = Alarms(self._wake)
-        self.gates = Gates(fleet.store, self.alarms, fleet.patience.warming, fleet.waits)
-        self._warming = Warming(fleet.store, self.gates, self.subscriptions)
-        self._departures = Departures()
-        self.arrival = Arrival(self)
+        self.alarms = Alarms(self.wake)
+        self.gates = Gates(
+            *(served.store, served.quarantine, self.alarms),
+            *(served.patience.warming, served.waits),
+        )
+        self._warming = Warming(served.store, self.gates, self.subscriptions)
+        self._removals = PendingRemovals()
+        self._arrival = Arrival(self.subscriptions)
         # Until then it may use what it has not told of, for it comes back and asks bit by bit.
-        self._young_until = fleet.clock() + fleet.patience.absence
-        self._vanished: list[Leaver] = []
-        self.kept: Counter[Name] = Counter()  # what is needed by that which is about to leave
-        self._number = 0
+        self._young_until = now + served.patience.absence
+        self._vanished: list[PendingRemoval] = []
+        self._number = 0  # of the newest response
 
-    def next_number(self) -> int:
-        """Numbers the responses to this Envoy."""
-        self._number += 1
-        return self._number
+    def open(self, type_url: str, wake: Callable[[], None]) -> Subscription:
+        """A stream asks for something of a type for the first time."""
+        made = Subscription(type_url, self._store.types[type_url], wake, self.release)
+        self.subscriptions[type_url].append(made)
+        return made
 
-    def take(self, news: Iterable[tuple[Subscription, Edit]], now: float) -> None:
-        """What was published, as far as this Envoy asked for it."""
-        leavers: list[Leaver] = []
-        for to, edit in news:
-            if edit.is_gone:
-                self._lose(to, edit.resource, leavers, now)
-            elif edit.is_new:
-                self._gain(to, edit.resource, now)
-            else:
-                self._change(to, edit, now)
-        if leavers and now < self._young_until:
-            for it in leavers:
-                self.lose_later(it)
-        elif leavers:
-            self._await_users(leavers)
-            self._depart(now)
+    def step(self, event: Event, now: float) -> list[tuple[Subscription, Outcome]]:
+        """What comes of an event, in the order in which it is to be applied."""
+        own = self._handle(event, now)
+        return [*self._noted(now), *own]
 
-    def introduce(
-        self, to: Subscription, resource: Resource, version: str | None, now: float
-    ) -> None:
-        """A stream asks for a resource for the first time; `version` is what it has of it."""
-        has_newest = version == resource.version(to.instead(resource.name.name))
-        if resource.name.type_url == CLUSTER:
-            self.gates.close(resource.name)
-            if has_newest and "" in resource.parts:
-                self._warming.start(resource.name, resource.parts[""], now)
-        if has_newest:
-            self._warming.has(to, resource.name.name, now)
-            self.fleet.prove(to, {resource.name.name: subscription.unknown()})
-            return
-        before = _had(resource, version)
-        self.gates.offer(to, resource, before, now)
-        if not before.is_whole and not before.is_unknown:
-            self.fleet.prove(to, {resource.name.name: subscription.unknown()})
+    def holds(self, to: Subscription) -> bool:
+        """Whether nothing of a type may go out for now."""
+        return self._arrival.holds(to)
 
-    def lose_later(self, leaver: Leaver) -> None:
-        """What vanished before this stream began leaves after everything else was asked for."""
-        if not self._vanished:
-            self.alarms.set(self._young_until, self._lose_vanished)
-        self._vanished.append(leaver)
+    def keep(self, by: Subscription, refused: Refused) -> Override | None:
+        """Keeps what the Envoy accepted last in place of a part that it refuses; None if it is
+        no longer asked to take that part."""
+        override = by.overrides_of(refused.name).get(refused.part)
+        if override is None or not override.is_suspect:
+            return None
+        override.refusal = refused.words
+        if override.value is None and not override.is_whole:
+            name = Name(by.type_url, refused.name)
+            override.value = self._quarantine.stand_in(name, refused.part)
+        return override
 
-    def sent(self, to: Subscription, flight: Flight, now: float) -> None:
-        """A response is on its way."""
-        if to.type_url == CLUSTER:
-            self._warming.sent(flight, now)
-
-    def acknowledged(self, by: Subscription, flight: Flight, now: float) -> None:
-        """The Envoy has taken what a response brought."""
-        narrowing.acknowledged(by, flight)
-        for name in flight.before:
-            by.settle(name)
-            self.arrival.met(by, name)
-            if by.type_url == CLUSTER and by.is_settled(name):
-                self._warming.acknowledged(Name(CLUSTER, name), now)
-            elif by.type_url in {ENDPOINTS, SECRET} and by.is_settled(name):
-                self._warming.has(by, name, now)
-        self._departures.landed(by, flight)
-        self.fleet.prove(by, flight.before)
-        self._depart(now)
-
-    def refused(self, by: Subscription, flight: Flight, words: str) -> None:
-        """The Envoy did not take all of what a response brought."""
-        narrowing.refused(by, flight, words)
-
-    def settled(self, by: Subscription, name: str) -> None:
-        """All of a resource that was pending on a stream was accepted, or is refused for good."""
-        key = Name(by.type_url, name)
-        if not by.is_held_whole(name):
-            for part in self.store.unproven.get(key, ()):
-                if part not in by.overrides.get(name, ()):
-                    self.fleet.note(key, part)
-        self.dropped(by, name)
-
-    def dropped(self, by: Subscription, name: str) -> None:
-        """Nothing of a resource is pending on a stream, for whatever reason."""
-        self.arrival.met(by, name)
-        self.fleet.acceptance.settled(by, name)
-        if self._departures.settled(by, name):
-            self._depart(self.fleet.clock())
-
-    def judge(self, by: Subscription, search: Narrowing, now: float) -> None:
-        """Puts the blame where the search has found it, if it is over."""
-        for suspect, words in (narrowing.verdict(by, search) or {}).items():
-            name, part = suspect
-            whole = search.wholes.pop(name, None)
-            override = by.overrides.get(name, {}).get(part)
-            if override is None or not override.is_suspect:
-                continue
-            override.refusal = words
-            if override.value is None and not override.is_whole:
-                override.value = self.fleet.stand_in(Name(by.type_url, name), part)
-            self.fleet.refuse(by, name, part, words)
-            by.settle(name)
-            if whole is None and by.served(name) is not None:
-                # Back to what was accepted, and said so, whatever Envoy made of the response.
-                by.mark(name, subscription.same())
-
-    def left(self, part: Part | None) -> Iterator[Resource]:
-        """What the part needs, directly or not, of that which was about to leave."""
-        for need in part.needs if part else ():
-            for it in self.subscriptions.get(need.type_url, ()):
-                resource = it.leaving.get(need.name)
-                if resource is not None and resource.parts:
-                    yield resource
-                    yield from self.left(resource.parts.get(""))
-
-    def is_kept(self, name: Name) -> bool:
-        """Whether something that is about to leave, and has yet to go, may need it."""
-        may_be_used = name.type_url in {ENDPOINTS, SECRET} and self.kept[subscription.ANYTHING] > 0
-        return may_be_used or self.kept[name] > 0
-
-    def closed(self, by: Subscription, now: float) -> None:
-        """A stream has ended."""
-        self.subscriptions[by.type_url].remove(by)
-        self.arrival.closed(by)
-        self.align()
-        self.fleet.acceptance.closed(by)
-        self.fleet.excuse(by)
-        self._departures.closed(by)
-        self._depart(now)
+    def removing(self, part: Part | None) -> Iterator[Resource]:
+        """What a part needs, directly or not, of that which is about to be removed."""
+        return removals.needed_of(self.subscriptions, part)
 
     def align(self) -> None:
         """Decides anew whether there is anything to order for this Envoy."""
         self.gates.is_open = not any(it.is_wildcard for it in self.subscriptions[CLUSTER])
 
+    def wake(self) -> None:
+        """Tells its streams that there may be something to send."""
+        for subscriptions in self.subscriptions.values():
+            for it in subscriptions:
+                it.wake()
+
+    def _handle(self, event: Event, now: float) -> list[tuple[Subscription, Outcome]]:
+        """Changes what this Envoy has and waits for; returns what is not about one resource."""
+        match event:
+            case Published() | Quarantined() | Released():
+                return self._hear(event, now)
+            case Answered(by, response, refusal):
+                return self._answered(by, response, refusal, now)
+            case Sent(by, names, nonce):
+                self._number += 1
+                self._warming.sent(by, by.launch(names, nonce, self._number), now)
+            case Subscribed(by, name, _, True):
+                by.mark(name, state.same())
+            case Subscribed(by, name, version):
+                return self._introduce(by, name, version, now)
+            case Unsubscribed(by, name):
+                self._removals.cancel(by, name)
+                by.unsubscribe(name)
+            case TrialDue(by):
+                return self._try_next(by, now)
+            case Closed(by):
+                return self._closed(by, now)
+            case Woken():
+                self.alarms.ring(now)
+        return []
+
+    def _hear(self, event: FromFleet, now: float) -> list[tuple[Subscription, Outcome]]:
+        """What the fleet does changes what is to be sent; nothing else comes of it."""
+        match event:
+            case Published(edits):
+                self._take(edits, now)
+            case Quarantined(by, refused):
+                by.settle(refused.name)
+                if not refused.is_stray and by.served(refused.name) is not None:
+                    # Back to what was accepted, and said so, whatever Envoy made of the response.
+                    by.mark(refused.name, state.same())
+            case Released(by, name, part):
+                self.gates.release(by, name, part, now)
+        return []
+
+    def _noted(self, now: float) -> list[tuple[Subscription, Outcome]]:
+        """What the subscriptions have noted since the last step."""
+        noted: list[tuple[Subscription, Outcome]] = []
+        for subscriptions in self.subscriptions.values():
+            for it in subscriptions:
+                if it.outcomes:
+                    noted += [(it, outcome) for outcome in it.outcomes]
+                    it.outcomes.clear()
+        is_awaited = False
+        for by, outcome in noted:
+            if isinstance(outcome, (Settled, Dropped)):
+                self._arrival.met(by, outcome.name)
+                is_awaited |= self._removals.settled(by, outcome.name)
+        if is_awaited:
+            self._remove_passed(now)
+        return noted
+
+    def _take(self, edits: Iterable[tuple[Subscription, Edit]], now: float) -> None:
+        """What was published, as far as this Envoy asked for it."""
+        removing: list[PendingRemoval] = []
+        for to, edit in edits:
+            if edit.is_gone:
+                self._lose(to, edit.resource, removing, now)
+            elif edit.is_new:
+                self._gain(to, edit.resource, now)
+            else:
+                self._change(to, edit, now)
+        if removing and now < self._young_until:
+            for it in removing:
+                self._remove_later(it)
+        elif removing:
+            self._await_users(removing)
+            self._remove_passed(now)
+
+    def _introduce(
+        self, by: Subscription, name: str, version: str | None, now: float
+    ) -> list[tuple[Subscription, Outcome]]:
+        """The first word about a resource on a stream; `version` is what it has of it."""
+        if version is None:
+            self._arrival.expect(by, name)
+        else:
+            self._arrival.has(by)
+        resource = by.resource(name)
+        if resource is not None:
+            is_known = self._bring(by, resource, version, now)
+            return [(by, Accepted({name: state.unknown()}))] if is_known else []
+        if version is None:
+            by.mark(name, state.absent())
+        elif by.type_url in _OF_CLUSTERS | {CLUSTER}:
+            self._removals.begin(by, Resource(Name(by.type_url, name)))
+            self._remove_later((by, by.removing[name]))
+        else:
+            by.mark(name, state.unknown())
+        return []
+
+    def _bring(self, to: Subscription, resource: Resource, version: str | None, now: float) -> bool:
+        """Brings a stream to the newest of a resource; whether it is known which parts it has."""
+        name = resource.name.name
+        has_newest = version == resource.version(to.overridden_parts(name))
+        if resource.name.type_url == CLUSTER:
+            self.gates.close(resource.name)
+            if has_newest and "" in resource.parts:
+                self._warming.start(resource.name, resource.parts[""], now)
+        if has_newest:
+            self._warming.has(to, name, now)
+            return True
+        before = _had(resource, version)
+        self.gates.offer(to, resource, before, now)
+        return not before.is_whole and not before.is_unknown
+
+    def _answered(
+        self, by: Subscription, response: InFlightResponse, refusal: str | None, now: float
+    ) -> list[tuple[Subscription, Outcome]]:
+        by.in_flight.remove(response)
+        if refusal is not None:
+            bisection.refused(self.gates, by, response, refusal)
+            return []
+        bisection.acknowledged(by, response)
+        for name in response.before:
+            by.settle(name)
+            self._arrival.met(by, name)
+            if by.type_url == CLUSTER and by.is_acknowledged(name):
+                self._warming.acknowledged(Name(CLUSTER, name), now)
+            elif by.type_url in _OF_CLUSTERS and by.is_acknowledged(name):
+                self._warming.has(by, name, now)
+        self._removals.acknowledged(by, response)
+        self._remove_passed(now)
+        return [(by, Accepted(response.before))]
+
+    def _try_next(self, by: Subscription, now: float) -> list[tuple[Subscription, Outcome]]:
+        """Goes on with the search for the part to blame; what it has found, if it is over."""
+        search = by.search
+        if search is None:
+            return []
+        search.trial = bisection.next_trial(self.gates, by, search, now)
+        if search.trial or by.sendable():
+            return []
+        found = bisection.verdict(by, search) or {}
+        return [
+            (by, Refused(name, part, words, search.wholes.pop(name, None) is not None))
+            for (name, part), words in found.items()
+        ]
+
+    def _closed(self, by: Subscription, now: float) -> list[tuple[Subscription, Outcome]]:
+        self.subscriptions[by.type_url].remove(by)
+        self._arrival.closed(by)
+        self.align()
+        self._removals.closed(by)
+        self._remove_passed(now)
+        return [(by, Gone())]
+
     def _gain(self, to: Subscription, resource: Resource, now: float) -> None:
-        left = to.stay(resource.name.name)
+        left = self._removals.cancel(to, resource.name.name)
         if left is not None:
             self._regain(to, left, resource, now)
             return
@@ -211,13 +300,13 @@ class Envoy:
         else:
             self.gates.open(resource.name, now)
             self._warming.cools(resource.name, now)
-        self.gates.offer(to, resource, subscription.absent(), now)
+        self.gates.offer(to, resource, state.absent(), now)
 
     def _regain(self, to: Subscription, left: Resource, resource: Resource, now: float) -> None:
-        """What was to leave and never went just stays, with what is different about it."""
+        """What was to be removed and never went just stays, with what is different about it."""
         before = _difference(left, resource)
         if not left.parts:
-            self.gates.offer(to, resource, subscription.unknown(), now)
+            self.gates.offer(to, resource, state.unknown(), now)
         elif before:
             self._change(to, Edit(resource, before), now)
         self._warming.regained(resource.name, to, now)
@@ -232,53 +321,71 @@ class Envoy:
             self.gates.replace(to, edit.resource, part, before, now)
 
     def _lose(
-        self, to: Subscription, resource: Resource, leavers: list[Leaver], now: float
+        self, to: Subscription, resource: Resource, removing: list[PendingRemoval], now: float
     ) -> None:
         type_url, name = resource.name
         was_unsent = to.is_unsent(name)
-        to.overrides.pop(name, None)
+        to.drop_overrides(name)
         if was_unsent:
             self.gates.open(resource.name, now)
-            to.dirty.pop(name, None)
+            to.unmark_all(name)
             if name in to.names:  # whoever asked for it by name is still owed an answer
-                to.mark(name, subscription.absent())
+                to.mark(name, state.absent())
         elif type_url in {LISTENER, SCOPE}:
-            to.mark(name, Before(dict(resource.parts), is_whole=True))
+            to.mark(name, Baseline(dict(resource.parts), is_whole=True))
         else:
-            to.leave(resource)
-            leavers.append((to, resource))
+            self._removals.begin(to, resource)
+            removing.append((to, resource))
         to.settle(name)
 
-    def _lose_vanished(self, now: float) -> None:
-        leavers, self._vanished = self._vanished, []
-        self._await_users(leavers)
-        self._depart(now)
+    def _remove_later(self, removal: PendingRemoval) -> None:
+        """What vanished before this stream began goes after everything else was asked for."""
+        if not self._vanished:
+            self.alarms.set(self._young_until, self._remove_vanished)
+        self._vanished.append(removal)
 
-    def _await_users(self, leavers: list[Leaver]) -> None:
+    def _remove_vanished(self, now: float) -> None:
+        vanished, self._vanished = self._vanished, []
+        self._await_users(vanished)
+        self._remove_passed(now)
+
+    def _await_users(self, removing: list[PendingRemoval]) -> None:
         """What clusters use waits for clusters, too, whose acknowledgement may take its time."""
-        of_clusters = [it for it in leavers if it[0].type_url in {ENDPOINTS, SECRET}]
-        of_routes = [it for it in leavers if it[0].type_url not in {ENDPOINTS, SECRET}]
+        of_clusters = [it for it in removing if it[0].type_url in _OF_CLUSTERS]
+        of_routes = [it for it in removing if it[0].type_url not in _OF_CLUSTERS]
         for group, users in ((of_routes, GATED), (of_clusters, GATED | {CLUSTER})):
             if group:
                 awaited = [it for user in users for it in self.subscriptions.get(user, ())]
-                self._departures.add(group, awaited, self._number + 1)
+                self._removals.add(group, awaited, self._number + 1)
 
-    def _depart(self, now: float) -> None:
-        for barrier in self._departures.passed():
-            self.alarms.set(now + self.fleet.patience.grace, partial(_dismiss, barrier))
+    def _remove_passed(self, now: float) -> None:
+        for barrier in self._removals.passed():
+            self.alarms.set(now + self._patience.grace, partial(self._remove, barrier))
 
-    def _wake(self) -> None:
-        for subscriptions in self.subscriptions.values():
-            for it in subscriptions:
-                it.wake()
+    def _remove(self, barrier: RemovalBarrier, now: float) -> None:
+        """The grace period is over: what did not come back in the meantime goes."""
+        for to, left in barrier.removals:
+            name = left.name.name
+            if to.removing.get(name) is not left:
+                continue
+            if left.name in self._store.users or self._removals.is_needed(left.name):
+                # A refusal made it needed again, or what goes before it has yet to go.
+                later = now + self._patience.grace
+                self.alarms.set(later, partial(self._remove, RemovalBarrier([(to, left)], {})))
+            else:
+                self._removals.cancel(to, name)
+                self.gates.open(left.name, now)
+                is_known = bool(left.parts)
+                before = Baseline(dict(left.parts), is_whole=is_known, is_unknown=not is_known)
+                to.mark(name, before)
 
 
-def _had(resource: Resource, version: str | None) -> Before:
+def _had(resource: Resource, version: str | None) -> Baseline:
     """What a stream had that says it has this version, as far as a version can tell."""
     if version is None:
-        return subscription.absent()
+        return state.absent()
     parts = resource.since(version)
-    return subscription.unknown() if parts is None else Before(parts)
+    return state.unknown() if parts is None else Baseline(parts)
 
 
 def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
@@ -286,20 +393,3 @@ def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
     parts = {**left.parts, **resource.parts}
     had = ((it, left.parts.get(it)) for it in parts)
     return {it: value for it, value in had if not is_same(value, resource.parts.get(it))}
-
-
-def _dismiss(barrier: Barrier, now: float) -> None:
-    """The grace period is over: what did not come back in the meantime goes."""
-    for to, left in barrier.leavers:
-        name = left.name.name
-        if to.leaving.get(name) is not left:
-            continue
-        if left.name in to.envoy.store.users or to.envoy.is_kept(left.name):
-            # A refusal made it needed again, or what leaves before it has yet to go.
-            later = now + to.envoy.fleet.patience.grace
-            to.envoy.alarms.set(later, partial(_dismiss, Barrier([(to, left)], {})))
-        else:
-            to.stay(name)
-            to.envoy.gates.open(left.name, now)
-            is_known = bool(left.parts)
-            to.mark(name, Before(dict(left.parts), is_whole=is_known, is_unknown=not is_known))

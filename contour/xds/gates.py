@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
-from contour.xds import resources, subscription
+from contour.xds import state
 from contour.xds.alarms import Alarms
-from contour.xds.resources import GATED, Name, Part, Resource
+from contour.xds.quarantine import Quarantine
+from contour.xds.resources import GATED, Name, Part, Resource, is_same
+from contour.xds.state import Baseline, Override
 from contour.xds.store import Store
-from contour.xds.subscription import Before, Override, Subscription
+from contour.xds.subscription import Subscription
 
 
 class _Held(NamedTuple):
@@ -38,7 +40,10 @@ class Waits:
 class Gates:
     """The gates of one Envoy. Only what is not ready takes memory."""
 
-    def __init__(self, store: Store, alarms: Alarms, patience: float, waits: Waits) -> None:
+    def __init__(
+        self, store: Store, quarantine: Quarantine, alarms: Alarms, patience: float, waits: Waits
+    ) -> None:
+        self._quarantine = quarantine
         self._waits = waits
         self.is_open = True  # an Envoy that does not ask for all clusters orders its own changes
         # Until when each is waited for. What was given up stays: nobody waits for it again.
@@ -72,22 +77,22 @@ class Gates:
         """How many parts wait."""
         return len({it for held in self._waiting.values() for it in held})
 
-    def offer(self, to: Subscription, resource: Resource, before: Before, now: float) -> None:
+    def offer(self, to: Subscription, resource: Resource, before: Baseline, now: float) -> None:
         """A resource the stream does not have as it is now."""
         name = resource.name.name
         blocked = self._blocked(resource, now)
         if before.is_unknown:
-            to.overrides.pop(name, None)
+            to.drop_overrides(name)
             if self._is_lacking(to, name):
                 return
         if before.is_unknown and blocked:
             # Which parts it has is not known, so none of them can be kept as it is: all wait.
-            to.dirty.pop(name, None)
+            to.unmark_all(name)
             awaits = frozenset[Name]().union(*blocked.values())
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
             return
         for part in list(before.parts):
-            if to.keep_instead(name, part, before.parts[part], resource.parts.get(part)):
+            if self.keep_accepted(to, name, part, before.parts[part], resource.parts.get(part)):
                 del before.parts[part]
         for part, awaits in blocked.items():
             if before.tells(part):
@@ -97,9 +102,9 @@ class Gates:
 
     def _is_lacking(self, to: Subscription, name: str) -> bool:
         """Whether a refused part is served to nobody: who may have it of old is left untouched."""
-        words = to.envoy.fleet.quarantine.lacking(Name(to.type_url, name), to.resource(name))
+        words = self._quarantine.lacking(Name(to.type_url, name), to.resource(name))
         if words:
-            to.dirty.pop(name, None)
+            to.unmark_all(name)
             to.override(name, "", Override(None, refusal=words, is_whole=True))
             to.settle(name)
         return bool(words)
@@ -109,28 +114,41 @@ class Gates:
     ) -> None:
         """A part that changed; `before` is what was served until now."""
         name = resource.name.name
-        known = to.overrides.get(name, {}).get(part)
+        known = to.overrides_of(name).get(part)
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)
         awaits = self._blockers(newest, now) if to.type_url in GATED else frozenset[Name]()
-        if to.keep_instead(name, part, value, newest):
+        if self.keep_accepted(to, name, part, value, newest):
             to.unmark(name, part)
         elif awaits and to.is_unknown(name):
-            self.offer(to, resource, subscription.unknown(), now)
-        elif awaits and not resources.is_same(newest, value):
+            self.offer(to, resource, state.unknown(), now)
+        elif awaits and not is_same(newest, value):
             to.unmark(name, part)
             self._hold(to, name, part, Override(value, awaits))
         elif known is not None:
             self.release(to, name, part, now)
         else:
-            to.mark(name, Before({part: before}))
+            to.mark(name, Baseline({part: before}))
+
+    def keep_accepted(
+        self, to: Subscription, name: str, part: str, value: Part | None, newest: Part | None
+    ) -> bool:
+        """Keeps what the other side has of a part of which, for its successor is refused, nothing
+        is served: nobody wanted it gone. Returns whether that is so."""
+        refusal = self._quarantine.refusal(Name(to.type_url, name), part)
+        if refusal is None or not refusal.is_met_by(newest):
+            return False
+        if value is None or is_same(value, refusal.part) or is_same(value, newest):
+            return False
+        to.override(name, part, Override(value, refusal=refusal.words))
+        return True
 
     def release(self, to: Subscription, name: str, part: str, now: float) -> None:
         """Serves the newest again in place of an override."""
         resource = to.resource(name)
         if resource is not None and to.overrides[name][part].is_whole:
             to.lift(name, part)
-            self.offer(to, resource, subscription.unknown(), now)
+            self.offer(to, resource, state.unknown(), now)
         else:
             to.serve_newest(name, part)
 
@@ -161,7 +179,7 @@ class Gates:
     def _let(self, held: Iterable[_Held], now: float) -> None:
         """Releases those that wait for nothing else."""
         for to, name, part in held:
-            override = to.overrides.get(name, {}).get(part)
+            override = to.overrides_of(name).get(part)
             if override is None or not override.awaits:
                 continue
             if not any(self._is_closed(it, now) for it in override.awaits):

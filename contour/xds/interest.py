@@ -1,70 +1,49 @@
-"""What a stream asks for: by name, everything, no longer. The same for both dialects.
+"""Who asked for what in one fleet: the subscriptions of all Envoys by the names they asked for.
 
-A name is always answered, also if there is nothing of that name. What the client already has in
-the newest version is not sent again. What vanished while the client was away may still be in use
-there: it is told after the client has had the time to be told what replaces it.
+The seam of what Envoys in sync could share: an entry stands for one name on one stream.
 """
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterator
 
-from contour.xds import subscription
-from contour.xds.resources import CLUSTER, ENDPOINTS, SECRET, Name, Resource
+from contour.xds.envoy import Envoy
+from contour.xds.resources import Name
 from contour.xds.subscription import Subscription
 
-# The version of a resource that the client says it has; empty if it has one it cannot tell.
-Had = Callable[[str], str | None]
 
+class Interest:
+    """The subscriptions of one fleet, each with its Envoy."""
 
-def subscribe(by: Subscription, name: str, had: Had, now: float) -> None:
-    """The stream asks for a name."""
-    if name in by.names:
-        by.mark(name, subscription.same())
-        return
-    is_known = by.wants(name) and by.resource(name) is not None
-    by.envoy.fleet.listen(name, by)
-    if not is_known:
-        _introduce(by, name, had(name), now)
+    def __init__(self) -> None:
+        self._named: defaultdict[Name, dict[Subscription, Envoy]] = defaultdict(dict)
+        self._wildcards: defaultdict[str, dict[Subscription, Envoy]] = defaultdict(dict)
 
+    def add(self, envoy: Envoy, by: Subscription, name: str) -> None:
+        """A stream asks for a name."""
+        by.names.add(name)
+        self._named[Name(by.type_url, name)][by] = envoy
 
-def subscribe_to_all(by: Subscription, had: Had, known: Iterable[str], now: float) -> None:
-    """The stream asks for everything of its type; `known` are names that it has already."""
-    if by.is_wildcard:
-        return
-    by.envoy.fleet.listen_to_all(by)
-    by.envoy.align()
-    served = by.envoy.store.types[by.type_url]
-    for name in (*served, *(it for it in known if it not in served)):
-        if name not in by.names:
-            _introduce(by, name, had(name), now)
+    def remove(self, by: Subscription, name: str) -> None:
+        by.names.discard(name)
+        key = Name(by.type_url, name)
+        self._named[key].pop(by, None)
+        if not self._named[key]:
+            del self._named[key]
 
+    def add_wildcard(self, envoy: Envoy, by: Subscription) -> None:
+        """A stream asks for everything of its type."""
+        by.is_wildcard = True
+        self._wildcards[by.type_url][by] = envoy
 
-def unsubscribe(by: Subscription, name: str) -> None:
-    by.envoy.fleet.ignore(name, by)
-    if not by.is_wildcard:
-        by.forget(name)
+    def remove_wildcard(self, by: Subscription) -> None:
+        by.is_wildcard = False
+        self._wildcards[by.type_url].pop(by, None)
 
+    def takers(self, type_url: str) -> set[Envoy]:
+        """The Envoys that asked for everything of a type."""
+        return set(self._wildcards[type_url].values())
 
-def unsubscribe_from_all(by: Subscription) -> None:
-    by.envoy.fleet.ignore_all(by)
-    by.envoy.align()
-    for name in [*by.envoy.store.types[by.type_url], *by.leaving]:
-        if name not in by.names:
-            by.forget(name)
-
-
-def _introduce(by: Subscription, name: str, version: str | None, now: float) -> None:
-    """The first word about a resource on this stream."""
-    if version is None:
-        by.envoy.arrival.expect(by, name)
-    else:
-        by.envoy.arrival.has(by)
-    resource = by.resource(name)
-    if resource is not None:
-        by.envoy.introduce(by, resource, version, now)
-    elif version is None:
-        by.mark(name, subscription.absent())
-    elif by.type_url in {CLUSTER, ENDPOINTS, SECRET}:
-        by.leave(Resource(Name(by.type_url, name)))
-        by.envoy.lose_later((by, by.leaving[name]))
-    else:
-        by.mark(name, subscription.unknown())
+    def of(self, name: Name) -> Iterator[tuple[Subscription, Envoy]]:
+        """Who asked for a resource, by name or with everything."""
+        yield from self._wildcards.get(name.type_url, {}).items()
+        yield from (it for it in self._named.get(name, {}).items() if not it[0].is_wildcard)

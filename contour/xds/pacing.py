@@ -12,15 +12,9 @@ its new terms. What such a host is to lose waits, too.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from contour.xds.resources import LISTENER, ROUTE, SCOPE, SECRET, Change, Name
-
-if TYPE_CHECKING:
-    from contour.xds.envoy import Envoy
-    from contour.xds.fleet import Fleet
-
-_Place = tuple[Name, str]
+from contour.xds.resources import LISTENER, ROUTE, SCOPE, SECRET, Change, PartKey
+from contour.xds.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +28,12 @@ class Pace:
 
 
 class Pacing:
-    """What of one fleet's publications waits."""
+    """What of one fleet's publications waits. Times are in seconds."""
 
-    def __init__(self, fleet: "Fleet") -> None:
-        self._fleet = fleet
-        self._pace = fleet.patience.pace
-        self._waiting: dict[_Place, Change] = {}  # the newest of each place
+    def __init__(self, store: Store, pace: Pace) -> None:
+        self._store = store
+        self._pace = pace
+        self._waiting: dict[PartKey, Change] = {}  # the newest of each part
         self._spent_until = float("-inf")  # when every change that was made is paid for
 
     @property
@@ -47,33 +41,27 @@ class Pacing:
         """How many parts wait."""
         return len(self._waiting)
 
-    def put_off(self, changes: Iterable[Change]) -> list[Change]:
-        """The changes without those that wait, and with those that have waited."""
-        now, changes = self._fleet.clock(), list(changes)
+    def put_off(
+        self, changes: list[Change], now: float, *, has_envoys: bool
+    ) -> tuple[list[Change], float | None]:
+        """The changes without those that wait, and with those that have waited; and when those go
+        on, if these are the first to wait."""
         paced = any(map(self._is_paced, changes))
-        if not self._fleet.envoys or not (self._waiting or paced):
-            return self._released(changes)
+        if not has_envoys or not (self._waiting or paced):
+            return self._released(changes), None
         if self._due <= now:
             self._spent_until = max(self._spent_until, now) + self._pace.interval
-            return self._released(changes)
+            return self._released(changes), None
         was_waiting = bool(self._waiting)
         hosts = self._concerned(changes)
         passed: list[Change] = []
         for change in changes:
-            place = (change.name, change.part)
-            if place in self._waiting or self._waits(change, hosts):
-                self._waiting[place] = change
+            key = (change.name, change.part)
+            if key in self._waiting or self._waits(change, hosts):
+                self._waiting[key] = change
             else:
                 passed.append(change)
-        if not was_waiting:
-            for envoy in self._fleet.envoys:
-                self._set_alarm(envoy)
-        return passed
-
-    def joined(self, envoy: "Envoy") -> None:
-        """Another Envoy is there; those that were to end the wait may leave."""
-        if self._waiting:
-            self._set_alarm(envoy)
+        return passed, None if was_waiting else self._due
 
     @property
     def _due(self) -> float:
@@ -84,14 +72,9 @@ class Pacing:
         waited, self._waiting = self._waiting, {}
         return [*(waited | {(it.name, it.part): it for it in changes}).values()]
 
-    def _set_alarm(self, envoy: "Envoy") -> None:
-        envoy.alarms.set(self._due, lambda _: self._fleet.publish(()))
-
     def _is_paced(self, change: Change) -> bool:
         """Whether a listener is another one for it. Nothing is replaced by one that is new."""
-        return (
-            change.name.type_url == LISTENER and self._fleet.store.resource(change.name) is not None
-        )
+        return change.name.type_url == LISTENER and self._store.resource(change.name) is not None
 
     def _waits(self, change: Change, hosts: set[str]) -> bool:
         type_url = change.name.type_url
@@ -108,6 +91,6 @@ class Pacing:
 
     def _hosts(self, change: Change) -> tuple[str, ...]:
         """The hosts that a change is about, as it will be or as it was."""
-        resource = self._fleet.store.resource(change.name)
+        resource = self._store.resource(change.name)
         before = resource.parts.get(change.part) if resource else None
         return (*(change.value.hosts if change.value else ()), *(before.hosts if before else ()))

@@ -3,15 +3,21 @@
 The part that was accepted last stays, also for Envoys that connect later. Where none ever was, a
 stand-in (if there is one) keeps others from taking its place. What some Envoys accept is served on
 to them; those that refuse it (an older build, say) keep what they have. The search for the part to
-blame is in `narrowing`.
+blame is in `bisection`.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from contour.xds.resources import Change, Name, Part, Resource, is_same
-from contour.xds.store import User
+from contour.xds.resources import Change, Name, Part, PartKey, Resource, is_same
+
+StandIn = Callable[[Name, str], Part | None]
+"""What is served of a part that is refused, where none was ever accepted; perhaps nothing."""
+
+
+def _nothing(_: Name, __: str) -> Part | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Quarantine:
     """The refused parts of one fleet."""
 
     def __init__(self) -> None:
+        self.stand_in: StandIn = _nothing
         self._refused: defaultdict[Name, dict[str, Refusal]] = defaultdict(dict)
         self._released: defaultdict[Name, set[str]] = defaultdict(set)  # changed, not yet accepted
 
@@ -78,7 +85,9 @@ class Quarantine:
         if not refused:
             del self._refused[name]
 
-    def recovered(self, names: Iterable[Name], is_good: Callable[[Name, str], bool]) -> list[User]:
+    def recovered(
+        self, names: Iterable[Name], is_good: Callable[[Name, str], bool]
+    ) -> list[PartKey]:
         """The parts whose change was accepted, which had been refused before it."""
         if not self._released:
             return []
@@ -90,7 +99,7 @@ class Quarantine:
             del self._released[name]
         return good
 
-    def released(self) -> list[User]:
+    def released(self) -> list[PartKey]:
         """The parts that have changed since they were refused, and were not accepted since."""
         return [(name, part) for name, parts in self._released.items() for part in parts]
 

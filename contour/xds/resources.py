@@ -5,7 +5,7 @@ an extension's configuration is a head and the parts of what the extension is to
 resources are the single part `""`. The encoded message is the parts' bodies joined in
 order of part name. Parts matter because one Envoy may hold the newest part of one host and still
 the previous part of another, whose new cluster is not ready there. Versions are content hashes:
-equal on all replicas and after every restart. Gating is in `gates`, refusals are in `narrowing`.
+equal on all replicas and after every restart. Gating is in `gates`, refusals are in `bisection`.
 """
 
 from bisect import bisect_left, insort
@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from contour.xds import wire
 from contour.xds.releases import Release
-from crds.meta import ObjectRef
 
 _PREFIX = "type.googleapis.com/envoy"
 CLUSTER = f"{_PREFIX}.config.cluster.v3.Cluster"
@@ -42,11 +41,19 @@ _FEW_PARTS = 2  # a head and one host: whoever has another version has nothing t
 _LONG_HISTORY = 64
 
 
+Origin = tuple[str, str, str]
+"""An object that a part was made of, as its translator names it; only handed on, and sorted."""
+
+
 class Name(NamedTuple):
     """The identity of an xDS resource."""
 
     type_url: str
     name: str
+
+
+PartKey = tuple[Name, str]
+"""A part of a resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class Part:
     body: bytes  # encoded protobuf fields of the resource's message
     digest: bytes  # 16-byte blake2b of the body
     needs: frozenset[Name] = frozenset()  # what an Envoy must have ready before it gets this part
-    origins: tuple[ObjectRef, ...] = ()  # whose status tells about a refusal of this part
+    origins: tuple[Origin, ...] = ()  # whose status tells about a refusal of this part
     # Clusters only: whether Envoy warms it before use. Not so for DNS clusters that are served with
     # `wait_for_warm_on_init: false`.
     warms: bool = True
@@ -86,7 +93,7 @@ Parts = Mapping[str, "Part | None"]
 Shape = Callable[[str, str, str, bytes], bytes]  # (name, type URL, version, body) to an envelope
 
 
-def part(body: bytes, needs: Iterable[Name] = (), origins: Iterable[ObjectRef] = ()) -> Part:
+def part(body: bytes, needs: Iterable[Name] = (), origins: Iterable[Origin] = ()) -> Part:
     """A part of these bytes, with its digest."""
     return Part(body, digest(body), frozenset(needs), tuple(origins))
 
@@ -157,9 +164,9 @@ class Resource:
         else:
             del order[bisect_left(order, part)]
 
-    def version(self, instead: Parts | None = None) -> str:
-        """The content hash, with some parts replaced by what one Envoy has instead."""
-        return f"{self._sum_with(instead) if instead else self._sum:032x}"
+    def version(self, overridden: Parts | None = None) -> str:
+        """The content hash, with some parts replaced by what one Envoy has in their place."""
+        return f"{self._sum_with(overridden) if overridden else self._sum:032x}"
 
     def since(self, version: str) -> dict[str, Part | None] | None:
         """What was different in a version: the parts as they were then; None if it is not known.
@@ -183,24 +190,24 @@ class Resource:
             self._shares = {_share(name, value): name for name, value in self.parts.items()}
         return self._shares
 
-    def rendered(self, shape: Shape, instead: Parts | None = None) -> bytes:
+    def rendered(self, shape: Shape, overridden: Parts | None = None) -> bytes:
         """The encoded resource in its envelope. Only what is worth keeping is kept."""
-        total = self._sum_with(instead) if instead else self._sum
+        total = self._sum_with(overridden) if overridden else self._sum
         known = self._renderings.get((shape, total))
         if known is not None:
             return known
         type_url, name = self.name
-        made = shape(name, type_url, f"{total:032x}", self.body(instead))
+        made = shape(name, type_url, f"{total:032x}", self.body(overridden))
         if len(self.parts) > 1 or len(made) > 4096:
             while len(self._renderings) >= _FEW_RENDERINGS:
                 del self._renderings[next(iter(self._renderings))]
             self._renderings[shape, total] = made
         return made
 
-    def body(self, instead: Parts | None = None) -> bytes:
+    def body(self, overridden: Parts | None = None) -> bytes:
         """The encoded message: the bodies of the parts in order of their names."""
-        if instead:
-            mixed = {**self.parts, **instead}
+        if overridden:
+            mixed = {**self.parts, **overridden}
             return self._joined([it.body for _, it in sorted(mixed.items()) if it is not None])
         if self._order is None:
             self._order = sorted(self.parts)
@@ -213,9 +220,9 @@ class Resource:
             return b"".join(bodies)
         return b"".join((*bodies[:1], wire.field(2, wire.field(2, b"".join(bodies[1:])))))
 
-    def _sum_with(self, instead: Parts | None) -> int:
+    def _sum_with(self, overridden: Parts | None) -> int:
         total = self._sum
-        for part, value in (instead or {}).items():
+        for part, value in (overridden or {}).items():
             total += _share(part, value) - _share(part, self.parts.get(part))
         return total % _MODULUS
 

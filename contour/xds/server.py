@@ -18,9 +18,9 @@ import grpc
 from grpc import aio
 
 from contour.xds import authorization, credentials, delta, resources, sotw
+from contour.xds.disconnecting import disconnect
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
-from contour.xds.hanging_up import hang_up
 from contour.xds.limits import Limits, Peers, TooMany
 from contour.xds.stream import Dialect, Node, Stream, Violation
 
@@ -98,7 +98,7 @@ class Server:
         """Ends the fleet and its streams; Envoys keep what they have."""
         fleet = self.fleets.pop(name, None)
         for stream, reading in self._reading.items():
-            if stream.envoy and stream.envoy.fleet is fleet:
+            if fleet is not None and stream.fleet is fleet:
                 reading.cancel()
 
     async def start(self) -> None:
@@ -129,7 +129,7 @@ class Server:
     def let_go(self, number: int) -> int:
         """Ends so many connections, so that those Envoys look for another replica; they keep what
         they have. How many there were."""
-        return hang_up([*islice(self.callers, number)])
+        return disconnect([*islice(self.callers, number)])
 
     def _listen(self, server: aio.Server, address: str) -> int:
         path = address.removeprefix("unix:")

@@ -10,22 +10,21 @@ what differs.
 from hashlib import blake2b
 
 from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest
-from google.protobuf.message import DecodeError
 
-from contour.xds import interest, subscription, wire
+from contour.xds import state, wire
 from contour.xds.resources import ENDPOINTS, WHOLE, Resource
-from contour.xds.stream import Node, Stream, Violation
+from contour.xds.responses import Responses
+from contour.xds.stream import Stream
 from contour.xds.subscription import Subscription
 
+REQUEST = "DiscoveryRequest"
+parse = DiscoveryRequest.FromString
 
-def receive(stream: Stream, request: bytes, now: float) -> None:
+
+def receive(
+    stream: Stream, by: Subscription, asked: DiscoveryRequest, now: float, *, is_first: bool
+) -> None:
     """Takes in one request."""
-    try:
-        asked = DiscoveryRequest.FromString(request)
-    except DecodeError as error:
-        raise Violation("not a DiscoveryRequest") from error
-    stream.identify(Node.of(asked))
-    by, is_first = stream.subscription(asked.type_url)
     names = set(asked.resource_names)
     if is_first:
         if by.type_url in WHOLE and not names:
@@ -40,7 +39,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         if by.is_wildcard and not names:
             return
     stream.limit(by, len(names - by.names))
-    _align(by, names, asked.version_info if is_first else "", now)
+    _align(stream, by, names, asked.version_info if is_first else "", now)
 
 
 def sendable(to: Subscription) -> list[str]:
@@ -56,20 +55,20 @@ def _is_there(to: Subscription, name: str) -> bool:
     return to.is_held_whole(name) or (to.is_incomplete(name) and not to.is_unsent(name))
 
 
-def response(to: Subscription, names: list[str]) -> tuple[bytes, str]:
+def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
     listed = sorted(_everything(to)) if to.lists_all else names
-    has_newest = not (to.overrides or to.leaving or any(map(to.differs, listed)))
+    has_newest = not (to.overrides or to.removing or any(map(to.differs, listed)))
     if has_newest and to.is_wildcard == to.lists_all:
         key = (response, None if to.lists_all else frozenset(names))
-        made, nonce = to.envoy.fleet.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
+        shared, nonce = made.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
         if nonce != to.last_nonce:
-            return made, nonce
-    nonce = to.envoy.fleet.nonce()
+            return shared, nonce
+    nonce = made.nonce()
     return _encoded(to, listed, nonce), nonce
 
 
-def _align(by: Subscription, names: set[str], version: str, now: float) -> None:
+def _align(stream: Stream, by: Subscription, names: set[str], version: str, now: float) -> None:
     """Makes the subscription what the request says it is."""
 
     def had(name: str) -> str | None:
@@ -77,21 +76,21 @@ def _align(by: Subscription, names: set[str], version: str, now: float) -> None:
             return None
         resource = by.resource(name)
         is_newest = resource is not None and version == newest
-        return resource.version(by.instead(name)) if resource and is_newest else ""
+        return resource.version(by.overridden_parts(name)) if resource and is_newest else ""
 
-    newest = _version(by, sorted(by.envoy.store.types[by.type_url])) if version else ""
+    newest = _version(by, sorted(by.published)) if version else ""
     if "*" in names:
-        interest.subscribe_to_all(by, had, (), now)
+        stream.subscribe_to_all(by, had, (), now)
     elif by.is_wildcard:
-        interest.unsubscribe_from_all(by)
+        stream.unsubscribe_from_all(by, now)
     for name in by.names - names:
-        interest.unsubscribe(by, name)
+        stream.unsubscribe(by, name, now)
     for name in names - by.names - {"*"}:
-        interest.subscribe(by, name, had, now)
+        stream.subscribe(by, name, had, now)
 
 
 def _everything(to: Subscription) -> list[str]:
-    served = (*to.envoy.store.types[to.type_url], *to.leaving) if to.is_wildcard else to.names
+    served = (*to.published, *to.removing) if to.is_wildcard else to.names
     return [it for it in dict.fromkeys(served) if to.served(it) is not None]
 
 
@@ -100,9 +99,9 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
     for name in names:
         resource = to.served(name)
         if resource is None and to.type_url == ENDPOINTS:
-            resource = subscription.empty_endpoints(name)
+            resource = state.empty_endpoints(name)
         if resource is not None:
-            found.append(resource.rendered(wire.sotw_resource, to.instead(name)))
+            found.append(resource.rendered(wire.sotw_resource, to.overridden_parts(name)))
     return wire.sotw_response(to.type_url, found, _version(to, names), nonce)
 
 
@@ -111,6 +110,6 @@ def _version(to: Subscription, names: list[str]) -> str:
     total = blake2b(digest_size=16)
     for name in names:
         resource: Resource | None = to.resource(name)
-        version = resource.version(to.instead(name)) if resource else ""
+        version = resource.version(to.overridden_parts(name)) if resource else ""
         total.update(wire.field(1, name.encode()) + version.encode())
     return total.hexdigest()

@@ -11,10 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from contour.xds import resources
-from contour.xds.resources import Change, Name, Part, Resource
-from crds.meta import ObjectRef
-
-User = tuple[Name, str]  # the part that needs something
+from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource
 
 
 @dataclass(slots=True)
@@ -36,10 +33,10 @@ class Store:
 
     def __init__(self) -> None:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
-        self.users: defaultdict[Name, set[User]] = defaultdict(set)
+        self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
         self.unwanted: set[Name] = set()  # removed by publication, but still needed
         # Parts that no Envoy has accepted yet, and what was accepted last in their place.
-        self.unproven: dict[Name, dict[str, Part | None]] = {}
+        self.last_accepted: dict[Name, dict[str, Part | None]] = {}
         self._pins: Counter[Name] = Counter()  # what those need that were accepted last
         self._loose: set[Name] = set()  # lost a user or a pin since the last look
         self._edits: dict[Name, Edit] = {}
@@ -69,23 +66,23 @@ class Store:
             self._remove(name, removals[name])
         return self.settled()
 
-    def prove(self, name: Name, part: str) -> None:
+    def mark_accepted(self, name: Name, part: str) -> None:
         """An Envoy has accepted what is served; there is no way back behind it any more."""
-        accepted = self.unproven[name].pop(part)
-        if not self.unproven[name]:
-            del self.unproven[name]
+        accepted = self.last_accepted[name].pop(part)
+        if not self.last_accepted[name]:
+            del self.last_accepted[name]
         self._unpin(accepted)
 
     def withdraw(self, name: Name, part: str, kept: Part | None) -> list[Edit]:
         """Serves what was accepted last instead of a refused part, be it what the refuser kept."""
-        accepted = kept or self.unproven.get(name, {}).get(part)
+        accepted = kept or self.last_accepted.get(name, {}).get(part)
         resource = self.types[name.type_url][name.name]
         if accepted is None and len(resource.parts) == 1:
             self._drop(name)
         else:
             self._replace(resource, part, accepted)
-        if kept is not None and part in self.unproven.get(name, ()):
-            self.prove(name, part)
+        if kept is not None and part in self.last_accepted.get(name, ()):
+            self.mark_accepted(name, part)
         return self.settled()
 
     def has_all(self, part: Part | None) -> bool:
@@ -112,7 +109,7 @@ class Store:
             if name in self.unwanted and not self._is_needed(name):
                 self._drop(name)
         edits, self._edits = self._edits, {}
-        return sorted(edits.values(), key=_turn)
+        return sorted(edits.values(), key=_order)
 
     def _put(self, name: Name, part: str, value: Part) -> None:
         resource = self.resource(name)
@@ -143,12 +140,12 @@ class Store:
             self._remember(resource.name, part, before, value)
 
     def _remember(self, name: Name, part: str, before: Part | None, value: Part | None) -> None:
-        unproven = self.unproven.setdefault(name, {})
-        if part not in unproven:
-            unproven[part] = before
+        accepted = self.last_accepted.setdefault(name, {})
+        if part not in accepted:
+            accepted[part] = before
             self._pins.update(before.needs if before else ())
-        elif resources.is_same(unproven[part], value):
-            self.prove(name, part)
+        elif resources.is_same(accepted[part], value):
+            self.mark_accepted(name, part)
 
     def _unpin(self, part: Part | None) -> None:
         for name in part.needs if part else ():
@@ -164,10 +161,10 @@ class Store:
         self._edits[name] = Edit(resource, is_gone=True)
         for part, value in resource.parts.items():
             self._rewire((name, part), value, None)
-        for accepted in self.unproven.pop(name, {}).values():
+        for accepted in self.last_accepted.pop(name, {}).values():
             self._unpin(accepted)
 
-    def _rewire(self, user: User, before: Part | None, now: Part | None) -> None:
+    def _rewire(self, user: PartKey, before: Part | None, now: Part | None) -> None:
         had = before.needs if before else frozenset()
         has = now.needs if now else frozenset()
         for name in has - had:
@@ -178,7 +175,7 @@ class Store:
                 del self.users[name]
                 self._loose.add(name)
 
-    def origins(self, name: Name, part: str) -> tuple[ObjectRef, ...]:
+    def origins(self, name: Name, part: str) -> tuple[Origin, ...]:
         """Whose status tells of a part: those who asked for it, and for what needs it."""
         concerned = {(name, part), *self.users.get(name, ())}
         found = ((self.resource(it), of) for it, of in concerned)
@@ -189,7 +186,7 @@ class Store:
         return name in self.users or name in self._pins
 
 
-def _turn(edit: Edit) -> tuple[bool, int]:
+def _order(edit: Edit) -> tuple[bool, int]:
     """Additions in the order of what needs what; removals last, and the other way round."""
     rank = resources.RANK.get(edit.name.type_url, len(resources.ORDER))
     return (True, -rank) if edit.is_gone else (False, rank)

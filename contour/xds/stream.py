@@ -7,20 +7,34 @@ acknowledgement while any of them warms. Types do not wait for one another, so a
 answers nothing holds up itself alone.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from contour.xds import narrowing, resources
+from google.protobuf.message import DecodeError
+
+from contour.xds import resources
 from contour.xds.envoy import Envoy
+from contour.xds.events import (
+    Answered,
+    Closed,
+    Event,
+    Sent,
+    Subscribed,
+    TrialDue,
+    Unsubscribed,
+    Woken,
+)
 from contour.xds.fleet import Fleet
 from contour.xds.releases import Release
 from contour.xds.resources import CLUSTER
-from contour.xds.subscription import Flight, Subscription
+from contour.xds.responses import Responses
+from contour.xds.state import InFlightResponse
+from contour.xds.subscription import Subscription
 
 MOST_TYPES = 16
 MOST_NAMES = 1 << 17
-MOST_FLIGHTS = 100
+MOST_IN_FLIGHT = 100
 
 
 class Violation(Exception):  # noqa: N818
@@ -47,14 +61,27 @@ class Node:
 class Dialect(Protocol):
     """How requests are read and responses are written: `delta` and `sotw`."""
 
-    def receive(self, stream: "Stream", request: bytes, now: float) -> None: ...
+    REQUEST: str
+    """The message in which the client asks and answers."""
+
+    def parse(self, request: bytes) -> Any:
+        """Reads that message; raises DecodeError."""
+
+    def receive(
+        self, stream: "Stream", by: Subscription, asked: Any, now: float, *, is_first: bool
+    ) -> None: ...
 
     def sendable(self, to: Subscription) -> list[str]: ...
 
-    def response(self, to: Subscription, names: list[str]) -> tuple[bytes, str]: ...
+    def response(
+        self, to: Subscription, names: list[str], made: Responses
+    ) -> tuple[bytes, str]: ...
 
 
 Admission = Callable[[Node], Fleet]
+
+Had = Callable[[str], str | None]
+"""The version of a resource that the client says it has; empty if it has one it cannot tell."""
 
 
 class Stream:
@@ -65,6 +92,7 @@ class Stream:
     ) -> None:
         self.type_url = type_url
         self.subscriptions: dict[str, Subscription] = {}
+        self.fleet: Fleet | None = None
         self.envoy: Envoy | None = None
         self._dialect = dialect
         self._admission = admission
@@ -73,67 +101,83 @@ class Stream:
 
     def receive(self, request: bytes, now: float) -> None:
         """Takes in one request; raises `Violation`, or what the admission raises."""
-        self._dialect.receive(self, request, now)
+        try:
+            asked = self._dialect.parse(request)
+        except DecodeError as error:
+            raise Violation(f"not a {self._dialect.REQUEST}") from error
+        self.identify(Node.of(asked))
+        by, is_first = self.subscription(asked.type_url)
+        self._dialect.receive(self, by, asked, now, is_first=is_first)
 
     def response(self, now: float) -> bytes | None:
         """The next response, if there is something to say."""
-        if self.envoy is None:
+        if self.fleet is None:
             return None
-        self.envoy.alarms.ring(now)
+        if (due := self.alarm) is not None and due <= now:
+            self.fleet.alarms.ring(now)
+            self._step(Woken(), now)
         for type_url in (*resources.ORDER, *self.subscriptions):
             to = self.subscriptions.get(type_url)
             names = self._names(to, now) if to else []
             if to and (names or (to.is_owed and not to.dirty and not to.overrides)):
-                message, nonce = self._dialect.response(to, names)
-                self.envoy.fleet.counts["sent", type_url] += 1
-                self.envoy.sent(to, to.launch(names, nonce), now)
+                message, nonce = self._dialect.response(to, names, self.fleet.responses)
+                self.fleet.counts["sent", type_url] += 1
+                self._step(Sent(to, names, nonce), now)
                 return message
         return None
 
+    def _joined(self) -> tuple[Fleet, Envoy]:
+        assert self.fleet is not None
+        assert self.envoy is not None
+        return self.fleet, self.envoy
+
+    def _step(self, event: Event, now: float) -> None:
+        fleet, envoy = self._joined()
+        fleet.step(envoy, event, now)
+
     def _names(self, to: Subscription, now: float) -> list[str]:
         """What may go out now of one type."""
-        if to.envoy.arrival.holds(to):
+        if self.envoy is None or self.envoy.holds(to):
             return []
-        if to.flights and (to.type_url != CLUSTER or to.narrowing):
+        if to.in_flight and (to.type_url != CLUSTER or to.search):
             return []
-        if to.narrowing:
-            trial = narrowing.next_trial(to, to.narrowing)
-            if trial:
-                return trial
-            if not to.sendable():
-                to.envoy.judge(to, to.narrowing, now)
-        while len(to.flights) > MOST_FLIGHTS:
-            _fold(to)
+        if to.search:
+            self._step(TrialDue(to), now)
+            if to.search and to.search.trial:
+                return to.search.trial
+        while len(to.in_flight) > MOST_IN_FLIGHT:
+            to.merge_oldest()
         return self._dialect.sendable(to) if to.dirty else []
 
     @property
     def alarm(self) -> float | None:
         """When a response may become due without anything coming in."""
-        return self.envoy.alarms.next if self.envoy else None
+        known = (it.alarms.next for it in (self.fleet, self.envoy) if it is not None)
+        return min((it for it in known if it is not None), default=None)
 
     def close(self, now: float) -> None:
-        if self.envoy is None:
+        if self.fleet is None or self.envoy is None:
             return
         for it in self.subscriptions.values():
             if it.is_wildcard:
-                self.envoy.fleet.ignore_all(it)
+                self.fleet.ignore_all(self.envoy, it)
             for name in list(it.names):
-                self.envoy.fleet.ignore(name, it)
-            self.envoy.closed(it, now)
+                self.fleet.interest.remove(it, name)
+            self._step(Closed(it), now)
         if not any(self.envoy.subscriptions.values()):
-            self.envoy.fleet.leave(self.envoy)
+            self.fleet.leave(self.envoy)
 
     def identify(self, node: Node | None) -> Fleet:
         """The fleet this stream belongs to, settled by its first request."""
-        if self.envoy is None:
+        if self.fleet is None:
             self._node = node or Node("", "")
-            fleet = self._admission(self._node)
-            self.envoy = fleet.envoy(
+            self.fleet = self._admission(self._node)
+            self.envoy = self.fleet.envoy(
                 self._node.id, is_aggregated=not self.type_url, release=self._node.release
             )
         elif node is not None and node != self._node:
             raise Violation(f"the node changed from {self._node} to {node} within a stream")
-        return self.envoy.fleet
+        return self.fleet
 
     def subscription(self, type_url: str) -> tuple[Subscription, bool]:
         """The subscription of a type, and whether it has just begun."""
@@ -146,38 +190,64 @@ class Stream:
         if len(self.subscriptions) >= MOST_TYPES:
             raise Violation(f"more than {MOST_TYPES} types on one stream")
         assert self.envoy is not None
-        made = Subscription(self.envoy, type_url, self._wake)
-        self.subscriptions[type_url] = made
-        self.envoy.subscriptions[type_url].append(made)
+        made = self.subscriptions[type_url] = self.envoy.open(type_url, self._wake)
         return made, True
 
-    def answer(self, by: Subscription, flight: Flight, refusal: str | None, now: float) -> None:
+    def subscribe(self, by: Subscription, name: str, had: Had, now: float) -> None:
+        """The client asks for a name. A name is always answered, also if there is nothing of it;
+        what the client has in the newest version is not sent again."""
+        if name in by.names:
+            self._step(Subscribed(by, name, None, is_repeated=True), now)
+            return
+        is_known = by.wants(name) and by.resource(name) is not None
+        fleet, envoy = self._joined()
+        fleet.interest.add(envoy, by, name)
+        if not is_known:
+            self._step(Subscribed(by, name, had(name)), now)
+
+    def subscribe_to_all(
+        self, by: Subscription, had: Had, known: Iterable[str], now: float
+    ) -> None:
+        """The client asks for everything of a type; `known` are names that it has already. What
+        vanished while it was away is told after it had the time to be told what replaces it."""
+        if by.is_wildcard:
+            return
+        fleet, envoy = self._joined()
+        fleet.listen_to_all(envoy, by)
+        for name in (*by.published, *(it for it in known if it not in by.published)):
+            if name not in by.names:
+                self._step(Subscribed(by, name, had(name)), now)
+
+    def unsubscribe(self, by: Subscription, name: str, now: float) -> None:
+        fleet, _ = self._joined()
+        fleet.interest.remove(by, name)
+        if not by.is_wildcard:
+            self._step(Unsubscribed(by, name), now)
+
+    def unsubscribe_from_all(self, by: Subscription, now: float) -> None:
+        fleet, envoy = self._joined()
+        fleet.ignore_all(envoy, by)
+        for name in [*by.published, *by.removing]:
+            if name not in by.names:
+                self._step(Unsubscribed(by, name), now)
+
+    def answer(
+        self, by: Subscription, response: InFlightResponse, refusal: str | None, now: float
+    ) -> None:
         """A response was accepted, or refused with these words."""
-        by.flights.remove(flight)
-        answer = "acknowledged" if refusal is None else "refused"
-        by.envoy.fleet.counts[answer, by.type_url] += 1
-        if refusal is None:
-            by.envoy.acknowledged(by, flight, now)
-        else:
-            by.envoy.refused(by, flight, refusal)
+        fleet, _ = self._joined()
+        fleet.counts["acknowledged" if refusal is None else "refused", by.type_url] += 1
+        self._step(Answered(by, response, refusal), now)
         self._wake()
 
     def answer_all(self, by: Subscription, refusal: str | None, now: float) -> None:
         """The newest response was answered, and with it all that it repeats."""
-        while len(by.flights) > 1:
-            _fold(by)
-        for flight in list(by.flights):
-            self.answer(by, flight, refusal, now)
+        while len(by.in_flight) > 1:
+            by.merge_oldest()
+        for response in list(by.in_flight):
+            self.answer(by, response, refusal, now)
 
     def limit(self, by: Subscription, more: int) -> None:
         """Refuses to take on more names than anybody needs."""
         if len(by.names) + more > MOST_NAMES:
             raise Violation(f"more than {MOST_NAMES} subscriptions")
-
-
-def _fold(to: Subscription) -> None:
-    """Forgets the nonce of the oldest response; what it brought counts as brought by the next."""
-    oldest = to.flights.pop(0)
-    following = to.flights[0].before
-    for name, before in oldest.before.items():
-        following[name] = before.then(following[name]) if name in following else before

@@ -10,7 +10,8 @@ from typing import Any
 from contour.xds.envoy import Envoy
 from contour.xds.fleet import Fleet
 from contour.xds.resources import RANK
-from contour.xds.subscription import Override, Subscription
+from contour.xds.state import Override
+from contour.xds.subscription import Subscription
 
 
 def fleet(of: Fleet) -> dict[str, Any]:
@@ -40,24 +41,24 @@ def _subscription(of: Subscription) -> dict[str, Any]:
         "subscribed": "*" if of.is_wildcard else sorted(of.names),
         "versions": {name: _version(of, name) for name in _names(of)},
         "unsent": sorted(of.dirty),
-        "unanswered": sorted({name for it in of.flights for name in it.before}),
+        "unanswered": sorted({name for it in of.in_flight for name in it.before}),
         "waiting": _overridden(of, lambda it: [str(need.name) for need in sorted(it.awaits)]),
         "refused": _overridden(of, lambda it: it.refusal),
-        "leaving": sorted(of.leaving),
+        "leaving": sorted(of.removing),
     }
 
 
 def _names(of: Subscription) -> list[str]:
-    served = (*of.envoy.store.types[of.type_url], *of.leaving) if of.is_wildcard else of.names
+    served = (*of.published, *of.removing) if of.is_wildcard else of.names
     return sorted(set(served))
 
 
 def _version(of: Subscription, name: str) -> str | None:
     """The version the Envoy has acknowledged; None while that is not the one it is to have."""
     resource = of.served(name)
-    if resource is None or not of.is_settled(name):
+    if resource is None or not of.is_acknowledged(name):
         return None
-    return resource.version(of.instead(name))
+    return resource.version(of.overridden_parts(name))
 
 
 def _overridden(of: Subscription, said: Callable[[Override], Any]) -> dict[str, dict[str, Any]]:

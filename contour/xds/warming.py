@@ -7,11 +7,12 @@ health checks, which warms beyond its endpoints, is there no better proof; it ho
 routes alone.
 """
 
-from contour.xds import subscription
+from contour.xds import state
 from contour.xds.gates import Gates
 from contour.xds.resources import CLUSTER, ENDPOINTS, Name, Part
+from contour.xds.state import InFlightResponse
 from contour.xds.store import Store
-from contour.xds.subscription import Flight, Subscription
+from contour.xds.subscription import Subscription
 
 
 class Warming:
@@ -24,9 +25,9 @@ class Warming:
         self._gates = gates
         self._subscriptions = subscriptions
 
-    def sent(self, flight: Flight, now: float) -> None:
-        """Clusters are on their way."""
-        for name in flight.before:
+    def sent(self, to: Subscription, response: InFlightResponse, now: float) -> None:
+        """A response is on its way; perhaps it brings clusters."""
+        for name in response.before if to.type_url == CLUSTER else ():
             part = self._part(Name(CLUSTER, name))
             if part is not None:
                 self._resend_endpoints(part)
@@ -74,7 +75,7 @@ class Warming:
                 continue
             for it in self._subscriptions.get(ENDPOINTS, ()):
                 if it.wants(need.name) and it.served(need.name) is not None:
-                    it.mark(need.name, subscription.same())
+                    it.mark(need.name, state.same())
 
     def _is_warm(self, cluster: Name) -> bool:
         part = self._part(cluster)
@@ -85,7 +86,7 @@ class Warming:
 
     def _is_settled(self, need: Name) -> bool:
         return any(
-            it.wants(need.name) and it.is_settled(need.name)
+            it.wants(need.name) and it.is_acknowledged(need.name)
             for it in self._subscriptions.get(need.type_url, ())
         )
 

@@ -9,6 +9,7 @@ from contour.events import Batch, Event
 from contour.kubernetes.objects import Objects
 from contour.xds import resources
 from contour.xds.fleet import Fleet
+from contour.xds.observer import RefusedPart
 from crds.decode import Decoded, decode
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
@@ -151,18 +152,18 @@ def test_an_invalid_configuration_does_not_replace_the_one_that_holds() -> None:
 def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
     controller = Controller(Published())
     settled: list[None] = []
-    witness = controller.hear("contour", lambda: settled.append(None))
+    observer = controller.hear("contour", lambda: settled.append(None))
     controller.take(events(SERVICE + proxy("a", "a.com")))
     subject = ObjectRef("HTTPProxy", "default", "a")
     name = resources.Name(resources.ROUTE, "ingress_http/1")
-    witness.refused(name, "a.com", (subject,), "no such thing")
-    witness.refused(name, "a.com", (subject,), "still no such thing")
+    observer.refused(RefusedPart(name, "a.com", (subject,), "no such thing"))
+    observer.refused(RefusedPart(name, "a.com", (subject,), "still no such thing"))
     assert settled
     controller.settle()
     (row,) = controller.board.rows()
     assert (row.subject, row.state) == (subject, "error")
     assert row.reasons[-1].endswith(": still no such thing")
-    witness.recovered(name, "a.com")
+    observer.recovered(name, "a.com")
     controller.settle()
     assert [it.state for it in controller.board.rows()] == ["ok"]
     assert controller.engine.row(refusals.REFUSALS, subject) is None
@@ -197,7 +198,7 @@ spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
 def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
     controller = Controller(Published())
     accepted: set[resources.Name] = set()
-    witness = controller.hear("contour", lambda: None, accepted.__contains__)
+    observer = controller.hear("contour", lambda: None, accepted.__contains__)
     controller.take(events(GATEWAY))
 
     def programmed() -> tuple[str, str]:
@@ -211,11 +212,11 @@ def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
 
     assert programmed() == ("False", "NoResources")
     listener = resources.Name(resources.LISTENER, "ingress_http")
-    witness.connected(1)
-    witness.changed(listener)
+    observer.connected(1)
+    observer.changed(listener)
     assert programmed() == ("False", "Pending")
     accepted.add(listener)
-    witness.changed(listener)
+    observer.changed(listener)
     assert programmed() == ("True", "Programmed")
 
 

@@ -14,8 +14,8 @@ from envoy.service.discovery.v3 import discovery_pb2
 from google.protobuf import descriptor_pool, message_factory
 
 from contour.xds import delta, sotw
-from contour.xds.acceptance import Nobody
 from contour.xds.fleet import Fleet
+from contour.xds.observer import AckObserver, RefusedPart
 from contour.xds.resources import ROUTE, WHOLE, Change
 from contour.xds.stream import Stream
 
@@ -62,13 +62,13 @@ Event = Callable[["Conversation"], None]
 
 
 @dataclass
-class Hearsay(Nobody):
-    """What a witness was told."""
+class Hearsay(AckObserver):
+    """What an observer was told."""
 
     heard: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def refused(self, name: Any, part: str, origins: Any, words: str, by: Any = None) -> None:
-        self.heard.append(("refused", part or name.name, words))
+    def refused(self, refused: RefusedPart) -> None:
+        self.heard.append(("refused", refused.part or refused.name.name, refused.words))
 
     def recovered(self, name: Any, part: str) -> None:
         self.heard.append(("recovered", part or name.name, ""))
@@ -80,8 +80,8 @@ class Conversation:
     def __init__(self, *published: Iterable[Change], fleet: Fleet | None = None) -> None:
         self.now = 0.0
         self.fleet = fleet or Fleet("web", clock=lambda: self.now)
-        self.witness = Hearsay()
-        self.fleet.witness = self.witness
+        self.observer = Hearsay()
+        self.fleet.observer = self.observer
         for changes in published:
             self.fleet.publish(changes)
         self.client: Client = DeltaClient(self.fleet)

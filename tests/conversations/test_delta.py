@@ -213,7 +213,7 @@ def test_a_hundred_thousand_names_are_answered_and_forgotten_with_the_stream() -
     talk >> subscribe(ENDPOINTS, *names) << push(ENDPOINTS, removed=names)
     talk.client.stream.close(talk.now)
     assert not talk.fleet.envoys
-    assert not list(talk.fleet.interested(world.endpoints("n1").name))
+    assert not list(talk.fleet.interest.of(world.endpoints("n1").name))
 
 
 def test_an_unknown_type_is_answered_and_does_no_harm() -> None:

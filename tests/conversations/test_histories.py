@@ -10,7 +10,8 @@ import pytest
 
 from contour.envoy import outputs
 from contour.xds.envoy import Patience
-from contour.xds.fleet import Fleet, StandIn
+from contour.xds.fleet import Fleet
+from contour.xds.quarantine import StandIn
 from contour.xds.resources import CLUSTER, ENDPOINTS, ROUTE, Change, Name
 from tests.contour.xds import world as messages
 from tests.conversations.model import BAD, ModelEnvoy, World, is_closed
@@ -124,7 +125,7 @@ class History:
 
     def _fleet(self) -> Fleet:
         made = Fleet("web", Patience(warming=1e9, absence=50, grace=1), clock=lambda: self.now)
-        made.stand_in = self.stand_in or made.stand_in
+        made.quarantine.stand_in = self.stand_in or made.quarantine.stand_in
         fixed = [messages.route_head("web"), messages.listener("http", 80, "web")]
         names = [*fixed, *(it for name in self.world.clusters for it in _cluster(name))]
         hosts = [Change(Name(ROUTE, "web"), fqdn, None) for fqdn in self.world.hosts]

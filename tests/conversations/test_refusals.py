@@ -62,7 +62,7 @@ def test_a_bad_host_goes_back_to_what_was_accepted(talk: Conversation) -> None:
     talk >> publish(world.host("web", "a.test", "a", ["*bad*"]))
     talk << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "bad domain")
     talk << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE) << nothing
-    assert talk.witness.heard == [("refused", "a.test", "bad domain")]
+    assert talk.observer.heard == [("refused", "a.test", "bad domain")]
 
 
 def test_the_version_that_is_sent_back_is_the_accepted_one() -> None:
@@ -82,7 +82,7 @@ def test_the_bad_host_among_many_is_found_and_the_others_are_served(talk: Conver
     assert said[-1].routes == set(routes(count=31).split())
     assert all("a.test>a" in it.routes for it in said)
     assert len(said) <= 2 * 6 + 3
-    assert talk.witness.heard == [("refused", "b.test", "bad things")]
+    assert talk.observer.heard == [("refused", "b.test", "bad things")]
     assert refusing(talk, brings("b.test>a")) == []
 
 
@@ -91,7 +91,7 @@ def test_several_bad_hosts_are_found() -> None:
     talk >> publish(BAD, hosts(9))
     said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
     assert said[-1].routes == set(routes(count=9).split())
-    assert {part for _, part, _ in talk.witness.heard} == {"b.test", "c.test", "d.test"}
+    assert {part for _, part, _ in talk.observer.heard} == {"b.test", "c.test", "d.test"}
 
 
 def test_what_the_words_name_is_tried_first() -> None:
@@ -125,12 +125,12 @@ def test_a_host_that_is_repaired_leaves_quarantine_by_itself() -> None:
     assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.PENDING
     talk << push(ROUTE, "web", routes="a.test>a b.test>a") >> ack(ROUTE)
     assert talk.fleet.acceptance.answer(ROUTES, "b.test").state is State.ACCEPTED
-    assert talk.witness.heard[-1] == ("recovered", "b.test", "")
+    assert talk.observer.heard[-1] == ("recovered", "b.test", "")
 
 
 @pytest.mark.parametrize("talk", both([*A, *WEB]))
 def test_what_stands_in_for_a_bad_host_is_served_until_it_is_repaired(talk: Conversation) -> None:
-    talk.fleet.stand_in = outputs.stand_in
+    talk.fleet.quarantine.stand_in = outputs.stand_in
     talk >> publish(BAD[0])
     said = refusing(talk, brings("b.test>a"))
     assert said[-1].routes == {"a.test>a", "b.test>"}
@@ -144,7 +144,7 @@ def test_what_stands_in_for_a_bad_host_is_served_until_it_is_repaired(talk: Conv
 
 def test_what_stands_in_for_a_bad_host_is_for_newcomers_too_and_goes_with_it() -> None:
     talk = opened(Conversation([*A, *WEB]))
-    talk.fleet.stand_in = outputs.stand_in
+    talk.fleet.quarantine.stand_in = outputs.stand_in
     talk >> publish(BAD[0])
     refusing(talk, brings("b.test>a"))
     newcomer = opened(Conversation(fleet=talk.fleet))
@@ -184,7 +184,7 @@ def test_a_domain_that_moves_from_one_host_to_another_is_not_blamed() -> None:
         moved,
     )
     refusing(talk, lambda it: "z.test>a" in it.routes or {"old.test>a", "new.test>a"} <= it.routes)
-    assert [part for _, part, _ in talk.witness.heard] == ["z.test"]
+    assert [part for _, part, _ in talk.observer.heard] == ["z.test"]
     assert talk.fleet.store.types[ROUTE]["web"].parts.keys() == {"", "a.test", "new.test"}
 
 
@@ -193,7 +193,7 @@ def test_one_bad_cluster_among_many_is_found(dialect: Callable[..., Client]) -> 
     talk = opened(Conversation([*A, *WEB]).speaking(dialect))
     talk >> publish([world.cluster(f"c{it}") for it in range(9)])
     refusing(talk, lambda it: it.type_url == CLUSTER and "c4" in it.names)
-    assert talk.witness.heard == [("refused", "c4", "bad things")]
+    assert talk.observer.heard == [("refused", "c4", "bad things")]
     assert set(talk.client.has[CLUSTER]) == {"a", *(f"c{it}" for it in range(9) if it != 4)}
 
 
@@ -204,7 +204,7 @@ def test_a_bad_change_of_a_listener_leaves_it_as_it_is_and_the_others_change() -
     talk << push(LISTENER, "http") >> nack(LISTENER, "cannot bind") << push(LISTENER, "more")
     talk >> ack(LISTENER)
     refusing(talk, lambda it: False)
-    assert talk.witness.heard == [("refused", "http", "cannot bind")]
+    assert talk.observer.heard == [("refused", "http", "cannot bind")]
     assert set(talk.client.has[LISTENER]) == {"http", "more"}
 
 
@@ -242,7 +242,7 @@ def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
     others = [opened(Conversation(fleet=first.fleet)) for _ in range(5)]
     first >> publish(BAD[0], hosts(8))
     refusing(first, brings("b.test>a"))
-    heard = [first.witness, *(it.witness for it in others)]
+    heard = [first.observer, *(it.observer for it in others)]
     for it in others:
         assert len(refusing(it, brings("b.test>a"))) <= 2
     assert sum(len(it.heard) for it in heard) == 1
@@ -255,7 +255,7 @@ def test_a_refused_route_of_unknown_contents_is_left_untouched() -> None:
     talk.request(talk.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
     said = refusing(talk, brings("b.test>a", "c.test>a", "d.test>a"))
     assert len(said) == 1
-    assert talk.witness.heard == [("refused", "web", "bad things")]
+    assert talk.observer.heard == [("refused", "web", "bad things")]
     talk >> publish(world.gone(*BAD)) << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE)
     assert talk.fleet.acceptance.answer(ROUTES, "a.test").state is State.ACCEPTED
 
@@ -277,7 +277,7 @@ def test_a_bad_host_that_is_removed_is_forgotten() -> None:
     talk >> publish(BAD[0])
     refusing(talk, brings("b.test>a"))
     talk >> publish(world.gone(BAD[0])) << nothing
-    assert talk.witness.heard[-1] == ("recovered", "b.test", "")
+    assert talk.observer.heard[-1] == ("recovered", "b.test", "")
     assert not list(talk.fleet.quarantine)
 
 
@@ -287,7 +287,7 @@ def test_a_bad_change_that_is_taken_back_is_forgotten() -> None:
     talk << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "bad")
     settle(talk)
     talk >> publish(A[2]) << nothing
-    assert talk.witness.heard == [("refused", "a.test", "bad"), ("recovered", "a.test", "")]
+    assert talk.observer.heard == [("refused", "a.test", "bad"), ("recovered", "a.test", "")]
 
 
 def test_an_older_envoy_that_leaves_takes_its_refusal_along() -> None:
@@ -297,7 +297,7 @@ def test_an_older_envoy_that_leaves_takes_its_refusal_along() -> None:
     settle(newer)
     refusing(older, brings("a.test>b"))
     older.client.stream.close(0.0)
-    assert older.witness.heard[-1] == ("recovered", "a.test", "")
+    assert older.observer.heard[-1] == ("recovered", "a.test", "")
     assert newer.fleet.acceptance.answer(ROUTES, "a.test").state is State.ACCEPTED
 
 

@@ -131,7 +131,7 @@ def test_a_refusal_by_an_older_one_takes_nothing_from_newer_ones() -> None:
 def test_who_refuses_is_counted_by_release() -> None:
     heard: list[dict[str, int]] = []
     talk = Conversation([WEB, host("b", fqdn="b.test")])
-    talk.witness.refused = lambda *args: heard.append(dict(args[-1]))  # type: ignore[method-assign]
+    talk.observer.refused = lambda refused: heard.append(dict(refused.by))  # type: ignore[method-assign]
     clients = [of(it, DeltaClient)(talk.fleet) for it in (NEW, OLD, OLD)]
     for client in clients:
         talk.client = client
@@ -150,11 +150,11 @@ def test_who_refuses_is_counted_by_release() -> None:
     assert heard[2:] == [{"1.39.3": 1}]
 
 
-def test_the_witness_is_told_of_the_releases() -> None:
+def test_the_observer_is_told_of_the_releases() -> None:
     heard: list[tuple[int, dict[str, int]]] = []
     fleet = Fleet("web")
     fleet.publish([world.listener("http", 80, "web")])
-    fleet.witness.connected = lambda n, of: heard.append((n, dict(of)))  # type: ignore[method-assign, misc, assignment]
+    fleet.observer.connected = lambda n, of: heard.append((n, dict(of)))  # type: ignore[method-assign, misc, assignment]
     for release in (OLD, None):
         client = of(release, DeltaClient)(fleet)
         client.stream.receive(client.subscribe(resources.LISTENER, ()), 0.0)

@@ -87,9 +87,9 @@ def test_the_newest_answer_answers_all_responses_before_it() -> None:
     talk = opened(sotw([*A, *WEB]))
     talk >> publish(world.cluster("c")) << push(CLUSTER, "a", "c")
     talk >> publish(world.cluster("d")) << push(CLUSTER, "a", "c", "d")
-    assert len(talk.client.stream.subscriptions[CLUSTER].flights) == 2
+    assert len(talk.client.stream.subscriptions[CLUSTER].in_flight) == 2
     talk >> ack(CLUSTER)
-    assert not talk.client.stream.subscriptions[CLUSTER].flights
+    assert not talk.client.stream.subscriptions[CLUSTER].in_flight
 
 
 def test_after_a_reconnect_clusters_are_listed_whole_again() -> None:

@@ -34,7 +34,7 @@ async def test_it_has_the_products_stand_ins_and_programmed_follows_the_acks(
 ) -> None:
     instance = make(tmp_path)
     fleet = instance.server.fleet(DEFAULT_FLEET)
-    assert fleet.stand_in is outputs.stand_in
+    assert fleet.quarantine.stand_in is outputs.stand_in
     assert fleet.built_for is releases.BUILT_FOR
     instance.take(world.batch(*GATEWAY))
     await instance.server.start()

@@ -67,7 +67,7 @@ class Replica:
             lambda it: it not in served.acceptance.pending,
             served.acceptance,
         )
-        served.witness = reports
+        served.observer = reports
         self.collector.add(reports)
         self.reporter.add(reports)
         self.reports = reports

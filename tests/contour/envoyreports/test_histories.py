@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from contour.envoyreports import FleetReports, report
-from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
+from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
-from contour.xds.resources import LISTENER, ROUTE, Change, Name
+from contour.xds.resources import LISTENER, ROUTE, Change, Name, PartKey
 from crds.meta import ObjectRef
 from dag import refusals
 from dag.engine.incremental import Engine
@@ -141,7 +141,7 @@ def play(history: list[tuple[str, str, Any]]) -> None:
     fleet = Fleet("web")
     fleet.publish([world.route_head("web")])
     reports = FleetReports("web", Engine(Plan()), lambda: None, lambda _: True, fleet.acceptance)
-    fleet.witness = reports
+    fleet.observer = reports
     judge = Judge(fleet)
     for what, who, it in history:
         if what == "take":

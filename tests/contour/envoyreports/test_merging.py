@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from contour.envoyreports import FleetReports
-from contour.envoyreports.report import ListenerState, PartKey, Refusal, ReportDelta
+from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
-from contour.xds.resources import LISTENER, ROUTE, Change, Name
+from contour.xds.resources import LISTENER, ROUTE, Change, Name, PartKey
 from crds.meta import ObjectRef
 from dag import refusals, releases
 from dag.engine.incremental import Engine
@@ -29,7 +29,7 @@ def leader(*published: Change) -> tuple[FleetReports, Fleet]:
     found = FleetReports(
         "web", Engine(Plan()), lambda: None, lambda it: it not in accepted, fleet.acceptance
     )
-    fleet.witness = found
+    fleet.observer = found
     return found, fleet
 
 

@@ -12,6 +12,7 @@ import pytest
 from grpc import aio
 
 from contour.envoyreports import encoding, reporting
+from contour.xds.observer import RefusedPart
 from contour.xds.resources import ROUTE, Name
 from crds.meta import ObjectRef
 from dag import refusals
@@ -39,14 +40,14 @@ async def pair(folder: Path, build: str = "1") -> AsyncIterator[tuple[Replica, R
 
 async def test_the_leader_learns_everything_then_every_change(tmp_path: Path) -> None:
     async with pair(tmp_path) as (leader, follower, _):
-        witness = follower.server.fleet("web").witness
-        witness.connected(2)
-        witness.refused(*HOST, (APP,), "bad")
+        observer = follower.server.fleet("web").observer
+        observer.connected(2)
+        observer.refused(RefusedPart(*HOST, (APP,), "bad"))
         await leader.until(lambda: leader.envoys() == 2)
         await leader.until(lambda: leader.row(refusals.REFUSALS, APP) == ("bad",))
-        witness.recovered(*HOST)
+        observer.recovered(*HOST)
         await leader.until(lambda: leader.row(refusals.REFUSALS, APP) is None)
-        witness.connected(3)
+        observer.connected(3)
         await leader.until(lambda: leader.envoys() == 3)
         assert follower.envoys() == 3
 
@@ -69,7 +70,7 @@ async def test_a_new_leader_is_told_everything_and_the_old_one_forgets_it(tmp_pa
     async with of.replica("one") as one, of.replica("two") as two, of.replica("three") as three:
         for it in (one, two, three):
             it.hear().connected(1)
-        three.server.fleet("web").witness.refused(*HOST, (APP,), "bad")
+        three.server.fleet("web").observer.refused(RefusedPart(*HOST, (APP,), "bad"))
         one.collector.lead()
         for it in (two, three):
             it.leader.tell(one.address)
@@ -95,7 +96,7 @@ async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
         for it in (leader, follower):
             it.hear()
         refused = complaint("FAILED_PRECONDITION")
-        follower.server.fleet("web").witness.connected(1)
+        follower.server.fleet("web").observer.connected(1)
         follower.leader.tell(leader.address)
         async with asyncio.timeout(PATIENCE):
             await refused
@@ -107,7 +108,7 @@ async def test_a_fleet_that_the_leader_does_not_have_yet_is_kept_for_it(tmp_path
     async with pair(tmp_path) as (leader, follower, _):
         new = follower.hear("new")
         new.connected(4)
-        follower.server.fleet("web").witness.connected(1)
+        follower.server.fleet("web").observer.connected(1)
         await leader.until(lambda: leader.envoys() == 1)
         leader.hear("new")
         await leader.until(lambda: leader.envoys("new") == 4)
@@ -133,7 +134,7 @@ async def test_a_replica_that_falls_silent_is_not_believed_for_long(tmp_path: Pa
 @pytest.mark.parametrize("message", [b"\xff", b"[]", b'{"fleet": "web", "envoys": "x"}'])
 async def test_garbage_ends_its_report_and_no_other(tmp_path: Path, message: bytes) -> None:
     async with pair(tmp_path) as (leader, follower, of):
-        follower.server.fleet("web").witness.connected(1)
+        follower.server.fleet("web").observer.connected(1)
         await leader.until(lambda: leader.envoys() == 1)
         async with aio.secure_channel(
             leader.address, of.credentials(replicas.NAME), options=NAMED
@@ -143,7 +144,7 @@ async def test_garbage_ends_its_report_and_no_other(tmp_path: Path, message: byt
             await call.write(message)
             assert await call.read() == encoding.ALIVE
             assert await code(call) is grpc.StatusCode.INVALID_ARGUMENT
-        follower.server.fleet("web").witness.connected(2)
+        follower.server.fleet("web").observer.connected(2)
         await leader.until(lambda: leader.envoys() == 2)
 
 
@@ -180,7 +181,7 @@ async def test_versions_of_another_build_are_not_compared(tmp_path: Path) -> Non
         listener = world.listener("http", 80, "web")
         leader.server.fleet("web").publish([listener])
         follower.server.fleet("web").publish([world.listener("http", 81, "web")])
-        follower.server.fleet("web").witness.connected(1)
+        follower.server.fleet("web").observer.connected(1)
         await leader.until(lambda: leader.envoys() == 1)
         assert leader.row(refusals.PENDING) is None
 
@@ -201,14 +202,14 @@ async def test_a_follower_hears_what_the_leader_knows(tmp_path: Path) -> None:
 
 async def test_who_cannot_read_the_lease_goes_on_reporting(tmp_path: Path) -> None:
     async with pair(tmp_path) as (leader, follower, _):
-        witness = follower.server.fleet("web").witness
-        witness.connected(2)
+        observer = follower.server.fleet("web").observer
+        observer.connected(2)
         await leader.until(lambda: leader.envoys() == 2)
         (connected,) = leader.collector.followers.values()
         for address in (None, leader.address, None):
             follower.leader.tell(address)
             await asyncio.sleep(0)
-        witness.connected(3)
+        observer.connected(3)
         await leader.until(lambda: leader.envoys() == 3)
         assert [*leader.collector.followers.values()] == [connected]
 

@@ -12,9 +12,9 @@ import pytest
 from grpc import aio
 
 from contour.xds import credentials
-from contour.xds.acceptance import NO_RELEASES, Nobody
 from contour.xds.envoy import Patience
 from contour.xds.limits import Limits
+from contour.xds.observer import NO_RELEASES, AckObserver
 from contour.xds.resources import CLUSTER, LISTENER
 from contour.xds.server import Server
 from tests.contour.xds import world
@@ -103,7 +103,7 @@ async def test_without_limits_nobody_waits_or_is_refused() -> None:
             assert (await caller.answer()).resources
 
 
-class Heard(Nobody):
+class Heard(AckObserver):
     def __init__(self) -> None:
         self.envoys: list[int] = []
 
@@ -114,7 +114,7 @@ class Heard(Nobody):
 async def test_the_age_of_a_connection_ends_it_and_its_envoy_is_not_missed() -> None:
     limits = replace(NONE, connection_age=0.3, grace=0.1)
     async with serving(limits, comeback=PATIENCE) as server, channel(server) as it:
-        heard = server.fleets["web"].witness = Heard()
+        heard = server.fleets["web"].observer = Heard()
         for _ in range(3):
             caller = await asked(it, LISTENER)
             assert (await caller.answer()).resources
@@ -125,7 +125,7 @@ async def test_the_age_of_a_connection_ends_it_and_its_envoy_is_not_missed() -> 
 
 async def test_an_envoy_that_stays_away_is_missed() -> None:
     async with serving(NONE, comeback=0.1) as server, channel(server) as it:
-        heard = server.fleets["web"].witness = Heard()
+        heard = server.fleets["web"].observer = Heard()
         caller = await asked(it, LISTENER)
         await caller.answer()
         caller.call.cancel()

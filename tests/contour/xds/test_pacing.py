@@ -29,7 +29,7 @@ class Served:
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
-        self.envoy.alarms.ring(self.now)
+        self.fleet.alarms.ring(self.now)
 
     def has(self, type_url: str, name: str = "web", part: str = "") -> str | None:
         found = self.fleet.store.resource(Name(type_url, name))
@@ -150,8 +150,8 @@ def test_without_envoys_nothing_waits_and_a_new_one_gets_what_waited() -> None:
 def test_the_wait_ends_also_if_those_who_were_there_have_left() -> None:
     it = spent()
     it.publish(listener("waits"))
-    later = it.fleet.envoy("two", is_aggregated=True)
+    it.fleet.envoy("two", is_aggregated=True)
     it.fleet.leave(it.envoy)
     it.now += 1
-    later.alarms.ring(it.now)
+    it.fleet.alarms.ring(it.now)
     assert it.has(LISTENER) == "waits"

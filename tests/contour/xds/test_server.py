@@ -13,7 +13,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from grpc import aio
 
 from contour.xds import credentials
-from contour.xds.acceptance import NO_RELEASES, Nobody
+from contour.xds.observer import NO_RELEASES, AckObserver
 from contour.xds.resources import CLUSTER, ENDPOINTS
 from contour.xds.server import Server
 from tests.contour.xds import world
@@ -178,7 +178,7 @@ async def test_an_envoy_that_leaves_is_forgotten(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/xds"
     async with serving(address) as server, aio.insecure_channel(address) as channel:
         gone = asyncio.Event()
-        server.fleets["web"].witness = _Leaving(gone)
+        server.fleets["web"].observer = _Leaving(gone)
         caller = Caller(channel, SHAPES[0])
         await caller.ask(type_url=ENDPOINTS, node=node(), resource_names_subscribe=["a"])
         await caller.answer()
@@ -325,7 +325,7 @@ def _channel(
     return aio.secure_channel(f"127.0.0.1:{server.ports[0]}", made, options=options)
 
 
-class _Leaving(Nobody):
+class _Leaving(AckObserver):
     def __init__(self, gone: asyncio.Event) -> None:
         self._gone = gone
 

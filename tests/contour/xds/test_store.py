@@ -62,12 +62,12 @@ def test_a_part_in_which_only_needs_differ_is_rewired_and_not_told() -> None:
 def test_what_was_accepted_last_keeps_what_it_needs_until_its_successor_is_accepted() -> None:
     store = Store()
     store.apply(SITE)
-    for name, parts in list(store.unproven.items()):
+    for name, parts in list(store.last_accepted.items()):
         for part in list(parts):
-            store.prove(name, part)
+            store.mark_accepted(name, part)
     store.apply([*world.site("a.test", "b", 2), *world.gone(*SITE[1:3])])
     assert Name(CLUSTER, "a") in store.unwanted
-    store.prove(Name(ROUTE, "web"), "a.test")
+    store.mark_accepted(Name(ROUTE, "web"), "a.test")
     assert told(store.settled()) == ["gone a", "gone a"]
 
 
@@ -75,7 +75,7 @@ def test_a_refused_part_gives_way_to_what_was_accepted() -> None:
     store = Store()
     store.apply(SITE)
     accepted = SITE[3].value
-    store.prove(Name(ROUTE, "web"), "a.test")
+    store.mark_accepted(Name(ROUTE, "web"), "a.test")
     store.apply([world.host("web", "a.test", "a", ["bad"]), world.cluster("bad")])
     store.withdraw(Name(ROUTE, "web"), "a.test", None)
     assert store.types[ROUTE]["web"].parts["a.test"] == accepted

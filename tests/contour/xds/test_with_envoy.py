@@ -100,7 +100,7 @@ async def test_a_host_that_is_refused_from_the_start_is_not_served_by_a_wildcard
     tmp_path: Path,
 ) -> None:
     async with site(tmp_path) as it:
-        it.fleet.stand_in = outputs.stand_in
+        it.fleet.quarantine.stand_in = outputs.stand_in
         it.fleet.publish([world.host("web", "*.test", "one")])
         await it.browser.until("g.test", "one", {"404"})
         it.fleet.publish([world.host("web", "bad.test", "one", ["A.test"])])

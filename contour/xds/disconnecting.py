@@ -16,7 +16,7 @@ from urllib.parse import unquote
 _DESCRIPTORS = "/proc/self/fd"
 
 
-def hang_up(peers: Collection[str]) -> int:
+def disconnect(peers: Collection[str]) -> int:
     """Shuts down the connections with these peers, as gRPC names them (`ipv4:10.0.0.1:4711`);
     how many there were."""
     wanted, found = {unquote(it) for it in peers}, 0

@@ -4,7 +4,7 @@ import os
 import socket
 import tempfile
 
-from contour.xds.hanging_up import hang_up
+from contour.xds.disconnecting import disconnect
 
 
 def _descriptors() -> int:
@@ -19,7 +19,7 @@ def test_the_connections_of_these_peers_end_and_no_descriptor_is_left() -> None:
             pairs.append((client, server.accept()[0]))
         (one, served), (other, untouched) = pairs
         before = _descriptors()
-        assert hang_up({f"ipv4:127.0.0.1:{one.getsockname()[1]}"}) == 1
+        assert disconnect({f"ipv4:127.0.0.1:{one.getsockname()[1]}"}) == 1
         assert _descriptors() == before
         one.settimeout(5)
         assert one.recv(1) == b""
@@ -30,4 +30,4 @@ def test_the_connections_of_these_peers_end_and_no_descriptor_is_left() -> None:
 
 
 def test_nobody_is_looked_for_where_nobody_is_named() -> None:
-    assert hang_up(()) == 0
+    assert disconnect(()) == 0

@@ -11,43 +11,25 @@ the parts found is decided in `quarantine`.
     {a b c d} refused ─► {a b} accepted ─► {c d} refused ─► {c} accepted ─► {d} refused: it is d
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from contour.xds.gates import Gates
 from contour.xds.resources import Resource, is_same
-from contour.xds.subscription import Before, Flight, Override, Subscription
+from contour.xds.state import Baseline, InFlightResponse, Override, Search, Suspect
+from contour.xds.subscription import Subscription
 
 _MOST_NAMED = 8
 
 
-class Suspect(NamedTuple):
-    """A part that may be to blame; its head stands for a resource that did not change itself."""
-
-    name: str
-    part: str
-
-
-@dataclass(slots=True)
-class Narrowing:
-    """The search for what is to blame, on one subscription."""
-
-    queue: deque[list[Suspect]] = field(default_factory=deque)
-    wholes: dict[str, Before] = field(default_factory=dict)  # of suspects without a part
-    blamed: dict[Suspect, str] = field(default_factory=dict)  # refused alone, with which words
-    again: set[Suspect] = field(default_factory=set)  # blamed, but there was progress since
-    retried: set[Suspect] = field(default_factory=set)
-    was_trial: bool = False
-    alone: Suspect | None = None  # the only one on trial
-
-
-def refused(by: Subscription, flight: Flight, words: str) -> None:
+def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: str) -> None:
     """A response was refused: everything it changed is suspect."""
-    search = by.narrowing = by.narrowing or Narrowing()
-    is_certain = _changed_one_part(by, flight)
+    search = by.search = by.search or Search()
+    is_certain = _changed_one_part(by, response)
     suspects = [
-        it for name in flight.before for it in _suspects(by, search, name, flight.before[name])
+        it
+        for name, before in response.before.items()
+        for it in _suspects(gates, by, search, name, before)
     ]
     if len(suspects) == 1 and (is_certain or suspects[0] == search.alone):
         search.blamed[suspects[0]] = words or "rejected without a reason"
@@ -56,20 +38,20 @@ def refused(by: Subscription, flight: Flight, words: str) -> None:
         search.queue.extendleft(reversed(list(_groups(by, suspects, words))))
 
 
-def acknowledged(by: Subscription, flight: Flight) -> None:
+def acknowledged(by: Subscription, response: InFlightResponse) -> None:
     """A response was accepted: what is blamed may do on top of it."""
-    if by.narrowing is not None:
-        found = by.narrowing.blamed.keys() - by.narrowing.retried
-        by.narrowing.again |= {it for it in found if it.name in flight.before}
+    if by.search is not None:
+        found = by.search.blamed.keys() - by.search.retried
+        by.search.again |= {it for it in found if it.name in response.before}
 
 
-def next_trial(by: Subscription, search: Narrowing) -> list[str]:
+def next_trial(gates: Gates, by: Subscription, search: Search, now: float) -> list[str]:
     """Serves the next group of suspects again; returns the names that are to go out, alone."""
     if search.was_trial and by.sendable():
         search.was_trial = False  # now it is the turn of everybody else
         return []
     while search.queue:
-        group = [it for it in search.queue.popleft() if _serve(by, search, it)]
+        group = [it for it in search.queue.popleft() if _serve(gates, by, search, it, now)]
         served = {it.name for it in group}
         names = [it for it in by.sendable() if it in served]
         if names:
@@ -80,31 +62,33 @@ def next_trial(by: Subscription, search: Narrowing) -> list[str]:
     return []
 
 
-def verdict(by: Subscription, search: Narrowing) -> dict[Suspect, str] | None:
+def verdict(by: Subscription, search: Search) -> dict[Suspect, str] | None:
     """Those to blame, with the words they were refused with; None while the search goes on."""
     _retry(search)
-    if search.queue or by.flights:
+    if search.queue or by.in_flight:
         return None
-    by.narrowing = None
+    by.search = None
     return search.blamed
 
 
-def _changed_one_part(by: Subscription, flight: Flight) -> bool:
+def _changed_one_part(by: Subscription, response: InFlightResponse) -> bool:
     """Whether a response changed a single part, which is still as it was sent."""
-    if by.narrowing and any(it in by.dirty for it in flight.before):
-        by.narrowing.alone = None
-    if len(flight.before) > 1:
+    if by.search and any(it in by.dirty for it in response.before):
+        by.search.alone = None
+    if len(response.before) > 1:
         return False
-    for name, before in flight.before.items():
+    for name, before in response.before.items():
         resource = by.resource(name)
         if name in by.dirty or resource is None:
             return False
-        told = resource.parts.keys() - by.instead(name) if before.is_whole else before.parts
+        told = (
+            resource.parts.keys() - by.overridden_parts(name) if before.is_whole else before.parts
+        )
         return len(told) <= 1
     return False
 
 
-def _retry(search: Narrowing) -> None:
+def _retry(search: Search) -> None:
     if not search.queue and search.again:
         search.queue.extend([it] for it in sorted(search.again))
         search.retried |= search.again
@@ -113,16 +97,18 @@ def _retry(search: Narrowing) -> None:
         search.again = set()
 
 
-def _suspects(by: Subscription, search: Narrowing, name: str, before: Before) -> Iterator[Suspect]:
+def _suspects(
+    gates: Gates, by: Subscription, search: Search, name: str, before: Baseline
+) -> Iterator[Suspect]:
     """The parts that differ from what was accepted; what was accepted is served in their place."""
-    later = next((it for it in by.flights if name in it.before), None)
+    later = next((it for it in by.in_flight if name in it.before), None)
     if later is not None:
         later.before[name] = before.then(later.before[name])
         return
     if name in by.dirty:
         before = before.then(by.dirty.pop(name))
     if not before.is_unknown:
-        changed = list(_fallen_back(by, name, before))
+        changed = list(_fallen_back(gates, by, name, before))
         yield from changed
         if changed:
             return
@@ -130,27 +116,27 @@ def _suspects(by: Subscription, search: Narrowing, name: str, before: Before) ->
         # To hold back what cannot be rendered would remove it. Envoy has taken what it could.
         return
     elif by.resource(name) is not None:
-        by.overrides.pop(name, None)  # what was held there is no more known to be there
+        by.drop_overrides(name)  # what was held there is no more known to be there
         by.override(name, "", Override(None, is_whole=True))
     search.wholes[name] = before
     yield Suspect(name, "")
 
 
-def _fallen_back(by: Subscription, name: str, before: Before) -> Iterator[Suspect]:
+def _fallen_back(gates: Gates, by: Subscription, name: str, before: Baseline) -> Iterator[Suspect]:
     resource = by.resource(name)
     if resource is None:
         return
     told = {**before.parts, **resource.parts} if before.is_whole else before.parts
     for part in sorted(told):
         accepted = before.parts.get(part)
-        override = by.overrides.get(name, {}).get(part)
+        override = by.overrides_of(name).get(part)
         if override is not None:
             override.value = accepted
             if is_same(accepted, resource.parts.get(part)):
                 by.serve_newest(name, part)
         elif accepted is None and part == "" and _is_fragment(resource):
             continue  # It cannot be tried without one of the others, so these are tried with it.
-        elif by.keep_instead(name, part, accepted, resource.parts.get(part)):
+        elif gates.keep_accepted(by, name, part, accepted, resource.parts.get(part)):
             continue
         elif not is_same(accepted, resource.parts.get(part)):
             by.override(name, part, Override(accepted))
@@ -184,13 +170,13 @@ def _is_new(by: Subscription, head: Suspect) -> bool:
     return by.is_head_held(head.name)
 
 
-def _serve(by: Subscription, search: Narrowing, suspect: Suspect) -> bool:
+def _serve(gates: Gates, by: Subscription, search: Search, suspect: Suspect, now: float) -> bool:
     """Serves the newest of a suspect, if it is still one."""
     name, part = suspect
     before = search.wholes.pop(name, None)
-    override = by.overrides.get(name, {}).get(part)
+    override = by.overrides_of(name).get(part)
     if override is not None and override.is_suspect and override.is_whole:
-        by.envoy.gates.release(by, name, part, by.envoy.fleet.clock())
+        gates.release(by, name, part, now)
     elif override is not None and override.is_suspect:
         by.serve_newest(name, part)
     elif before is not None:

@@ -1,0 +1,38 @@
+"""Who is told what the Envoys of a fleet accept and refuse, so that statuses can tell it."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from contour.xds.resources import Name, Origin
+
+NO_RELEASES: Mapping[str, int] = MappingProxyType({})
+
+
+class RefusedPart(NamedTuple):
+    """A part that Envoys refuse, and Envoy's message about it."""
+
+    name: Name
+    part: str
+    origins: tuple[Origin, ...]
+    words: str
+    by: Mapping[str, int] = NO_RELEASES  # the releases that refuse it, if others accept it
+
+
+class AckObserver:
+    """Calls come in the middle of a publication or an answer: note them, act later.
+
+    This one ignores them all.
+    """
+
+    def refused(self, refused: RefusedPart) -> None:
+        """A part is refused; what was accepted last keeps serving."""
+
+    def recovered(self, name: Name, part: str) -> None:
+        """A newer version of a refused part was accepted."""
+
+    def changed(self, name: Name) -> None:
+        """A resource, or what Envoys have accepted of it, may have changed."""
+
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
+        """So many Envoys subscribe to listeners, by release; "": it does not say."""

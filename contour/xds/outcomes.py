@@ -1,0 +1,56 @@
+"""What comes of an event for the fleet: `Envoy.step` returns outcomes, `Fleet` applies them.
+
+Each is about one resource of the subscription that it is returned with. Events are in `events`.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from contour.xds.state import Baseline
+
+
+class Pending(NamedTuple):
+    """Something of a resource is to be sent to a stream, or is held back from it."""
+
+    name: str
+
+
+class Settled(NamedTuple):
+    """Nothing of a resource is pending: it was accepted, or is refused for good."""
+
+    name: str
+
+
+class Dropped(NamedTuple):
+    """Nothing of a resource is pending, because the stream no longer asks for it."""
+
+    name: str
+
+
+class Unchanged(NamedTuple):
+    """The Envoy has the newest of a part already, so it is not sent."""
+
+    name: str
+    part: str
+
+
+class Accepted(NamedTuple):
+    """The Envoy has accepted what a response brought, or says that it has it."""
+
+    before: Mapping[str, Baseline]
+
+
+class Refused(NamedTuple):
+    """A part was found to be what the Envoy refuses."""
+
+    name: str
+    part: str
+    words: str  # Envoy's message
+    is_stray: bool  # the resource had not changed itself, so there is nothing to take back
+
+
+class Gone(NamedTuple):
+    """The stream has ended."""
+
+
+Outcome = Pending | Settled | Dropped | Unchanged | Accepted | Refused | Gone

@@ -1,0 +1,123 @@
+"""When one Envoy may lose a resource: when nothing it has uses it any more, and a while later.
+
+Removals that were published together go out together, behind one barrier: the resources that Envoy
+had yet to be sent, or to acknowledge, at that time. Any of them might still have used what is
+removed. Requests that were routed before the acknowledgement get the grace period.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from contour.xds.resources import CLUSTER, ENDPOINTS, SECRET, Name, Part, Resource
+from contour.xds.state import InFlightResponse
+from contour.xds.subscription import Subscription
+
+# The very resource: another one of its name may come, and be removed again.
+PendingRemoval = tuple[Subscription, Resource]
+_Key = tuple[Subscription, str]
+
+_ANYTHING = Name("", "")
+
+
+@dataclass(slots=True)
+class RemovalBarrier:
+    """What is removed, and what has to be acknowledged first: from which response on."""
+
+    removals: list[PendingRemoval]
+    awaits: dict[_Key, int]
+
+
+class PendingRemovals:
+    """What one Envoy is about to lose, and the barriers that are not yet passed."""
+
+    def __init__(self) -> None:
+        self._barriers: list[RemovalBarrier] = []
+        self._needed: Counter[Name] = Counter()  # by what is about to be removed
+
+    def begin(self, to: Subscription, resource: Resource) -> None:
+        """What is no longer served stays with the other side for a while, as it is."""
+        to.removing[resource.name.name] = resource
+        self._needed.update(_needs(resource))
+
+    def cancel(self, to: Subscription, name: str) -> Resource | None:
+        """Ends the removal of a resource, one way or the other."""
+        resource = to.removing.pop(name, None)
+        if resource is not None:
+            self._needed.subtract(_needs(resource))
+        return resource
+
+    def is_needed(self, name: Name) -> bool:
+        """Whether something that is about to be removed, and is still there, may need it."""
+        may_be_used = name.type_url in {ENDPOINTS, SECRET} and self._needed[_ANYTHING] > 0
+        return may_be_used or self._needed[name] > 0
+
+    def add(
+        self, removals: list[PendingRemoval], others: list[Subscription], number: int
+    ) -> RemovalBarrier:
+        """A barrier for these; `number` is that of the next response."""
+        barrier = RemovalBarrier(removals, {})
+        for it in others:
+            for response in it.in_flight:
+                barrier.awaits |= {(it, name): response.number for name in response.before}
+            for name in (*it.dirty, *it.overrides):
+                barrier.awaits[it, name] = number
+        self._barriers.append(barrier)
+        return barrier
+
+    def acknowledged(self, by: Subscription, response: InFlightResponse) -> None:
+        """A response was acknowledged: what it brought is awaited no longer."""
+        for barrier in self._barriers:
+            for name in response.before:
+                key = (by, name)
+                since = barrier.awaits.get(key)
+                if since is None or response.number < since or _uses(key, barrier):
+                    continue
+                del barrier.awaits[key]
+
+    def settled(self, by: Subscription, name: str) -> bool:
+        """Nothing of a name is pending any more; returns whether that was awaited."""
+        key = (by, name)
+        done = [it for it in self._barriers if key in it.awaits and not _uses(key, it)]
+        for barrier in done:
+            del barrier.awaits[key]
+        return bool(done)
+
+    def closed(self, by: Subscription) -> None:
+        """A stream has ended: it acknowledges nothing any more."""
+        for barrier in self._barriers:
+            for key in [it for it in barrier.awaits if it[0] is by]:
+                del barrier.awaits[key]
+
+    def passed(self) -> list[RemovalBarrier]:
+        """Takes out the barriers behind which nothing is awaited."""
+        passed = [it for it in self._barriers if not it.awaits]
+        if passed:
+            self._barriers = [it for it in self._barriers if it.awaits]
+        return passed
+
+
+def needed_of(
+    subscriptions: Mapping[str, Sequence[Subscription]], part: Part | None
+) -> Iterator[Resource]:
+    """What a part needs, directly or not, of that which is about to be removed."""
+    for need in part.needs if part else ():
+        for it in subscriptions.get(need.type_url, ()):
+            resource = it.removing.get(need.name)
+            if resource is not None and resource.parts:
+                yield resource
+                yield from needed_of(subscriptions, resource.parts.get(""))
+
+
+def _uses(key: _Key, barrier: RemovalBarrier) -> bool:
+    """Whether the other side may still have something that needs what is removed."""
+    by, name = key
+    removed = {it.name for _, it in barrier.removals}
+    return any(not removed.isdisjoint(it.needs) for it in by.held_there(name))
+
+
+def _needs(resource: Resource) -> list[Name]:
+    """What a resource needs; of a cluster that is not known any more, it may be anything."""
+    if not resource.parts and resource.name.type_url == CLUSTER:
+        return [_ANYTHING]
+    return [need for part in resource.parts.values() for need in part.needs]
