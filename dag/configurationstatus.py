@@ -11,7 +11,7 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import contourstatus, defaults, fleets, hosts, listeners, nodes, releases, tables
+from dag import contourstatus, defaults, entrypoints, fleets, hosts, nodes, releases, tables
 from dag.configuration import publishing, reading, settings
 from dag.engine.view import Query, View, query
 from dag.listeners import DEFAULT_FLEET
@@ -71,10 +71,10 @@ _PROTOCOLS: tuple[nodes.Protocol, ...] = ("HTTP", "HTTPS")
 
 def _unplaced(view: View, spec: Place) -> Iterator[Problem]:
     for protocol in _PROTOCOLS:
-        lack = view.ask(listeners.lack, protocol)
-        if lack is not None and hosts.has_hosts(view, protocol):
-            has = "more than one, none on the usual port" if lack.is_open else "none"
-            yield problems.no_listener(spec, protocol, lack.gateway, has)
+        missing = view.ask(entrypoints.missing_listener, protocol)
+        if missing is not None and hosts.has_hosts(view, protocol):
+            has = "more than one, none on the usual port" if missing.is_ambiguous else "none"
+            yield problems.no_listener(spec, protocol, missing.gateway, has)
 
 
 def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:

@@ -10,12 +10,11 @@ Gateway that comes or goes does not close the ports it shares.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
-from crds.meta import NamespacedName
-from dag import nodes, ports, tables
+from dag import entrypoints, nodes, ports, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.entrypoints import MissingListener
 from dag.gateway import hosts as gateway_hosts
 from dag.gateway import selection, servedlisteners
 from dag.values import hostnames
@@ -53,29 +52,21 @@ def plain_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
     return _only(view, "HTTP", view.ask(settings.ports, ()).http)
 
 
-@query
+@entrypoints.secure_listener.answer
 def secure_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
     """Where TLS of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
     return _only(view, "HTTPS", view.ask(settings.ports, ()).https)
 
 
-class Lack(NamedTuple):
-    """Why hosts of Ingress and HTTPProxy have no place on a protocol."""
-
-    gateway: NamespacedName | None
-    """The one in charge."""
-    is_open: bool
-    """It has several listeners, none on the usual port; else it has none."""
-
-
-@query
-def lack(view: View, protocol: nodes.Protocol) -> Lack | None:
+@entrypoints.missing_listener.answer
+def missing_listener(view: View, protocol: nodes.Protocol) -> MissingListener | None:
     """Why there is no listener for HTTP or HTTPS; None if there is one."""
     asked = plain_listener if protocol == "HTTP" else secure_listener
     if view.ask(asked, ()) is not None:
         return None
     every = view.ask(listeners, DEFAULT_FLEET)
-    return Lack(view.ask(selection.in_charge, ()), any(it.protocol == protocol for it in every))
+    is_ambiguous = any(it.protocol == protocol for it in every)
+    return MissingListener(view.ask(selection.in_charge, ()), is_ambiguous)
 
 
 def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:

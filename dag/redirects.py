@@ -1,6 +1,6 @@
 """From plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
 
-from dag import listeners, nodes, tables
+from dag import entrypoints, nodes, tables
 from dag.engine.view import View
 
 
@@ -10,7 +10,7 @@ def to_https(view: View) -> nodes.Redirect | nodes.Respond:
     Where no listener serves TLS, what was meant for it is answered with 503: a redirect would lead
     nowhere, and to serve it in the clear would open it.
     """
-    listener = view.ask(listeners.secure_listener, ())
+    listener = view.ask(entrypoints.secure_listener, ())
     if listener is None:
         return nodes.Respond(503)
     port = _seen(view, listener)

@@ -44,6 +44,22 @@ def query(rule: Callable[["View", K], V]) -> Query[K, V]:
     return Query(rule)
 
 
+class OpenQuery(Query[K, V]):
+    """A query whose rule is given elsewhere: who asks need not know who answers."""
+
+    def __init__(self, name: str) -> None:
+        def unanswered(view: "View", key: K) -> V:
+            raise LookupError(f"nobody answers {name}")
+
+        super().__init__(unanswered)
+        self.name = name
+
+    def answer(self, rule: Callable[["View", K], V]) -> "OpenQuery[K, V]":
+        """Makes this the rule."""
+        self.rule, self.__doc__ = rule, rule.__doc__
+        return self
+
+
 class Index(Generic[B, M]):
     """Entries `(bucket, member)` drawn from each row of a table or answer of a query.
 

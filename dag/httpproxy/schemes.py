@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
 from crds.virtualhost import VirtualHost
-from dag import listeners, nodes, redirects
+from dag import entrypoints, nodes, redirects
 from dag.configuration import settings
 from dag.engine.view import View
 from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.included import IncludedProxy
-from dag.problems import Problem, Refused, unplaced
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
 
@@ -42,7 +42,7 @@ def _behind_tls(
     written: tuple[routes.LocatedRoute, ...],
 ) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     place = problems.spec(root.metadata.key).at("virtualhost")
-    yield from _lack(view, place, "HTTPS")
+    yield from entrypoints.problems(view, place, "HTTPS", "the host has")
     stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
     if stream is not None:
         stream = yield from streamguards.guarded(view, place, wanted, host, stream)
@@ -70,20 +70,11 @@ def _on_plain_http_alone(
     written: tuple[routes.LocatedRoute, ...],
 ) -> Iterator[nodes.Claim | Problem]:
     place = problems.spec(root.metadata.key).at("virtualhost")
-    yield from _lack(view, place, "HTTP")
+    yield from entrypoints.problems(view, place, "HTTP", "the host has")
     if root.spec.tcpproxy is not None:
         at = problems.spec(root.metadata.key).at("tcpproxy")
         yield problems.tls_missing(at, "needs virtualhost.tls")
     yield _claim(place, host, _routes(written))
-
-
-def _lack(view: View, place: Place, protocol: nodes.Protocol) -> Iterator[Problem]:
-    lack = view.ask(listeners.lack, protocol)
-    if lack is not None:
-        if lack.is_open:
-            yield unplaced.several_listeners(place, protocol, lack.gateway, "the host has")
-        else:
-            yield unplaced.no_listener(place, protocol, lack.gateway)
 
 
 def _claim(

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 from crds import ingress as crd
 from crds.meta import NamespacedName
-from dag import listeners, nodes, seniority, tables
+from dag import entrypoints, nodes, seniority, tables
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
 from dag.ingress import annotations, backends, classes, rules, tls
-from dag.problems import Problem, unplaced
+from dag.problems import Problem
 from dag.problems import ingress as problems
 
 
@@ -79,12 +79,7 @@ def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
         "HTTPS": bool(ingress.spec.tls),
     }
     for protocol in (it for it, is_wanted in wanted.items() if is_wanted):
-        lack = view.ask(listeners.lack, protocol)
-        if lack is not None:
-            if lack.is_open:
-                yield unplaced.several_listeners(place, protocol, lack.gateway, "its hosts have")
-            else:
-                yield unplaced.no_listener(place, protocol, lack.gateway)
+        yield from entrypoints.problems(view, place, protocol, "its hosts have")
 
 
 def _hosts(_: NamespacedName, found: IngressHosts) -> Iterator[tuple[str, IngressHost]]:

@@ -64,8 +64,3 @@ def covering(host: str) -> Iterator[str]:
     labels = host.removeprefix("*.").split(".")
     yield from ("*." + ".".join(labels[index:]) for index in range(1, len(labels)))
     yield EVERY
-
-
-def specificity(host: str) -> tuple[bool, int]:
-    """Orders hosts that cover the same name: exact names over wildcards, longer over shorter."""
-    return not is_wildcard(host), len(host)

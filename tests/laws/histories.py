@@ -19,12 +19,12 @@ from crds.kinds import KINDS, Kind
 from crds.meta import NamespacedName
 from dag import plan, tables
 from dag.engine.incremental import Engine
-from dag.engine.rebuild import rebuilt
 from dag.engine.view import Query, Table
 from dag.gateway import addresses
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
 from tests.laws import documents
+from tests.laws.rebuild import rebuilt
 
 PLAN = plan.PLAN + outputs.PLAN
 STEPS = 24

@@ -22,9 +22,9 @@ from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration.reading import Settings, Timeouts
-from dag.engine.rebuild import rebuilt
 from dag.engine.view import Table
 from tests.contour.envoy import world
+from tests.laws.rebuild import rebuilt
 
 ONE, TWO = world.cluster("one"), world.cluster("two")
 

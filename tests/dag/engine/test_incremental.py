@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from dag.engine import rebuild
 from dag.engine.incremental import Engine, QueryCycleError
-from dag.engine.view import Change, Index, Kept, Plan, Table, View, query
+from dag.engine.view import Change, Index, Kept, OpenQuery, Plan, Table, View, query
+from tests.laws import rebuild
 
 # A group lists words; a word may be missing; the longest word of a group is published.
 GROUPS: Table[str, tuple[str, ...]] = Table("groups")
@@ -265,3 +265,19 @@ def _random_write(chance: random.Random) -> tuple[Table[Any, Any], str, Any]:
         return WORDS, chance.choice("uvwxyz"), value
     words = tuple(chance.choice("uvwxyz") for _ in range(chance.randint(0, 3)))
     return GROUPS, chance.choice("abcd"), None if chance.random() < 0.3 else words
+
+
+def test_an_open_query_is_answered_by_the_rule_that_it_is_given() -> None:
+    asked: OpenQuery[str, int] = OpenQuery("asked")
+
+    @query
+    def twice(view: View, word: str) -> int:
+        return 2 * view.ask(asked, word)
+
+    engine = Engine(Plan(kept=(Kept(twice, WORDS),), published=(twice,)))
+    engine.write(WORDS, "a", "abc")
+    assert engine.settle() == []
+    assert "nobody answers asked" in str([failure for _, _, failure in engine.failures])
+    asked.answer(length.rule)
+    engine.write(WORDS, "b", "b")
+    assert engine.settle() == [Change(twice, "b", None, 2)]

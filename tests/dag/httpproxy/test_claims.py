@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from dag import tables
-from dag.engine import rebuild
 from dag.engine.view import Table
 from dag.httpproxy.owner import owner
 from dag.httpproxy.status import status
 from dag.plan import PLAN
 from tests.dag.httpproxy.manifests import configuration, on, proxy, root, services, to
 from tests.dag.world import apply, delete, key, messages, problems, routes, world
+from tests.laws import rebuild
 
 SERVICES = services("s1", "s2", "s3")
 OLD, YOUNG = "2020-01-01T00:00:00Z", "2024-01-01T00:00:00Z"

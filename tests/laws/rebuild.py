@@ -2,7 +2,7 @@
 
 The oracle of the laws: whatever the engine answers after any history must equal what this answers
 from the rows alone. Being a `View` like the engine, it needs no second copy of any rule.
-Elsewhere: the tracking (`incremental`), the histories that compare the two (tests).
+Elsewhere: the tracking (`dag.engine.incremental`), the histories that compare both (`histories`).
 """
 
 from collections.abc import Hashable, Iterable, Mapping
