@@ -112,7 +112,7 @@ def _upstream(
 ) -> upstreams.Upstream | Problem:
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        why = f"kind {kind} is not served; Service is"
+        why = f"kind {kind} is not supported; use Service"
         return problems.backend_kind_not_supported(at, why)
     route = at.subject
     name = NamespacedName(reference.namespace or route.namespace, reference.name)

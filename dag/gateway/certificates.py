@@ -44,7 +44,7 @@ def secret(view: View, reference: SecretObjectReference, at: Place) -> Namespace
     """The Secret with a certificate that the object at `at` refers to, or why it cannot serve."""
     if (reference.group, reference.kind) != ("", "Secret"):
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        return problems.certificate_not_valid(at, f"kind {kind} is not served; Secret is")
+        return problems.certificate_not_valid(at, f"kind {kind} is not supported; use Secret")
     own = at.subject.namespace
     name = NamespacedName(reference.namespace or own, reference.name)
     referrer = grants.Referrer(GROUP, at.subject.kind, own)

@@ -83,7 +83,7 @@ def _conflicts(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iter
 def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) -> Iterator[Problem]:
     if (target.group, target.kind) != ("", "Service"):
         kind = f"{target.group}/{target.kind}".lstrip("/")
-        yield complaints.policy_target_not_found(at, f"kind {kind} is not served; Service is")
+        yield complaints.policy_target_not_found(at, f"kind {kind} is not supported; use Service")
         return
     name = NamespacedName(key.namespace, target.name)
     ports = view.ask(port_names, name)

@@ -62,7 +62,7 @@ def older_class_exists(owner: Place, winner: NamespacedName) -> Problem:
 
 
 def class_stays(class_: Place) -> Problem:
-    message = "it is deleted, and stays while there are Gateways of it"
+    message = "the GatewayClass is being deleted; it stays while Gateways use it"
     return Problem(class_.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")
 
 
@@ -75,17 +75,17 @@ def parameters_not_known(field: Place, kind: str) -> Problem:
     return field.error(
         ConditionType.Accepted,
         Gateway.InvalidParameters,
-        f"parameters of kind {kind} are not known",
+        f"kind {kind} is not supported; use ContourConfiguration",
     )
 
 
 def parameters_without_namespace(field: Place) -> Problem:
-    why = "a ContourConfiguration is in a namespace, which has to be named"
+    why = "a ContourConfiguration is namespaced, so namespace must be set"
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
 def parameters_not_found(field: Place, key: NamespacedName) -> Problem:
-    why = f"there is no ContourConfiguration {key}"
+    why = f"ContourConfiguration {key} not found"
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
@@ -95,14 +95,14 @@ def parameters_not_valid(field: Place, key: NamespacedName, why: Iterable[str]) 
 
 
 def parameters_of_class(owner: Place, key: NamespacedName) -> Problem:
-    message = f"the parameters of GatewayClass {key} cannot be used, as its status tells"
+    message = f"the parameters of GatewayClass {key} cannot be used; its status says why"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.InvalidParameters, message)
 
 
 def parameters_hold(field: Place, mode: str) -> Problem:
     """Of a whole configuration, what concerns one fleet and not the process."""
     why = (
-        "envoy.networkPublishing and envoy.workload of it hold for the Envoys of each Gateway"
+        "only envoy.networkPublishing and envoy.workload apply, to the Envoys of each Gateway"
         if mode == "PerGateway"
         else "has no effect in mode Single, where Gateways share the Envoys of the instance"
     )
@@ -110,7 +110,7 @@ def parameters_hold(field: Place, mode: str) -> Problem:
 
 
 def infrastructure_not_made(field: Place) -> Problem:
-    why = "has no effect: the Envoys are made by somebody else"
+    why = "has no effect: this instance does not create the Envoys"
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
@@ -118,7 +118,7 @@ def address_not_supported(field: Place, type_: str) -> Problem:
     return field.error(
         ConditionType.Accepted,
         Gateway.UnsupportedAddress,
-        f"addresses of type {type_} are not known",
+        f"type {type_} is not supported",
     )
 
 
@@ -137,12 +137,12 @@ def address_not_assigned(owner: Place) -> Problem:
 
 
 def addresses_without_effect(owner: Place) -> Problem:
-    why = "has no effect where nothing assigns addresses, as on one machine"
+    why = "has no effect on one machine, where nothing assigns addresses"
     return owner.at("addresses").warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:
-    message = f"the CRDs are of bundle version {found}; supported are {_listed(supported)}"
+    message = f"the CRDs have bundle version {found}; supported: {_listed(supported)}"
     return Problem(
         owner.subject, ConditionType.SupportedVersion, Gateway.UnsupportedVersion, message
     )
@@ -168,14 +168,17 @@ def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
 
 
 def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
-    message = f"listeners with references that lead nowhere: {_listed(names)}"
+    message = f"listeners with unresolved references: {_listed(names)}"
     return Problem(owner.subject, ConditionType.ResolvedRefs, Gateway.ListenersNotResolved, message)
 
 
 def not_programmed(thing: Place) -> Problem:
     """A Gateway or listener of which Envoy is told nothing; why stands in its other conditions."""
     return Problem(
-        thing.subject, ConditionType.Programmed, Gateway.Invalid, "Envoy is not told of it"
+        thing.subject,
+        ConditionType.Programmed,
+        Gateway.Invalid,
+        "not configured in Envoy; the other conditions give the reason",
     )
 
 
@@ -195,33 +198,31 @@ def not_accepted_yet(owner: Place, names: Iterable[str]) -> Problem:
 
 
 def protocol_not_supported(listener: Place, protocol: str) -> Problem:
-    why = f"{protocol} is not served; HTTP, HTTPS, TLS, TCP and UDP are"
+    why = f"{protocol} is not supported; use HTTP, HTTPS, TLS, TCP or UDP"
     return listener.at("protocol").error(ConditionType.Accepted, Gateway.UnsupportedProtocol, why)
 
 
-def listener_value_not_supported(field: Place, why: str) -> Problem:
-    return field.error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
+listener_value_not_supported = error(ConditionType.Accepted, Gateway.UnsupportedValue)
 
 
 def protocol_conflict(listener: Place, port: int, others: Iterable[str]) -> Problem:
-    why = f"port {port} carries another protocol; conflicts with {_others(others)}"
+    why = f"port {port} is used with another protocol by {_others(others)}"
     return listener.at("protocol").error(ConditionType.Conflicted, Gateway.ProtocolConflict, why)
 
 
 def hostname_conflict(listener: Place, others: Iterable[str]) -> Problem:
-    why = f"the same port and host as {_others(others)}"
+    why = f"has the same port and hostname as {_others(others)}"
     return listener.at("hostname").error(ConditionType.Conflicted, Gateway.HostnameConflict, why)
 
 
 def kinds_not_supported(listener: Place, kinds: Iterable[str]) -> Problem:
     """The kinds that are left over are served."""
-    why = f"not served on this protocol: {_listed(kinds)}"
+    why = f"not supported by this protocol: {_listed(kinds)}"
     place = listener.at("allowedRoutes").at("kinds")
     return place.error(ConditionType.ResolvedRefs, Gateway.InvalidRouteKinds, why)
 
 
-def certificate_not_valid(reference: Place, why: str) -> Problem:
-    return reference.error(ConditionType.ResolvedRefs, Gateway.InvalidCertificateRef, why)
+certificate_not_valid = error(ConditionType.ResolvedRefs, Gateway.InvalidCertificateRef)
 
 
 def certificate_not_permitted(reference: Place, secret: NamespacedName) -> Problem:
@@ -230,13 +231,13 @@ def certificate_not_permitted(reference: Place, secret: NamespacedName) -> Probl
 
 
 def hostnames_overlap(listener: Place, others: Iterable[str]) -> Problem:
-    why = f"has names in common with {_others(others)}; clients may share connections for them"
+    why = f"overlaps with {_others(others)}; clients may reuse connections across them"
     place = listener.at("hostname")
     return place.warning(ConditionType.OverlappingTLSConfig, Gateway.OverlappingHostnames, why)
 
 
 def certificate_without_use(field: Place) -> Problem:
-    why = "TLS is passed on, so the certificate has no effect"
+    why = "has no effect, because TLS is passed through"
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
@@ -250,12 +251,12 @@ def no_valid_authority(field: Place) -> Problem:
     return field.error(
         ConditionType.Accepted,
         Gateway.NoValidCACertificate,
-        "there is no authority to check against",
+        "there is no valid CA certificate",
     )
 
 
 def authority_kind_not_supported(field: Place, kind: str) -> Problem:
-    why = f"kind {kind} is not served; ConfigMap and Secret are"
+    why = f"kind {kind} is not supported; use ConfigMap or Secret"
     return field.error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateKind, why)
 
 
@@ -264,8 +265,7 @@ def authority_not_permitted(field: Place, kind: str, key: NamespacedName) -> Pro
     return field.error(ConditionType.ResolvedRefs, Gateway.RefNotPermitted, why)
 
 
-def authority_not_valid(field: Place, why: str) -> Problem:
-    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateRef, why)
+authority_not_valid = error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateRef)
 
 
 # ListenerSets.
@@ -277,7 +277,7 @@ def parent_not_accepted(owner: Place, gateway: NamespacedName) -> Problem:
 
 
 def set_not_allowed(owner: Place, gateway: NamespacedName) -> Problem:
-    message = f"Gateway {gateway} takes no ListenerSets of namespace {owner.subject.namespace}"
+    message = f"Gateway {gateway} allows no ListenerSets from namespace {owner.subject.namespace}"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowed, message)
 
 
@@ -285,7 +285,7 @@ def set_not_allowed(owner: Place, gateway: NamespacedName) -> Problem:
 
 
 def gateway_waits(owner: Place, gateway: NamespacedName) -> Problem:
-    message = f"Gateway {gateway} is not served: an older one of its class is"
+    message = f"Gateway {gateway} is not served, because an older Gateway of its class is"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
 
 
@@ -301,12 +301,12 @@ def no_matching_parent(owner: Place, holder: ObjectRef) -> Problem:
 
 def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     kind, namespace, _ = owner.subject
-    message = f"no listener of {holder} takes a {kind} of namespace {namespace}"
+    message = f"no listener of {holder} allows a {kind} from namespace {namespace}"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
 
 
 def no_matching_listener_hostname(owner: Place, holder: ObjectRef) -> Problem:
-    why = f"none is a host of a listener of {holder}"
+    why = f"none matches the hostname of a listener of {holder}"
     return owner.at("hostnames").error(
         ConditionType.Accepted, Gateway.NoMatchingListenerHostname, why
     )
@@ -326,13 +326,16 @@ def fallen_back(found: Problem) -> Problem:
     return replace(found, type=DROPPED, reason=Gateway.UnsupportedValue)
 
 
-def rule_dropped(field: Place, why: str) -> Problem:
-    """A rule that cannot be served as it is written."""
-    return field.error(DROPPED, Gateway.UnsupportedValue, why)
+rule_dropped = error(DROPPED, Gateway.UnsupportedValue)
+"""A rule that cannot be served as it is written."""
 
 
 def rule_never_reached(rule: Place) -> Problem:
-    return rule.warning(ConditionType.Accepted, Gateway.Accepted, "the first rule takes everything")
+    return rule.warning(
+        ConditionType.Accepted,
+        Gateway.Accepted,
+        "never matches: the first rule matches every request",
+    )
 
 
 _MOST_WINNERS = 4
@@ -360,12 +363,12 @@ def matches_taken(own: ObjectRef, examples: Sequence[str], count: int | None) ->
 
 
 def certificate_not_wanted(field: Place) -> Problem:
-    why = "no listener that the route is attached to takes certificates of routes"
+    why = "has no effect: no listener of the route allows certificates of routes"
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def certificate_of_older_route(field: Place, host: str) -> Problem:
-    why = f"an older route brings another certificate for {host}"
+    why = f"an older route has another certificate for {host}"
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 

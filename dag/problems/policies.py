@@ -4,6 +4,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType, Gateway
+from dag.problems.shared import error
 
 
 def policy(key: NamespacedName) -> Place:
@@ -16,16 +17,14 @@ def policy_conflicts(owner: Place, winner: NamespacedName) -> Problem:
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Conflicted, message)
 
 
-def policy_target_not_found(target: Place, why: str) -> Problem:
-    return target.error(ConditionType.Accepted, Gateway.TargetNotFound, why)
+policy_target_not_found = error(ConditionType.Accepted, Gateway.TargetNotFound)
 
 
-def policy_value_not_known(field: Place, why: str) -> Problem:
-    return field.error(ConditionType.Accepted, Gateway.Invalid, why)
+policy_value_not_known = error(ConditionType.Accepted, Gateway.Invalid)
 
 
 def policy_authority_kind(field: Place, kind: str) -> Problem:
-    why = f"kind {kind} is not served; ConfigMap and Secret are"
+    why = f"kind {kind} is not supported; use ConfigMap or Secret"
     return field.error(ConditionType.ResolvedRefs, Gateway.InvalidKind, why)
 
 

@@ -34,7 +34,7 @@ def test_another_version_is_told_and_served_as_well_as_may_be(version: str) -> N
     it = world(gateway_class() + definition(version) + gateway("gw"))
     unsupported = "SupportedVersion=False/UnsupportedVersion"
     assert status_text.gateway_class(it, "contour") == ["Accepted", unsupported]
-    assert "supported are v1.5, v1.6" in status_text.class_messages(it, "contour")[1]
+    assert "supported: v1.5, v1.6" in status_text.class_messages(it, "contour")[1]
     assert status_text.gateway(it)[:2] == ["Accepted", "Programmed"]
 
 

@@ -86,7 +86,7 @@ def test_the_nearest_parameters_say_how_a_fleet_is_published_and_runs() -> None:
     assert (published(it), asked(it).workload) == ("LoadBalancerService", None)
     apply(it, of_class + named)
     assert (published(it), asked(it).workload) == ("NodePortService", Workload(replicas=5))
-    assert "hold for the Envoys of each Gateway" in status_text.class_messages(it, "contour")[0]
+    assert "apply, to the Envoys of each Gateway" in status_text.class_messages(it, "contour")[0]
     apply(it, own + asking(f"parametersRef: {{{OURS}, name: own}}"))
     assert (published(it), asked(it).workload) == ("ClusterIPService", Workload(replicas=5))
     assert status_text.gateway(it)[0] == "Accepted"

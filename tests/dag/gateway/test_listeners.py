@@ -189,7 +189,7 @@ def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
             f"Conflicted=True/{conflict}",
         ]
     assert status_text.listener(it, "ok") == FINE
-    assert "conflicts with https" in status_text.listener_messages(it, "http")[0]
+    assert "is used with another protocol by https" in status_text.listener_messages(it, "http")[0]
     assert tls(it, "b.com") == ""
     assert routes(it, "*") == ["/ -> default/s1:80"]
 
