@@ -121,8 +121,9 @@ def stage(
     @contextlib.asynccontextmanager
     async def staged() -> AsyncIterator[Site]:
         with tempfile.TemporaryDirectory(prefix="faults-") as path:
-            async with backends(BACKENDS) as ports, Double() as double:
-                of = World(hosts, 10, backends=ports)
+            address = replicas.own_address()
+            async with backends(BACKENDS, address) as ports, Double() as double:
+                of = World(hosts, 10, backends=ports, address=address)
                 port, https = free_ports(2)
                 double.define(it for it in _custom() if it.kind not in absent)
                 for document in (*replicas.installation(port, https), *of.documents(), *more):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -129,6 +130,13 @@ def make_certificates(folder: Path) -> None:
         ),
         check=True, capture_output=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
+
+
+def own_address() -> str:
+    """Of this machine, but not its loopback, which no EndpointSlice may have."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses a route
+        return str(probe.getsockname()[0])
 
 
 def installation(http: int, https: int) -> Iterator[Document]:

@@ -34,6 +34,7 @@ class World:
     certificates: int = 0  # no TLS, if none
     backends: tuple[int, ...] = (9,)
     children: bool = True  # without, a host is one HTTPProxy with one route
+    address: str = "127.0.0.1"  # of the backends; in a cluster nobody may be on the loopback
 
     @staticmethod
     def of(hosts: int, **more: Any) -> "World":
@@ -84,7 +85,7 @@ class World:
         name = f"service-{number}-a"
         rest = {
             "addressType": "IPv4",
-            "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": True}}],
+            "endpoints": [{"addresses": [self.address], "conditions": {"ready": True}}],
             "ports": [{"name": "http", "port": it, "protocol": "TCP"} for it in ports],
         }
         made = _document("discovery.k8s.io/v1", "EndpointSlice", name, number, rest)

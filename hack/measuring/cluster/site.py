@@ -6,7 +6,6 @@ where a measurement needs one.
 """
 
 import contextlib
-import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from tests.testbed.caller import Caller
 from tests.testbed.envoys import backends as backends_of
 from tests.testbed.ports import free_ports
 from tests.testbed.programs import processor
-from tests.testbed.replicas import NAMESPACE, Envoy, Replica
+from tests.testbed.replicas import NAMESPACE, Envoy, Replica, own_address
 from tests.testbed.world import Document
 
 LEASE = "leader-elect"
@@ -122,13 +121,6 @@ def shares(pids: Mapping[str, int]) -> Iterator[Shares]:
         yield found
     finally:
         found.close()
-
-
-def own_address() -> str:
-    """Of this machine, but not its loopback, which no EndpointSlice may have."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses a route
-        return str(probe.getsockname()[0])
 
 
 def adapted(documents: Iterable[Document]) -> Iterator[Document]:
