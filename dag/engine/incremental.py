@@ -244,7 +244,10 @@ class Engine:
 
     def _note_failure(self, memo: _Memo, failure: Exception | None) -> None:
         memo.failure = failure
-        (self._failed.discard if failure is None else self._failed.add)(memo)
+        if failure is None:
+            self._failed.discard(memo)
+        else:
+            self._failed.add(memo)
 
     def _take(self, memo: _Memo, answer: Any) -> None:
         old, memo.answered = memo.answer, True
