@@ -186,7 +186,7 @@ spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
     assert published.names(resources.ROUTE) == sharded
     (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
     assert row.state == "warning"
-    assert "holds from the next start on" in row.reasons[0]
+    assert "takes effect at the next start" in row.reasons[0]
     fresh = Published()
     Controller(fresh).take(
         Batch((*configuration("Single").events, *events(SERVICE + proxy("a", "a.com")).events), {})
