@@ -19,8 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 import yaml
 
 from kube import client, kubeconfig
-from tests.cluster import assets, controlplane
+from tests.cluster import assets
 from tests.testbed.apiserver import MEDIA, Raw, RefusedError
+from tests.testbed.commands import write_kubeconfig
 
 OURS = assets.ROOT / "crds" / "schema"
 RBAC = "rbac.authorization.k8s.io"
@@ -50,9 +51,8 @@ class Cluster:
     def kubeconfig(self, token: str = "", namespace: str = "default") -> Path:
         """A kubeconfig of its own for whoever has this token; without one, the administrator."""
         path = self.folder / f"{secrets.token_hex(8)}.kubeconfig"
-        return controlplane.write_kubeconfig(
-            path, self.url, self.authority, token or self.admin_token, namespace
-        )
+        who = token or self.admin_token
+        return write_kubeconfig(path, self.url, who, namespace, self.authority)
 
     def client(self, config: Path | None = None) -> client.Client:
         """The project's own client, to be opened by `async with`."""

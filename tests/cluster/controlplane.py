@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cluster import assets
 from tests.testbed import processes
+from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_ports
 
 CONTROLLERS = (
@@ -164,26 +164,7 @@ class ControlPlane:
         )
         (self.folder / "service-accounts.key").write_bytes(key)
         (self.folder / "tokens.csv").write_text(f'{self._token},admin,admin,"system:masters"\n')
-        write_kubeconfig(self.kubeconfig, self.url, self._authority, self._token)
-
-
-def write_kubeconfig(
-    path: Path, url: str, authority: Path, token: str, namespace: str = "default"
-) -> Path:
-    """A kubeconfig for whoever has this token."""
-    place = {"cluster": "tests", "user": "tests", "namespace": namespace}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {"name": "tests", "cluster": {"server": url, "certificate-authority": str(authority)}}
-        ],
-        "users": [{"name": "tests", "user": {"token": token}}],
-        "contexts": [{"name": "tests", "context": place}],
-        "current-context": "tests",
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
+        write_kubeconfig(self.kubeconfig, self.url, self._token, authority=self._authority)
 
 
 def _answers(port: int, path: str, authority: Path | None = None) -> bool:

@@ -28,10 +28,10 @@ from kube.election import Place
 from kube.kubeconfig import Kubeconfig
 from kube.lease import Timing
 from provisioning.keeping.ownership import Owner
-from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
 from tests.cluster.ways import Service, Target, Way
 from tests.contour.xds import envoys
+from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_ports
 
 pytestmark = [
@@ -159,10 +159,8 @@ async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterat
     """A replica of `contour serve`."""
     port, pages, debug = free_ports(3)
     async with Way.to(cluster.url) as way:
-        config = controlplane.write_kubeconfig(
-            *(folder / f"{port}.kubeconfig", way.url, cluster.authority),
-            *(cluster.admin_token, namespace),
-        )
+        path, token = folder / f"{port}.kubeconfig", cluster.admin_token
+        config = write_kubeconfig(path, way.url, token, namespace, cluster.authority)
         options = Options(
             access=Kubeconfig(str(config)),
             configuration=NamespacedName(namespace, "contour"),

@@ -21,15 +21,11 @@ from contour.host import installation
 from provisioning import rights
 from tests.cluster.cluster import Cluster
 from tests.e2e.standalone import Answer, exchange
-from tests.testbed import processes
+from tests.testbed import commands, processes
 from tests.testbed.ports import free_ports
 from tests.testbed.processes import CONTOUR, ROOT, Process
 
 LEASE = "leader-elect"
-FAST = (
-    *("--leader-election-lease-duration", "3s", "--leader-election-renew-deadline", "2s"),
-    *("--leader-election-retry-period", "200ms"),
-)
 
 
 def own_address() -> str:
@@ -179,17 +175,12 @@ class Instance:
     def start_replica(self, *flags: str) -> Served:
         """Runs `contour serve`; it may have to wait for its configuration."""
         ports = dict(zip(("xds", "pages", "debug"), free_ports(3), strict=True))
-        certificates = self.folder / "certificates"
-        command = (
-            *(*CONTOUR, "serve", "--kubeconfig", str(self.folder / "kubeconfig")),
-            *("--watch-namespaces", self.namespace, "--xds-port", str(ports["xds"])),
-            *("--contour-cafile", str(certificates / "CAcert.pem")),
-            *("--contour-cert-file", str(certificates / "contourcert.pem")),
-            *("--contour-key-file", str(certificates / "contourkey.pem")),
-            *("--health-port", str(ports["pages"]), "--http-port", str(ports["pages"])),
-            *("--debug-http-port", str(ports["debug"]), *FAST, *flags),
+        given = commands.serve(
+            self.folder / "kubeconfig", self.folder / "certificates", [*ports.values()]
         )
-        return self._start(f"replica-{len(self.replicas)}", command, ports)
+        watched = ("--watch-namespaces", self.namespace)
+        name = f"replica-{len(self.replicas)}"
+        return self._start(name, (*CONTOUR, *given, *watched, *commands.FAST, *flags), ports)
 
     def start_envoy(self, of: Served, fleet: Fleet | None = None) -> Served:
         """Runs an Envoy that hangs on a replica."""
@@ -199,15 +190,11 @@ class Instance:
         here.mkdir()
         (ready,) = free_ports(1)
         ports = {**fleet.ports, "pages": ready}
+        path, admin = here / "envoy.json", here / "admin.sock"
         certificates = self.folder / fleet.certificates
         processes.called(
-            *("bootstrap", str(here / "envoy.json"), "--node", name),
-            *("--xds-address", "127.0.0.1", "--xds-port", str(of.ports["xds"])),
-            *("--fleet", fleet.name),
-            *("--admin-address", str(here / "admin.sock"), "--resources-dir", str(here)),
-            *("--envoy-cafile", str(certificates / "CAcert.pem")),
-            *("--envoy-cert-file", str(certificates / "envoycert.pem")),
-            *("--envoy-key-file", str(certificates / "envoykey.pem")),
+            *commands.bootstrap(path, of.ports["xds"], admin, here, certificates),
+            *("--node", name, "--fleet", fleet.name),
             *("--stats-address", "127.0.0.1", "--stats-port", str(ready)),
         )
         program = installation.binary()
@@ -254,7 +241,7 @@ def instance(
     every = [*rights.everywhere(), *further]
     token = cluster.service_account(namespace, "contour", home, every)
     (folder / "kubeconfig").write_bytes(cluster.kubeconfig(token, namespace).read_bytes())
-    processes.called("certgen", "--pem", str(folder / "certificates"), "--namespace", namespace)
+    processes.called(*commands.certgen(folder / "certificates", namespace))
     with processes.backends({it: ports[it] for it in backends}, own_address()):
         try:
             yield found

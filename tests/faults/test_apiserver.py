@@ -17,7 +17,7 @@ from tests.cluster.double.faults import Rule
 from tests.cluster.double.store import Change
 from tests.cluster.double.watches import line
 from tests.faults.rows import Limit, Run, fault
-from tests.testbed import doubled, world
+from tests.testbed import commands, doubled, replicas, world
 from tests.testbed.doubled import Site
 from tests.testbed.load import Answer, Request
 
@@ -256,7 +256,9 @@ async def token_expired(run: Run, site: Site) -> None:
             watch.abort()
         await asyncio.sleep(run.chance.uniform(0.2, 2))
         run.prove("nobody watches", not site.double.watches)
-        doubled.write_kubeconfig(site.folder / "kubeconfig-0", site.ways[0].url, token)
+        commands.write_kubeconfig(
+            site.folder / "kubeconfig-0", site.ways[0].url, token, replicas.NAMESPACE
+        )
         start = time.monotonic()
         edit, request, sign = site.edited(run.chance.randrange(HOSTS))
         site.slip(edit)

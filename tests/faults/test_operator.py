@@ -26,6 +26,7 @@ from tests.operator import operators
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy, Request
 from tests.testbed.apiserver import RefusedError
+from tests.testbed.commands import write_kubeconfig
 from tests.testbed.processes import Process
 from tests.testbed.programs import is_frozen
 
@@ -165,9 +166,8 @@ async def deletions_of_a_fleet_answered_with_errors(run: Run, site: Site) -> Non
         await rig.live(rig.own, crash_harness.kept(rig.own))
         run.prove("made", len(rig.made(rig.own)) >= 6)
         token = site.cluster.token(namespace, "leader")
-        controlplane.write_kubeconfig(
-            Path(rig.config), proxy.url, site.cluster.authority, token, namespace
-        )
+        authority = site.cluster.authority
+        write_kubeconfig(Path(rig.config), proxy.url, token, namespace, authority)
         refused: list[str] = []
         proxy.refuse = functools.partial(_refuses, _chosen(run.chance, 3), refused)
         start = time.monotonic()

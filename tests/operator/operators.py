@@ -15,11 +15,11 @@ import yaml
 from kube import lease as leases
 from provisioning import installation, manifests
 from provisioning.installation import Place
-from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
 from tests.operator.proxy import Proxy
 from tests.testbed import processes
 from tests.testbed.apiserver import RefusedError
+from tests.testbed.commands import write_kubeconfig
 from tests.testbed.processes import Process
 
 Raw = dict[str, Any]
@@ -96,9 +96,7 @@ class Rig:
         token = self.cluster.token(self.home, "contour-operator")
         config = self.cluster.kubeconfig(token, self.home)
         if proxy is not None:
-            controlplane.write_kubeconfig(
-                config, proxy.url, self.cluster.authority, token, self.home
-            )
+            write_kubeconfig(config, proxy.url, token, self.home, self.cluster.authority)
         return str(config)
 
     def start(self, *options: str, proxy: Proxy | None = None, pod: str = "") -> Process:

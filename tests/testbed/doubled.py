@@ -14,18 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from crds.kinds import KINDS
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
 from tests.cluster.ways import Way
-from tests.testbed import caller, replicas
+from tests.testbed import caller, commands, replicas
 from tests.testbed.caller import Caller
+from tests.testbed.commands import FAST
 from tests.testbed.envoys import backends
 from tests.testbed.ports import free_ports
-from tests.testbed.replicas import FAST, Envoy, Replica
+from tests.testbed.replicas import Envoy, Replica
 from tests.testbed.served import BACKENDS, Front
 from tests.testbed.world import Document, World
 
@@ -146,7 +145,10 @@ async def _running(
             try:
                 for it in range(number):
                     way = await stack.enter_async_context(Way.to(double.url))
-                    config = write_kubeconfig(folder / f"kubeconfig-{it}", way.url, _token(it))
+                    path = folder / f"kubeconfig-{it}"
+                    config = commands.write_kubeconfig(
+                        path, way.url, _token(it), replicas.NAMESPACE
+                    )
                     site.ways.append(way)
                     site.replicas.append(Replica(folder, f"replica-{it}", config, *FAST))
                     await site.replicas[-1].start()
@@ -158,21 +160,6 @@ async def _running(
                     await envoy.end()
                 for replica in site.replicas:
                     await replica.end()
-
-
-def write_kubeconfig(path: Path, url: str, token: str) -> Path:
-    """How a replica reaches the API server, and who it is."""
-    place = {"cluster": "faults", "user": "faults", "namespace": replicas.NAMESPACE}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "faults", "cluster": {"server": url}}],
-        "users": [{"name": "faults", "user": {"token": token}}],
-        "contexts": [{"name": "faults", "context": place}],
-        "current-context": "faults",
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
 
 
 def _token(replica: int) -> str:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -12,7 +11,7 @@ from typing import Protocol
 
 import aiohttp
 
-from tests.testbed import envoys, world
+from tests.testbed import commands, envoys, processes, world
 from tests.testbed.ports import free_ports
 from tests.testbed.programs import PATIENCE, Program
 from tests.testbed.world import Document
@@ -20,10 +19,6 @@ from tests.testbed.world import Document
 NAMESPACE = "projectcontour"
 COMMAND = str(Path(sys.executable).with_name("contour"))
 """The program of this environment."""
-FAST = (
-    *("--leader-election-lease-duration", "3s", "--leader-election-renew-deadline", "2s"),
-    *("--leader-election-retry-period", "200ms"),
-)
 
 
 class Replica(Program):
@@ -33,16 +28,9 @@ class Replica(Program):
         self.name = name
         self.port, self._pages, self._debug = free_ports(3)
         self.log = folder / f"{name}.log"
-        certificates = folder / "certificates"
-        self._command = (
-            *(COMMAND, "serve", "--kubeconfig", str(kubeconfig)),
-            *("--namespace", NAMESPACE, "--xds-port", str(self.port)),
-            *("--contour-cafile", str(certificates / "CAcert.pem")),
-            *("--contour-cert-file", str(certificates / "contourcert.pem")),
-            *("--contour-key-file", str(certificates / "contourkey.pem")),
-            *("--health-port", str(self._pages), "--http-port", str(self._pages)),
-            *("--debug-http-port", str(self._debug), *flags),
-        )
+        ports = (self.port, self._pages, self._debug)
+        given = commands.serve(kubeconfig, folder / "certificates", ports)
+        self._command = (COMMAND, *given, "--namespace", NAMESPACE, *flags)
 
     async def launch(self, environment: Mapping[str, str] | None = None) -> None:
         """Starts the process, and does not wait for it."""
@@ -106,30 +94,19 @@ class Envoy(envoys.Envoy):
 
     def __init__(self, folder: Path, name: str, of: ControlPlane) -> None:
         super().__init__(folder, name)
-        certificates, secrets = folder / "certificates", folder / f"{name}-secrets"
-        subprocess.run(
-            (
-                *(COMMAND, "bootstrap", str(self.configuration), "--node", name),
-                *("--xds-address", "127.0.0.1", "--xds-port", str(of.port)),
-                *("--admin-address", str(self.admin), "--resources-dir", str(secrets)),
-                *("--envoy-cafile", str(certificates / "CAcert.pem")),
-                *("--envoy-cert-file", str(certificates / "envoycert.pem")),
-                *("--envoy-key-file", str(certificates / "envoykey.pem")),
-                *("--stats-port", "0"),
-            ),
-            check=True,
+        given = commands.bootstrap(
+            self.configuration,
+            of.port,
+            self.admin,
+            folder / f"{name}-secrets",
+            folder / "certificates",
         )
+        processes.called(*given, "--node", name, "--stats-port", "0")
 
 
 def make_certificates(folder: Path) -> None:
     """For the replicas and Envoys whose files are in this folder."""
-    subprocess.run(
-        (
-            *(COMMAND, "certgen", "--pem", str(folder / "certificates")),
-            *("--namespace", NAMESPACE),
-        ),
-        check=True, capture_output=True, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+    processes.called(*commands.certgen(folder / "certificates", NAMESPACE))
 
 
 def own_address() -> str:

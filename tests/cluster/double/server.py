@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self
 
 import orjson
-import yaml
 from aiohttp import web
 
 from tests.cluster.double import answers, resources, writes
@@ -22,6 +21,7 @@ from tests.cluster.double.refusals import RefusalError
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.store import Store
 from tests.cluster.double.watches import Watch
+from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_port
 
 Raw = dict[str, Any]
@@ -81,18 +81,7 @@ class Double:
 
     def kubeconfig(self, path: Path, token: str = "", namespace: str = "default") -> Path:
         """Writes how to reach it."""
-        user = {"token": token} if token else {}
-        here = {"cluster": "double", "user": "tester", "namespace": namespace}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "double", "cluster": {"server": self.url}}],
-            "users": [{"name": "tester", "user": user}],
-            "contexts": [{"name": "double", "context": here}],
-            "current-context": "double",
-        }
-        path.write_text(yaml.safe_dump(config))
-        return path
+        return write_kubeconfig(path, self.url, token, namespace)
 
     @property
     def served(self) -> list[Resource]:
