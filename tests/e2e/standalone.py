@@ -77,8 +77,8 @@ class Standalone:
         scheme, _, rest = url.partition("://")
         host, _, path = rest.partition("/")
         request, sni = Request(host, f"/{path}"), host if scheme == "https" else ""
-        tls = self.trusting()
-        return Load(self.ports[scheme], [request], 100, sni, tls=tls, a_connection=a_connection)
+        how: Any = {"tls": self.trusting(), "a_connection": a_connection, "clients": 1}
+        return Load(self.ports[scheme], [request], 100, sni, **how)
 
     def connection(self, scheme: str, sni: str) -> http.client.HTTPConnection:
         """A connection to Envoy; the name matters with `https` only."""

@@ -83,7 +83,7 @@ def test_no_request_is_lost_while_one_half_is_restarted(
     quickstart: runner.Pods, site: tuple[str, str], workload: str
 ) -> None:
     before = {it["metadata"]["uid"] for it in quickstart.all(NAMESPACE, app(workload))}
-    load = Load(80, [Request(HOST)], rate=200, address=site[1])
+    load = Load(80, [Request(HOST)], rate=200, address=site[1], clients=4)
     with load.in_background() as tally:
         kubectl(quickstart, "rollout", "restart", workload, "-n", NAMESPACE)
         kubectl(quickstart, "rollout", "status", workload, "-n", NAMESPACE, "--timeout=60s")

@@ -155,8 +155,13 @@ class Load:
         *,
         tls: ssl.SSLContext | None = None,
         a_connection: int = 0,
+        clients: int = 0,
     ) -> None:
-        """With so many requests on a connection; any number, if none is said."""
+        """With so many requests on a connection, and so many at once; any number, if none is said.
+
+        Clients that are waited for send fewer requests where the machine is busy.
+        """
+        self._clients = clients
         self.tally = Tally()
         self.seconds = 0.0
         self.requests = requests
@@ -204,6 +209,9 @@ class Load:
         while True:
             due = int((time.monotonic() - start) * self._rate)
             while self.tally.sent < due:
+                if self._clients and len(self._going) >= self._clients:
+                    start = time.monotonic() - self.tally.sent / self._rate
+                    break
                 request = self.requests[self.tally.sent % len(self.requests)]
                 self.tally.sent += 1
                 task = tasks.create_task(self._one(request))
