@@ -268,7 +268,7 @@ def test_the_configuration_that_is_followed_outlives_its_deletion() -> None:
     controller.take(configuration("7s", gone=True))
     assert published.names(resources.CLUSTER) == seven
     (row,) = [it for it in controller.board.rows() if it.subject.kind == "ContourConfiguration"]
-    assert "holds until the next start" in row.reasons[0]
+    assert "stay in force until the next start" in row.reasons[0]
 
 
 def test_an_invalid_configuration_at_the_start_configures_nothing() -> None:
@@ -300,7 +300,7 @@ def test_a_certificate_that_is_over_does_not_replace_one_that_is_not() -> None:
     assert controller.engine.row(tables.SECRETS, subject.key) == good
     (row,) = controller.board.rows()
     assert (row.subject, row.state) == (subject, "error")
-    assert "over since 2020-01-31" in row.reasons[0]
+    assert "expired on 2020-01-31" in row.reasons[0]
 
 
 def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
