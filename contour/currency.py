@@ -13,7 +13,7 @@ compares:
 Times are those of the event loop, in seconds.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -77,7 +77,7 @@ class Currency:
             self._lags.clear()
             return
         known = {name: it.known for name, it in self.positions()}
-        told = found.events if is_comparable else {}
+        told: Mapping[str, int] = found.events if is_comparable else {}
         missed = {name: event for name, event in told.items() if 0 < known.get(name, 0) < event}
         self._lags = {name: self._lag(name, known[name], it) for name, it in missed.items()}
 

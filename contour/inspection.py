@@ -5,7 +5,7 @@ reads it. It answers from what is known already; a question costs the instance a
 rebuild.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ PageContent = Callable[[], Any]
 
 
 @asynccontextmanager
-async def served(socket: Path, pages: dict[str, PageContent]) -> AsyncIterator[None]:
+async def served(socket: Path, pages: dict[str, PageContent]) -> AsyncGenerator[None]:
     """Serves pages by name while the context lasts."""
     application = web.Application()
     for name, page in pages.items():

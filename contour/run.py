@@ -6,7 +6,7 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -110,7 +110,7 @@ async def _announce(envoy: host.EnvoyProcess, controller: Controller, options: R
 
 
 @asynccontextmanager
-async def _serving(server: Server) -> AsyncIterator[None]:
+async def _serving(server: Server) -> AsyncGenerator[None]:
     await server.start()
     try:
         yield

@@ -57,7 +57,8 @@ _MOST = 100
 
 def _is_consequence(found: ErrorDetails) -> bool:
     """Whether a list is too short only because pydantic left out its invalid entries."""
-    return found["type"] == "too_short" and len(found["input"]) >= found["ctx"]["min_length"]
+    least = found.get("ctx", {}).get("min_length", 0)
+    return found["type"] == "too_short" and len(found["input"]) >= least
 
 
 def _complaint(model: type, found: ErrorDetails) -> Complaint:
@@ -126,8 +127,10 @@ def _expected(kind: str, values: dict[str, Any]) -> str | None:
     return _MESSAGES[kind].format_map(values) if kind in _MESSAGES else None
 
 
-_SHOWING = {"int_type", "bool_type", "string_type", "tuple_type", "dict_type", "dataclass_type"}
-_SHOWING |= {"literal_error", "string_pattern_mismatch", "greater_than_equal", "less_than_equal"}
+_SHOWING = {
+    *("int_type", "bool_type", "string_type", "tuple_type", "dict_type", "dataclass_type"),
+    *("literal_error", "string_pattern_mismatch", "greater_than_equal", "less_than_equal"),
+}
 _SECRET = {("data",), ("stringData",)}
 
 

@@ -8,7 +8,7 @@ providers.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from crds import screening
 from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints, printable
 from crds.kinds import KINDS, Kind
-from crds.meta import NamespacedName, Raw
+from crds.meta import NamespacedName
+from crds.raw import Raw, is_list, is_mapping, mapping
 
 
 class Decoded(NamedTuple):
@@ -50,7 +51,7 @@ class NotAnObject(NamedTuple):
 
 def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
     """The object that a document describes."""
-    if not isinstance(raw, dict):
+    if not is_mapping(raw):
         return NotAnObject(f"a document must be an object, not {_described(raw)}")
     version, name = raw.get("apiVersion"), raw.get("kind")
     if not isinstance(version, str) or not version or not isinstance(name, str) or not name:
@@ -64,27 +65,24 @@ def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
 
 def items(raw: object) -> Iterator[object]:
     """The items of a list (`kind: List`, `kind: HTTPProxyList`), or the document itself."""
-    if (
-        not isinstance(raw, dict)
-        or not isinstance(raw.get("items"), list)
-        or not str(raw.get("kind", "")).endswith("List")
-    ):
+    listed = raw.get("items") if is_mapping(raw) else None
+    kind = str(raw.get("kind", "")) if is_mapping(raw) else ""
+    if not is_mapping(raw) or not is_list(listed) or not kind.endswith("List"):
         yield raw
     else:
-        for item in raw["items"]:
-            yield _with_kind_of_list(raw, item)
+        for item in listed:
+            yield _with_kind_of_list(raw, kind.removesuffix("List"), item)
 
 
-def _with_kind_of_list(raw: Raw, item: object) -> object:
+def _with_kind_of_list(raw: Raw, kind: str, item: object) -> object:
     """Items of an XList may omit `apiVersion` and `kind`; those of a List may not."""
-    kind = raw["kind"].removesuffix("List")
-    if not kind or not isinstance(item, dict):
+    if not kind or not is_mapping(item):
         return item
     return {"apiVersion": raw.get("apiVersion"), "kind": kind} | item
 
 
 def _described(raw: object) -> str:
-    names = {list: "a list", str: "text", type(None): "nothing"}
+    names: Mapping[type, str] = {list: "a list", str: "text", type(None): "nothing"}
     return names.get(type(raw), "a number" if isinstance(raw, int | float) else "a value")
 
 
@@ -92,7 +90,7 @@ def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     content = {it: value for it, value in raw.items() if it not in _NOT_IN_MODELS}
     seen = screening.screened(content)
     if seen.has_nulls and not seen.is_too_large:
-        content = screening.without_nulls(content)
+        content = mapping(screening.without_nulls(content))
     key = _identity(kind, content)
     if seen.is_too_large:
         return Decoded(kind, key, None, (_TOO_LARGE,))
@@ -111,7 +109,7 @@ _NOT_IN_MODELS = frozenset({"apiVersion", "kind", "status"})
 def _identity(kind: Kind, content: Raw) -> NamespacedName:
     """The identity of the object. Its namespace is added to the metadata if it is missing there."""
     metadata = content.get("metadata")
-    if not isinstance(metadata, dict):
+    if not is_mapping(metadata):
         return NamespacedName("", "")
     namespace = metadata.get("namespace") or "default"
     content["metadata"] = metadata | {"namespace": namespace if kind.namespaced else ""}
@@ -137,9 +135,9 @@ def _is_subdomain(name: str) -> bool:
 def _name_complaints(kind: Kind, content: Raw) -> Iterator[Complaint]:
     """Names that the API server rejects. The model checks that they are present and strings."""
     metadata = content.get("metadata")
-    if not isinstance(metadata, dict):
+    if not is_mapping(metadata):
         return
-    name, namespace = metadata.get("name"), content["metadata"]["namespace"]
+    name, namespace = metadata.get("name"), metadata["namespace"]
     if isinstance(name, str) and not _is_subdomain(name):
         message = "must be a DNS name: lower-case letters, digits, - and ., at most 253 characters"
         yield Complaint(("metadata", "name"), message)

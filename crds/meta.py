@@ -6,15 +6,14 @@ instead of 7.9 KB as a BaseModel). `status`, `managedFields` and `resourceVersio
 any model, so that the controller's own status writes do not look like changes.
 """
 
-from typing import Any, NamedTuple, TypeVar, cast, dataclass_transform
+from typing import NamedTuple, TypeVar, cast, dataclass_transform
 
 from pydantic import AwareDatetime, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 T = TypeVar("T")
 
-_INITIALISMS = {"io": "IO", "ip": "IP", "http": "HTTP", "json": "JSON", "jwks": "JWKS"}
-_INITIALISMS |= {"jwt": "JWT", "tls": "TLS"}
+_INITIALISMS = {it: it.upper() for it in ("io", "ip", "http", "json", "jwks", "jwt", "tls")}
 
 
 def wire_name(name: str) -> str:
@@ -101,5 +100,4 @@ class ObjectMeta:
         return NamespacedName(self.namespace, self.name)
 
 
-Raw = dict[str, Any]
 """An object as it came from YAML or JSON, not yet validated."""

@@ -20,6 +20,7 @@ from pydantic_core.core_schema import (
 )
 
 from crds import kinds, shape, status
+from crds.raw import is_list, is_mapping
 from crds.rules import cel_rules
 from crds.unserved import Unserved
 
@@ -250,13 +251,12 @@ def _unserved(mark: Unserved) -> str:
 
 def _unfolded(schema: Any, definitions: Schema) -> Any:
     """The same schema with each reference replaced by the definition it refers to."""
-    match schema:
-        case {"$ref": str(reference), **beside}:
-            target = definitions[reference.removeprefix("#/$defs/")]
-            return _unfolded({**target, **beside}, definitions)
-        case dict():
-            return {key: _unfolded(value, definitions) for key, value in schema.items()}
-        case list():
-            return [_unfolded(it, definitions) for it in schema]
-        case _:
-            return schema
+    if is_list(schema):
+        return [_unfolded(it, definitions) for it in schema]
+    if not is_mapping(schema):
+        return schema
+    if "$ref" in schema:
+        target = definitions[str(schema["$ref"]).removeprefix("#/$defs/")]
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        return _unfolded({**target, **beside}, definitions)
+    return {key: _unfolded(value, definitions) for key, value in schema.items()}

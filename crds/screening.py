@@ -4,11 +4,11 @@ It comes before validation, because models see only the fields they know, and be
 document of a few lines can expand to millions of values.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crds.meta import Raw
+from crds.raw import Raw, is_list, is_mapping
 
 LIMIT = 1_000_000
 """The largest number of values of one object; the largest object in etcd has about a quarter."""
@@ -28,10 +28,10 @@ def screened(raw: Raw) -> Screening:
     """Walks over all values, level by level, and stops at the limits, also in cycles."""
     nulls = bad_text = False
     seen, depth = 0, 0
-    level: list[Any] = [raw]
+    level: list[list[object] | Raw] = [raw]
     while level:
         depth += 1
-        below: list[Any] = []
+        below: list[list[object] | Raw] = []
         for node in level:
             seen += len(node)
             if seen > LIMIT or depth > DEPTH:
@@ -41,35 +41,38 @@ def screened(raw: Raw) -> Screening:
                     bad_text = bad_text or not _is_good(value)
                 elif value is None:
                     nulls = True
-                elif isinstance(value, dict | list):
+                elif value.__class__ in _NESTED and (is_mapping(value) or is_list(value)):
                     below.append(value)
         level = below
     return Screening(nulls, bad_text, is_too_large=False)
 
 
-def _parts(node: Any) -> Any:
+_NESTED = (dict, list)  # asked first: there are many more values than containers
+
+
+def _parts(node: list[object] | Raw) -> Iterable[object]:
     """The items of a list, or the names and values of an object."""
     return chain.from_iterable(node.items()) if isinstance(node, dict) else node
 
 
-def without_nulls(raw: Any) -> Any:
+def without_nulls(raw: object) -> object:
     """A copy without fields that are null, which the API server prunes too."""
-    if isinstance(raw, dict):
+    if is_mapping(raw):
         return {key: without_nulls(value) for key, value in raw.items() if value is not None}
-    if isinstance(raw, list):
+    if is_list(raw):
         return [without_nulls(value) for value in raw]
     return raw
 
 
-def bad_texts(raw: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+def bad_texts(raw: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The paths of text and field names that no Kubernetes object may hold."""
     if isinstance(raw, str) and not _is_good(raw):
         yield path
-    elif isinstance(raw, dict):
+    elif is_mapping(raw):
         for key, value in raw.items():
-            is_good = not isinstance(key, str) or _is_good(key)
+            is_good = _is_good(str(key))
             yield from bad_texts(value, (*path, str(key))) if is_good else (path,)
-    elif isinstance(raw, list):
+    elif is_list(raw):
         for index, value in enumerate(raw):
             yield from bad_texts(value, (*path, index))
 

@@ -5,13 +5,14 @@ CRD schema, and the marks in `Annotated` (`unserved`, `gateway.known`). Computed
 """
 
 import dataclasses
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from typing import (
     Annotated,
     Any,
     Generic,
     NamedTuple,
+    TypeGuard,
     TypeVar,
     get_args,
     get_origin,
@@ -40,7 +41,7 @@ class FieldShape(NamedTuple):
 def fields(model: type) -> dict[str, FieldShape]:
     """The fields of a model by their names in a document, in the order of the model."""
     hints = get_type_hints(model, include_extras=True)
-    known: dict[str, FieldInfo] = model.__pydantic_fields__  # type: ignore[attr-defined]
+    known: dict[str, FieldInfo] = vars(model)["__pydantic_fields__"]
     shapes = (_field(it.name, hints[it.name], known[it.name]) for it in dataclasses.fields(model))
     return {it.wire_name: it for it in shapes}
 
@@ -73,6 +74,15 @@ class MarkedField(NamedTuple, Generic[M]):
     mark: M
 
 
+def items(value: object) -> Sequence[object] | None:
+    """The entries of a field that holds several; None if it holds one value."""
+    return value if _is_tuple(value) else None
+
+
+def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(value, tuple)
+
+
 def mark(field: FieldShape, kind: type[M]) -> M | None:
     """The mark of this kind on a field, if there is one."""
     return next((it for it in field.metadata if isinstance(it, kind)), None)
@@ -88,10 +98,10 @@ def marked(obj: object, kind: type[M], prefix: str = "") -> Iterator[MarkedField
         path = prefix + field.wire_name
         if (found := mark(field, kind)) is not None:
             yield MarkedField(path, value, field.default, found)
-        if not isinstance(value, tuple):
+        if (inner := items(value)) is None:
             yield from marked(value, kind, f"{path}.")
         elif field.model is not None:
-            for index, item in enumerate(value):
+            for index, item in enumerate(inner):
                 yield from marked(item, kind, f"{path}[{index}].")
 
 

@@ -76,7 +76,7 @@ def _ports(
     view: View, place: Place, written: tuple[ExtensionServiceTarget, ...]
 ) -> Findings[tuple[nodes.WeightedPort, ...]]:
     is_even = not any(it.weight for it in written)
-    ports = []
+    ports: list[nodes.WeightedPort] = []
     for index, target in enumerate(written):
         at = place.at("services", index)
         name = NamespacedName(place.subject.namespace, target.name)

@@ -51,9 +51,9 @@ class Fleet:
     speaks_proxy_protocol: bool = False
     monitors: tuple[int, ...] = ()
     """Where Envoy tells how it is, beside what the bootstrap opens."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """That its Gateway wants on everything."""
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Likewise."""
     addresses: tuple[Address, ...] = ()
     """That its Gateway asks for."""

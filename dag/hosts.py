@@ -172,7 +172,7 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     ]
     plain = view.ask(listeners.plain_listener, ())
     secure = view.ask(listeners.secure_listener, ())
-    found = []
+    found: list[nodes.HostKey] = []
     if plain is not None and any(it.plain for it in claims):
         found.append(nodes.HostKey(listeners.DEFAULT_FLEET, plain.name, host))
     is_fallback = host == hostnames.EVERY and view.count(FALLBACKS, host) > 0

@@ -61,7 +61,7 @@ def distinct(
     The ports of UDP are others than those of TCP, of which somebody else may have some (`others`).
     """
     taken = {(False, it) for it in others}
-    placed = []
+    placed: list[nodes.Listener] = []
     for listener in sorted(listeners, key=lambda it: it.port):
         bind_port, is_udp = listener.bind_port, listener.protocol == "UDP"
         while (is_udp, bind_port) in taken:

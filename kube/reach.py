@@ -9,7 +9,7 @@ it comes from what stands before a server that is away, or from one that cannot 
 
 import asyncio
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 Cut = Callable[[float, int], None]
@@ -47,7 +47,7 @@ class Reach:
         return 0.0 if self._silent_since is None else _now() - self._silent_since
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def asking(self) -> Generator[None]:
         """A request is under way."""
         if self._silent_since is None:
             self._silent_since = _now()

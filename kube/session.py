@@ -4,7 +4,7 @@ For `kube.client`, which knows what requests mean. Whatever goes wrong below HTT
 """
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -134,7 +134,7 @@ def _body(request: Request) -> bytes | _Permitted | None:
 
 
 @contextmanager
-def as_failures(path: str) -> Iterator[None]:
+def as_failures(path: str) -> Generator[None]:
     """What can go wrong with a connection, in the words of this package."""
     try:
         yield

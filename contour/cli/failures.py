@@ -4,14 +4,14 @@ The exit is outside of `except*`: before Python 3.11.4 what is raised within end
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import click
 
 
 @contextmanager
-def told(*kinds: type[Exception]) -> Iterator[None]:
+def told(*kinds: type[Exception]) -> Generator[None]:
     """Errors of these kinds, alone or in groups, end the process in this way."""
     lines: list[str] = []
     try:

@@ -14,6 +14,7 @@ import click
 from contour import files, offline
 from contour.cli import output
 from contour.controller import Controller
+from crds import shape
 from crds.meta import ObjectRef
 from dag import hosts, listeners, tables
 
@@ -127,14 +128,15 @@ def _graph(controller: Controller) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A node as plain data; each kind of path and action says which it is."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found = {it.name: _plain(getattr(value, it.name)) for it in dataclasses.fields(value)}
         shown = {name: it for name, it in found.items() if it not in (None, "", [], {})}
         return {"kind": type(value).__name__, **shown}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(it) for name, it in value._asdict().items()}
-    if isinstance(value, tuple | list):
-        return [_plain(it) for it in value]
-    return value
+    items = shape.items(value)
+    if items is None:
+        return value
+    names: tuple[str, ...] | None = getattr(items, "_fields", None)
+    plain = [_plain(it) for it in items]
+    return plain if names is None else dict(zip(names, plain, strict=True))

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 
 from aiohttp import web
 
@@ -18,7 +18,7 @@ from aiohttp import web
 @contextlib.asynccontextmanager
 async def serving(
     names: Mapping[str, int], address: str = "127.0.0.1"
-) -> AsyncIterator[Mapping[str, int]]:
+) -> AsyncGenerator[Mapping[str, int]]:
     """Backends by name and port; port 0 takes a free one. Yields the ports they really have."""
     runners = {
         name: web.AppRunner(_application(name), access_log=None, shutdown_timeout=1)
@@ -38,10 +38,6 @@ async def _listening(runner: web.AppRunner, address: str, port: int) -> int:
     await web.TCPSite(runner, address, port).start()
     bound: int = runner.addresses[0][1]
     return bound
-
-
-def _runner(name: str) -> web.AppRunner:
-    return web.AppRunner(_application(name), access_log=None, shutdown_timeout=0.1)
 
 
 def _application(name: str) -> web.Application:

@@ -115,7 +115,8 @@ _STATUS_CODES = "retriable-status-codes"
 
 
 def _write_retry(target: pb.RetryPolicy, retry: nodes.Retry) -> None:
-    conditions = dict.fromkeys((*retry.on, *([_STATUS_CODES] if retry.status_codes else [])))
+    more = (_STATUS_CODES,) if retry.status_codes else ()
+    conditions: dict[str, None] = dict.fromkeys((*retry.on, *more))
     target.retry_on = ",".join(conditions)
     target.num_retries.value = retry.attempts
     if retry.per_try_timeout is not None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from yaml import events
 
 from contour.files import scalars
+from crds.raw import is_list, is_mapping
 
 MAX_DEPTH = 200
 MAX_ALIASED = 50_000
@@ -22,6 +23,9 @@ _NO_KEY = object()
 _MERGE = object()  # the key under which a mapping keeps what `<<` brings until it is complete
 
 
+_Container = list[object] | dict[object, object]
+
+
 class RefusedError(Exception):
     """Well-formed YAML that no manifest may contain; the event at hand is where it stands."""
 
@@ -29,14 +33,14 @@ class RefusedError(Exception):
 class _Frame(NamedTuple):
     """A mapping or sequence that is interrupted by one inside it."""
 
-    container: Any
-    key: Any
+    container: _Container
+    key: object
     anchor: str | None
     begun_at: int
 
 
 class _Anchored(NamedTuple):
-    value: Any
+    value: object
     size: int
 
 
@@ -44,9 +48,9 @@ class Composition:
     """Takes the events of one document in order; `value` is complete after the last."""
 
     def __init__(self) -> None:
-        self._documents: list[Any] = []
-        self._container: Any = self._documents  # the list or dict that is being filled
-        self._key: Any = _NO_KEY
+        self._documents: list[object] = []
+        self._container: _Container = self._documents  # the list or dict that is being filled
+        self._key: object = _NO_KEY
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._size = 0
@@ -65,7 +69,7 @@ class Composition:
         }
 
     @property
-    def value(self) -> Any:
+    def value(self) -> object:
         """What the document says; None if it says nothing."""
         return self._documents[0] if self._documents else None
 
@@ -74,11 +78,11 @@ class Composition:
             raise RefusedError("a second document begins here without a line with ---")
 
     def _scalar(self, event: events.ScalarEvent) -> None:
-        text: Any = event.value
+        text: object = event.value
         if event.tag is not None:
-            text = _tagged(event.tag, text)
+            text = _tagged(event.tag, event.value)
         elif event.implicit[0]:
-            text = _MERGE if text == "<<" and self._expects_key() else _plain(text)
+            text = _MERGE if text == "<<" and self._expects_key() else _plain(event.value)
         self._put(text)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(text, 1)
@@ -86,10 +90,10 @@ class Composition:
     def _expects_key(self) -> bool:
         return self._key is _NO_KEY and self._container.__class__ is dict
 
-    def _put(self, value: Any) -> None:
+    def _put(self, value: object) -> None:
         self._size += 1
         container = self._container
-        if container.__class__ is list:
+        if isinstance(container, list):
             container.append(value)
         elif self._key is _NO_KEY:
             key = value if value.__class__ is str else _key(value)
@@ -106,7 +110,7 @@ class Composition:
     def _sequence(self, event: events.SequenceStartEvent) -> None:
         self._begin([], event)
 
-    def _begin(self, container: Any, event: events.CollectionStartEvent) -> None:
+    def _begin(self, container: _Container, event: events.CollectionStartEvent) -> None:
         if self._expects_key():
             raise RefusedError("a key must be a string")
         if event.tag is not None and event.tag not in (f"{_TAG}map", f"{_TAG}seq", "!"):
@@ -117,7 +121,7 @@ class Composition:
         self._container, self._key = container, _NO_KEY
 
     def _mapping_end(self, event: events.MappingEndEvent) -> None:
-        if _MERGE in self._container:
+        if isinstance(self._container, dict) and _MERGE in self._container:
             _merge(self._container)
         self._end(event)
 
@@ -182,7 +186,7 @@ def _binary(text: str) -> str:
         raise RefusedError("not the base64 of UTF-8 text") from None
 
 
-def _key(value: Any) -> Any:
+def _key(value: object) -> object:
     if value is _MERGE:
         return value
     if value is True or value is False:
@@ -192,11 +196,11 @@ def _key(value: Any) -> Any:
     return str(value)
 
 
-def _merge(mapping: dict[Any, Any]) -> None:
+def _merge(mapping: dict[object, object]) -> None:
     """Puts in what `<<` brings (YAML 1.1, "Merge Key"): a key of the mapping itself wins."""
     brought = mapping.pop(_MERGE)
-    for source in brought if isinstance(brought, list) else [brought]:
-        if not isinstance(source, dict):
+    for source in brought if is_list(brought) else [brought]:
+        if not is_mapping(source):
             raise RefusedError("<< needs a mapping or a list of mappings")
         for key, value in source.items():
             mapping.setdefault(key, value)

@@ -57,7 +57,7 @@ def _malformed(file: ManifestSource, raw: bytes, error: parse.MalformedError) ->
     return Item(file, "no", problems=(problem,))
 
 
-def _listed(value: Any) -> Iterator[tuple[FieldPath, object]]:
+def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
     """A document that is itself the list's only item is no list."""
     for index, item in enumerate(decode.items(value)):
         yield (() if item is value else ("items", index)), item
@@ -69,7 +69,9 @@ def _item(file: ManifestSource, raw: bytes, path: FieldPath, value: object) -> I
         return Item(file, "no", problems=_problems(raw, [(path, decoded.message, "error")]))
     if isinstance(decoded, decode.UnknownKind):
         return _unknown(raw, path, value, decoded)
-    found = [((*path, *it.path), it.message, it.severity) for it in decoded.complaints]
+    found: list[tuple[FieldPath, str, Severity]] = [
+        ((*path, *it.path), it.message, it.severity) for it in decoded.complaints
+    ]
     problems = _problems(raw, found)
     if not decoded.key.name:
         return Item(file, "no", problems=problems)

@@ -7,10 +7,11 @@ is `scalars`; where a field of a good document stands is `lines`.
 
 import json
 import re
-from typing import Any
+from typing import NoReturn
 
 from yaml import MarkedYAMLError
 from yaml._yaml import CParser
+from yaml.events import Event
 from yaml.reader import ReaderError
 
 from contour.files import composition, scalars
@@ -29,7 +30,7 @@ class MalformedError(Exception):
         self.line = line
 
 
-def value(raw: bytes) -> Any:
+def value(raw: bytes) -> object:
     """The value of one document, None for an empty one. Raises MalformedError."""
     if len(raw) > MAX_BYTES:
         size, limit = len(raw) / (1 << 20), MAX_BYTES >> 20
@@ -38,7 +39,9 @@ def value(raw: bytes) -> Any:
     if _BEGINS_LIKE_JSON.match(text):
         # What is not faultless JSON may still be YAML, and if it is not, YAML knows the line.
         try:
-            return json.loads(text, **_STRICT_JSON)
+            return json.loads(
+                text, object_pairs_hook=_unique, parse_constant=_refused, parse_float=scalars.finite
+            )
         except (ValueError, RecursionError):
             pass
     return _yaml(raw)
@@ -52,33 +55,27 @@ def _text(raw: bytes) -> str:
         raise MalformedError(f"byte 0x{raw[error.start]:02x} is not valid UTF-8", line) from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     result = dict(pairs)
     if len(result) < len(pairs):
         raise ValueError("duplicate key")
     return result
 
 
-def _refused(constant: str) -> Any:
+def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-_STRICT_JSON: dict[str, Any] = {
-    "object_pairs_hook": _unique,
-    "parse_constant": _refused,
-    "parse_float": scalars.finite,
-}
-
-
-def _yaml(raw: bytes) -> Any:
+def _yaml(raw: bytes) -> object:
     events = composition.Composition()
-    event: Any = None
+    event: Event | None = None
     try:
         next_event, take = CParser(raw).get_event, events.take
         while (event := next_event()) is not None:
             take[event.__class__](event)
     except composition.RefusedError as error:
-        raise MalformedError(str(error), event.start_mark.line) from None
+        mark = event.start_mark if event else None
+        raise MalformedError(str(error), mark.line if mark else 0) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise MalformedError(_sentence(error), mark.line if mark else 0) from None

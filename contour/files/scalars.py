@@ -7,16 +7,16 @@ the value, so NaN and the infinities are refused.
 
 import math
 import re
+from collections.abc import Mapping
 
 Scalar = str | int | float | bool | None
 
-_WORDS: dict[str, Scalar] = (
-    dict.fromkeys(("", "~", "null", "Null", "NULL"))
-    | dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True)
-    | dict.fromkeys(
-        ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False
-    )
-)
+_NULLS = ("", "~", "null", "Null", "NULL")
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
+_WORDS: Mapping[str, Scalar] = {
+    **dict.fromkeys(_NULLS), **dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)
+}  # fmt: skip
 _NOT_FINITE = frozenset(
     sign + word
     for word in (".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN")

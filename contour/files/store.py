@@ -29,7 +29,8 @@ class Store:
     def write(self, file: ManifestSource, texts: Iterable[documents.Text]) -> None:
         """The file holds these documents now."""
         known = _by_digest(self._files.get(file, ()))
-        now, fresh = [], []
+        now: list[claims.Document] = []
+        fresh: list[claims.Document] = []
         for position, text in enumerate(texts):
             digest = text.digest
             if same := known.get(digest):
@@ -67,7 +68,9 @@ class Store:
 
     def batch(self) -> Batch:
         """What changed since the last batch."""
-        events, complaints, fresh = [], {}, []
+        events: list[Event] = []
+        complaints: dict[Subject, tuple[Complaint, ...]] = {}
+        fresh: list[Complaint] = []
         for subject in self._touched:
             claimed = sorted(self._claims.get(subject, ()), key=_place)
             if isinstance(subject, meta.ObjectRef) and (event := self._event(subject, claimed)):
@@ -103,7 +106,7 @@ class Store:
                 self._claims[item.subject] = others
                 if not others:
                     del self._claims[item.subject]
-                if item.subject in self._served:
+                if isinstance(item.subject, meta.ObjectRef) and item.subject in self._served:
                     self._waiting.setdefault(file, set()).add(item.subject)
                 self._touched[item.subject] = None
 

@@ -11,7 +11,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,7 +80,7 @@ class StateDirectory:
 
 
 @contextlib.contextmanager
-def claimed(path: Path) -> Iterator[StateDirectory]:
+def claimed(path: Path) -> Generator[StateDirectory]:
     """Holds the directory, making it if it is not there.
 
     Raises RefusedError for one that is not ours, OccupiedError for one that another run holds.
@@ -119,7 +119,7 @@ def _refused(path: Path, why: str) -> errors.RefusedError:
 
 
 @contextlib.contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _refusing(path: Path) -> Generator[None]:
     """What the system refuses is told as the directory's fault."""
     try:
         yield
@@ -128,7 +128,7 @@ def _refusing(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Generator[None]:
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW
     with _refusing(path):
         descriptor = os.open(path / _LOCK, flags, 0o600)
@@ -157,7 +157,7 @@ def _clear(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _sockets_placed(path: Path) -> Iterator[None]:
+def _sockets_placed(path: Path) -> Generator[None]:
     if _is_short(path):
         yield
         return

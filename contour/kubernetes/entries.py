@@ -8,13 +8,14 @@ there" are different mistakes of a user.
 
 import binascii
 from base64 import b64decode
-from typing import Any
+
+from crds.raw import Raw
 
 CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
 AUTHORITIES = frozenset({"ca.crt"})
 
 
-def of_secret(data: dict[str, Any]) -> dict[str, Any]:
+def of_secret(data: Raw) -> Raw:
     """The content of a Secret, in base64 as it came."""
     return {
         key: value if key in CERTIFICATES or _may_be_json(value) else ""
@@ -22,12 +23,12 @@ def of_secret(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def of_config_map(data: dict[str, Any]) -> dict[str, Any]:
+def of_config_map(data: Raw) -> Raw:
     """The content of a ConfigMap."""
     return {key: value for key, value in data.items() if key in AUTHORITIES}
 
 
-def _may_be_json(value: Any) -> bool:
+def _may_be_json(value: object) -> bool:
     """An object or a list, by how it begins; what is no base64 is left to be complained about."""
     if not isinstance(value, str):
         return True

@@ -7,14 +7,12 @@ Statuses, versions and managers of fields never matter; of Secrets and ConfigMap
 
 import json
 from hashlib import blake2b
-from typing import Any
 
 import orjson
 
 from contour.kubernetes import entries
 from crds.kinds import Kind
-
-Raw = dict[str, Any]
+from crds.raw import Raw, is_mapping
 
 
 def excerpt(kind: Kind, raw: Raw) -> Raw:
@@ -23,11 +21,11 @@ def excerpt(kind: Kind, raw: Raw) -> Raw:
     never = _NEVER | _NEVER_OF.get(kind.kind, frozenset())
     found = named | {name: value for name, value in raw.items() if name not in never}
     metadata = raw.get("metadata")
-    if isinstance(metadata, dict):
+    if is_mapping(metadata):
         found["metadata"] = _metadata(kind, metadata)
     if (kept := _ENTRIES.get(kind.kind)) is not None:
         for name in ("data", "binaryData"):
-            if isinstance(content := found.get(name), dict):
+            if is_mapping(content := found.get(name)):
                 found[name] = kept(content)
     return found
 
@@ -52,7 +50,7 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
     found = {name: metadata[name] for name in _OF_METADATA if name in metadata}
     if kind.kind in _WITHOUT_ANNOTATIONS:
         found.pop("annotations", None)
-    elif isinstance(annotations := found.get("annotations"), dict):
+    elif is_mapping(annotations := found.get("annotations")):
         found["annotations"] = {
             name: value for name, value in annotations.items() if name != _LAST_APPLIED
         }

@@ -6,13 +6,13 @@ bytes: parsed, it would take five times the memory, and it is looked at about on
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-from contour.kubernetes.excerpts import Raw
 from crds.kinds import Kind
 from crds.meta import ObjectRef
+from crds.raw import Raw, at, items, mapping
 
 Hear = Callable[[ObjectRef], None]
 """Takes an object whose status, or finalizers, are others than before."""
@@ -82,29 +82,27 @@ def _has_address(kind: Kind, raw: Raw) -> bool:
     """The Service in front of Envoy tells what address Ingresses and HTTPProxies have."""
     if kind.kind != "Service":
         return False
-    status = raw.get("status")
-    balancer = status.get("loadBalancer") if isinstance(status, dict) else None
-    return isinstance(balancer, dict) and bool(balancer.get("ingress"))
+    return bool(at(raw, "status", "loadBalancer", "ingress"))
 
 
 def _stored(raw: Raw) -> _Stored:
-    metadata = raw["metadata"]
+    metadata = mapping(raw["metadata"])
     generation = metadata.get("generation")
     return _Stored(
         _text(metadata.get("resourceVersion")),
         generation if isinstance(generation, int) else 0,
         _text(metadata.get("uid")),
         _packed(raw.get("status")),
-        tuple(it for it in metadata.get("finalizers") or () if isinstance(it, str)),
+        tuple(it for it in items(metadata.get("finalizers")) if isinstance(it, str)),
         bool(metadata.get("deletionTimestamp")),
     )
 
 
-def _text(found: Any) -> str:
+def _text(found: object) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _packed(status: Any) -> bytes:
+def _packed(status: object) -> bytes:
     """A status that cannot be read counts as none: it is replaced."""
     try:
         return orjson.dumps(status) if isinstance(status, dict) else b"{}"

@@ -17,6 +17,7 @@ from crds import decode
 from crds.complaints import dotted
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
+from crds.raw import Raw, mapping
 from kube.versioncache import Delta
 
 
@@ -66,13 +67,14 @@ class Objects:
         self._events, self._complaints, self._fresh = {}, {}, []
         return found
 
-    def _is_there(self, kind: Kind, ref: ObjectRef, found: excerpts.Raw) -> None:
+    def _is_there(self, kind: Kind, ref: ObjectRef, found: Raw) -> None:
         digest, before = excerpts.digest(found), self._seen.get(ref)
         if before is not None and before.digest == digest:
             return
-        uid = str(found["metadata"].get("uid", ""))
+        metadata = mapping(found["metadata"])
+        uid = str(metadata.get("uid", ""))
         new, told = _decoded(ref, found)
-        is_leaving = "deletionTimestamp" in found["metadata"]
+        is_leaving = "deletionTimestamp" in metadata
         keeps = before is not None and before.uid == uid and not is_leaving
         is_served = self._serve(kind, ref, new, before, keeps)
         self._seen[ref] = _Seen(digest, uid, is_served)
@@ -108,7 +110,7 @@ class Objects:
             del self._said[subject]
 
 
-def _decoded(ref: ObjectRef, found: excerpts.Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
+def _decoded(ref: ObjectRef, found: Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
     result = decode.decode(found)
     if not isinstance(result, decode.Decoded):
         message = result.message if isinstance(result, decode.NotAnObject) else "is not supported"

@@ -7,7 +7,7 @@ are far more and far shorter. The numbers are noted by the page that wires the w
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -37,7 +37,7 @@ class Settlings:
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
     @contextmanager
-    def timed(self) -> Iterator[None]:
+    def timed(self) -> Generator[None]:
         """Notes how long the block takes."""
         began = time.perf_counter()
         try:
@@ -138,7 +138,8 @@ class Graph:
 
 
 def _cumulative(buckets: list[int]) -> list[tuple[str, float]]:
-    found, total = [], 0
+    found: list[tuple[str, float]] = []
+    total = 0
     for bound, count in zip((*BOUNDS, "+Inf"), buckets, strict=True):
         total += count
         found.append((str(bound), float(total)))

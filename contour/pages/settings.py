@@ -64,7 +64,7 @@ class Sites(NamedTuple):
 def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress] = USUAL) -> Sites:
     """What a configuration asks for; `usual` is what holds where it says nothing."""
     found: defaultdict[ListenAddress, set[Purpose]] = defaultdict(set)
-    problems = []
+    problems: list[str] = []
     for purpose, site in _wanted(spec, usual):
         if isinstance(site, str):
             problems.append(site)

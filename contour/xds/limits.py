@@ -4,7 +4,7 @@ Each limit can be switched off by 0. A Unix socket is ours alone: streams over i
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -48,7 +48,7 @@ class Peers:
     _open: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def counted(self, peer: str) -> Iterator[None]:
+    def counted(self, peer: str) -> Generator[None]:
         """Counts a stream while it lasts; `peer` is `family:address:port`, as gRPC writes it.
 
         Raises `TooMany`.

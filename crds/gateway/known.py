@@ -43,10 +43,11 @@ def unknown_values(obj: object) -> tuple[UnknownValue, ...]:
 
 def _unknown(field: shape.MarkedField[Known]) -> Iterator[UnknownValue]:
     known = field.mark.values
-    if not isinstance(field.value, tuple):
+    items = shape.items(field.value)
+    if items is None:
         if field.value not in known:
             yield UnknownValue(field.path, field.value, known)
         return
-    for index, item in enumerate(field.value):
+    for index, item in enumerate(items):
         if item not in known:
             yield UnknownValue(f"{field.path}[{index}]", item, known)

@@ -5,7 +5,7 @@ configuration reference, "EnvoyListenerConfig"; ours are marked in the model. El
 whose collector has to be looked up (`defaults`).
 """
 
-from typing import Literal, cast
+from typing import Literal
 
 from crds.envoysettings import (
     Compression,
@@ -92,7 +92,7 @@ def _streams(given: int | None) -> int | None:
 
 
 def _server_header(at: Place, given: ListenerSettings) -> Findings[ServerHeader]:
-    known = ("overwrite", "append_if_absent", "pass_through")
+    known: tuple[ServerHeader, ...] = ("overwrite", "append_if_absent", "pass_through")
     place = at.at("serverHeaderTransformation")
-    found = yield from one_of(place, known, given.server_header_transformation)
-    return cast(ServerHeader, found or "overwrite")
+    read: Findings[ServerHeader | None] = one_of(place, known, given.server_header_transformation)
+    return (yield from read) or "overwrite"

@@ -76,7 +76,7 @@ def _merged(
 
 
 def _values(place: Place, written: Mapping[str, str]) -> Findings[tuple[tuple[str, str], ...]]:
-    found = []
+    found: list[tuple[str, str]] = []
     for name, value in sorted(written.items()):
         refusal = headers.change_refusal(name)
         if refusal or (refusal := headers.value_refusal(value)):
@@ -87,7 +87,7 @@ def _values(place: Place, written: Mapping[str, str]) -> Findings[tuple[tuple[st
 
 
 def _names(place: Place, written: Iterable[str]) -> Findings[tuple[str, ...]]:
-    found = []
+    found: list[str] = []
     for index, name in enumerate(written):
         if refusal := headers.change_refusal(name):
             yield problems.invalid_value(place.item(index), f"{name[:60]!r} {refusal}")

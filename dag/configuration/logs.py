@@ -7,7 +7,7 @@ Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access log
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal
 
 from crds.envoysettings import Envoy, EnvoyListener, Logging
 from dag import nodes
@@ -116,9 +116,10 @@ Level = Literal["info", "error", "critical", "disabled"]
 
 
 def _log(at: Place, written: Logging) -> Findings[nodes.AccessLog]:
-    levels = ("info", "error", "critical", "disabled")
-    found = yield from one_of(at.at("accessLogLevel"), levels, written.access_log_level)
-    level, kinds = cast(Level, found or "info"), ("envoy", "json")
+    levels: tuple[Level, ...] = ("info", "error", "critical", "disabled")
+    read: Findings[Level | None] = one_of(at.at("accessLogLevel"), levels, written.access_log_level)
+    level: Level = (yield from read) or "info"
+    kinds = ("envoy", "json")
     kind = yield from one_of(at.at("accessLogFormat"), kinds, written.access_log_format)
     if kind == "json":
         fields = yield from _fields(at.at("accessLogJSONFields"), written.access_log_json_fields)
@@ -141,7 +142,7 @@ def _line(place: Place, text: str | None) -> nodes.Format | None:
 
 def _fields(place: Place, written: Iterable[str]) -> Findings[tuple[tuple[str, nodes.Format], ...]]:
     chosen = tuple(written) or tuple(it for it in FIELDS if it not in _NOT_USUAL)
-    found = []
+    found: list[tuple[str, nodes.Format]] = []
     for index, text in enumerate(chosen):
         try:
             found.append(_field(place.item(index), text))

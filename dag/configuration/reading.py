@@ -7,7 +7,7 @@ Contour's configuration reference; ours are marked in the model.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 from crds.authorization import AuthorizationServer
 from crds.contourconfiguration import (
@@ -37,7 +37,7 @@ from dag.values import durations, headers
 
 DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
 
-TlsVersion = Literal["1.2", "1.3"]
+DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
 
 
 class Ports(NamedTuple):
@@ -56,8 +56,8 @@ class Ports(NamedTuple):
 class TlsVersions(NamedTuple):
     """The TLS versions that no host may leave."""
 
-    minimum: TlsVersion = "1.2"
-    maximum: TlsVersion = "1.3"
+    minimum: nodes.TlsVersion = "1.2"
+    maximum: nodes.TlsVersion = "1.3"
 
 
 class Timeouts(NamedTuple):
@@ -176,7 +176,7 @@ def _tracing(place: Place, written: TracingSettings | None) -> Findings[TracingS
     ):
         if text and not _is_percentage(text):
             yield problems.invalid_value(place.at(field_), f"{text[:60]!r} is no percentage")
-    tags = []
+    tags: list[CustomTag] = []
     for index, tag in enumerate(written.custom_tags):
         if why := _tag_refusal(tag):
             yield problems.invalid_value(place.at("customTags", index), why)
@@ -280,11 +280,9 @@ def _canonical(version: str) -> str:
     return version.upper() if "/" in version else f"HTTP/{version}"
 
 
-Family = Literal["auto", "v4", "v6", "all"]
-
-
-def _dns_lookup_family(at: Place, envoy: Envoy) -> Findings[Family]:
+def _dns_lookup_family(at: Place, envoy: Envoy) -> Findings[DnsLookupFamily]:
     given = envoy.cluster.dns_lookup_family if envoy.cluster else None
     place = at.at("envoy").at("cluster").at("dnsLookupFamily")
-    found = yield from readings.one_of(place, ("auto", "v4", "v6", "all"), given)
-    return cast(Family, found or "auto")
+    known: tuple[DnsLookupFamily, ...] = ("auto", "v4", "v6", "all")
+    read: Findings[DnsLookupFamily | None] = readings.one_of(place, known, given)
+    return (yield from read) or "auto"

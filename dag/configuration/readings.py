@@ -5,24 +5,27 @@ default stands in for what makes no sense.
 """
 
 from collections.abc import Iterable
-from typing import cast
+from typing import TypeVar
 
-from dag.nodes import TlsVersion
+from dag.nodes import TLS_VERSIONS, TlsVersion
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place
 
+L = TypeVar("L", bound=str)
 
-def one_of(place: Place, known: tuple[str, ...], given: str | None) -> Findings[str | None]:
+
+def one_of(place: Place, known: tuple[L, ...], given: str | None) -> Findings[L | None]:
     """The value, if it is a known one."""
-    if given and given not in known:
+    if given in known:
+        return known[known.index(given)]
+    if given:
         yield problems.invalid_value(place, f"{given[:60]!r} is none of {', '.join(known)}")
-        return None
-    return given or None
+    return None
 
 
-def all_of(place: Place, known: tuple[str, ...], given: Iterable[str]) -> Findings[tuple[str, ...]]:
+def all_of(place: Place, known: tuple[L, ...], given: Iterable[str]) -> Findings[tuple[L, ...]]:
     """The values that are known ones, each once."""
-    found = []
+    found: list[L | None] = []
     for index, it in enumerate(given):
         found.append((yield from one_of(place.item(index), known, it)))
     return tuple(dict.fromkeys(it for it in found if it))
@@ -32,10 +35,15 @@ def tls_versions(
     place: Place, minimum: str | None, maximum: str | None
 ) -> Findings[tuple[TlsVersion, TlsVersion]]:
     """The oldest and the newest version that may be spoken."""
-    known = ("1.2", "1.3")
-    least = yield from one_of(place.at("minimumProtocolVersion"), known, minimum)
-    most = yield from one_of(place.at("maximumProtocolVersion"), known, maximum)
-    if (least or "1.2") > (most or "1.3"):
+    oldest: Findings[TlsVersion | None] = one_of(
+        place.at("minimumProtocolVersion"), TLS_VERSIONS, minimum
+    )
+    newest: Findings[TlsVersion | None] = one_of(
+        place.at("maximumProtocolVersion"), TLS_VERSIONS, maximum
+    )
+    least = (yield from oldest) or "1.2"
+    most = (yield from newest) or "1.3"
+    if least > most:
         yield problems.invalid_value(place, "the minimum protocol version is above the maximum")
         return "1.2", "1.3"
-    return cast(TlsVersion, least or "1.2"), cast(TlsVersion, most or "1.3")
+    return least, most

@@ -29,7 +29,7 @@ class Runtime(NamedTuple):
 def runtime(spec: Place, envoy: Envoy) -> Findings[Runtime]:
     """What the configuration says; keys that nobody may set are told and left out."""
     given = envoy.listener or ListenerSettings()
-    values = []
+    values: list[tuple[str, str]] = []
     for key, value in sorted(envoy.runtime_settings.items()):
         if refusal := _refusal(key):
             place = spec.at("envoy").at("runtimeSettings").item(key[:60])

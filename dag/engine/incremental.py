@@ -14,7 +14,7 @@ import heapq
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 from dag.engine.view import B, Change, Index, K, M, Plan, Query, Size, Table, V
 
@@ -36,12 +36,17 @@ class RuleFailedError(RuntimeError):
     """A query was asked whose rule raised and which never had an answer."""
 
 
+Source: TypeAlias = "_Memo | Table[Any, Any] | Size | Index[Any, Any]"
+Read: TypeAlias = tuple[Source, Any, Any]
+"""What was read, its key, and what was seen."""
+
+
 @dataclass(slots=True, eq=False)
 class _Memo:
     query: Query[Any, Any]
     key: Any
     answer: Any = None
-    reads: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
     readers: set["_Memo"] = field(default_factory=set)
     holders: int = 0  # keepers and demanders
     stale: bool = True
@@ -205,7 +210,7 @@ class Engine:
             return
         self._run(memo)
 
-    def _is_as_seen(self, read: tuple[Any, Any, Any]) -> bool:
+    def _is_as_seen(self, read: Read) -> bool:
         self.work.checks += 1
         source, key, seen = read
         if isinstance(source, _Memo):
@@ -263,18 +268,19 @@ class Engine:
 
     # Who reads what.
 
-    def _subscribe(self, memo: _Memo, before: list[tuple[Any, Any, Any]]) -> None:
+    def _subscribe(self, memo: _Memo, before: list[Read]) -> None:
         was, now = _sources(before), _sources(memo.reads)
         for source in now - was if was else now:
             self._join(memo, *source)
         for source in was - now if was else ():
             self._leave(memo, *source)
 
-    def _join(self, memo: _Memo, source: Any, key: Any, demanded: bool) -> None:
-        if demanded:
-            source.holders += 1
-        elif isinstance(source, _Memo):
-            source.readers.add(memo)
+    def _join(self, memo: _Memo, source: Source, key: Any, demanded: bool) -> None:
+        if isinstance(source, _Memo):
+            if demanded:
+                source.holders += 1
+            else:
+                source.readers.add(memo)
         elif isinstance(source, Table):
             self._row_readers.setdefault(source, {}).setdefault(key, set()).add(memo)
         elif isinstance(source, Size):
@@ -282,7 +288,7 @@ class Engine:
         else:
             self._bucket(source, key).readers.add(memo)
 
-    def _leave(self, memo: _Memo, source: Any, key: Any, demanded: bool) -> None:
+    def _leave(self, memo: _Memo, source: Source, key: Any, demanded: bool) -> None:
         if isinstance(source, _Memo):
             if demanded:
                 source.holders -= 1
@@ -382,7 +388,7 @@ def _is_live(memo: _Memo) -> bool:
     return bool(memo.holders or memo.readers)
 
 
-def _sources(reads: list[tuple[Any, Any, Any]]) -> set[tuple[Any, Any, bool]]:
+def _sources(reads: list[Read]) -> set[tuple[Source, Any, bool]]:
     return {(source, key, seen is _DEMANDED) for source, key, seen in reads}
 
 

@@ -97,15 +97,22 @@ class View(Protocol):
 
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
         """The members of a bucket; wakes the reader when one comes or goes."""
+        ...
 
     def count(self, index: Index[B, M], key: B) -> int:
         """How many members a bucket has; wakes the reader only when the number changes."""
+        ...
 
     def ask(self, query: Query[K, V], key: K) -> V:
         """The answer of another query."""
+        ...
 
     def demand(self, query: Query[K, Any], key: K) -> None:
         """Keeps another query's answer alive without depending on what it is."""
+
+
+def _same(key: Hashable) -> Hashable:
+    return key
 
 
 class Kept(NamedTuple):
@@ -113,7 +120,7 @@ class Kept(NamedTuple):
 
     query: Query[Any, Any]
     over: Table[Any, Any] | Index[Any, Any]
-    key: Callable[[Any], Hashable] = lambda key: key
+    key: Callable[[Any], Hashable] = _same
 
 
 class Change(NamedTuple):

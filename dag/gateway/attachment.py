@@ -111,6 +111,8 @@ def _parents(
                     if admission.refusal is not None:
                         refusal = problems.listener_set_waits(problems.route(ref), key)
                     yield _parent(view, ref, reference, admission.gateway, hosts, refusal)
+            case _:
+                pass  # a parent of another controller
 
 
 def _parent(

@@ -75,7 +75,7 @@ def family(view: View, gateway_port: GatewayPort) -> Family | None:
         return next(iter(found), None)
     claims = view.bucket(CLAIMS, gateway_port)
     first = min((rank for rank, _ in claims), default=None)
-    leading = {it for rank, it in claims if rank == first}
+    leading: set[Family] = {it for rank, it in claims if rank == first}
     return leading.pop() if len(leading) == 1 else None
 
 
@@ -154,6 +154,6 @@ NARROWER: Index[tuple[GatewayPort, str], Section] = Index(
 
 INDEXES = (FAMILIES, CLAIMS, PLACES, NARROWER)
 KEPT = (
-    Kept(taken, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
-    Kept(taken, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
+    Kept(taken, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(taken, tables.LISTENER_SETS, listenersets.ref),
 )

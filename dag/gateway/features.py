@@ -74,7 +74,7 @@ SUPPORTED = tuple(sorted(_GATEWAY | _HTTP | _OTHERS | _OF_MANAGED_FLEETS))
 
 def claimed(*, is_managed: bool, is_experimental: bool = True) -> tuple[str, ...]:
     """What an instance claims that makes Envoys or does not, with CRDs of one channel."""
-    absent = (set() if is_managed else _OF_MANAGED_FLEETS) | (
-        set() if is_experimental else _OF_THE_EXPERIMENTAL_CHANNEL
-    )
+    absent: set[str] = set()
+    absent |= set() if is_managed else _OF_MANAGED_FLEETS
+    absent |= set() if is_experimental else _OF_THE_EXPERIMENTAL_CHANNEL
     return tuple(it for it in SUPPORTED if it not in absent)

@@ -51,7 +51,7 @@ def rules(
     marked, strange = unserved(route), unknown_values(route)
     closing_names = ignored.closing(view, own.subject.kind, route.metadata)
     foreign = [unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
-    found = []
+    found: list[Ruled] = []
     for index, (rule, wanted) in enumerate(asked):
         at = own.at("rules", index)
         closing = tuple(_closing(marked, strange, at))

@@ -28,8 +28,8 @@ from dag.statuses import Address
 class Infrastructure:
     """How the fleet of a Gateway is to be."""
 
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     addresses: tuple[Address, ...] = ()
     """Those that are asked for by their value; any will do, if there is none."""
     publishing: NetworkPublishing | None = None

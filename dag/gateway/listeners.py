@@ -69,7 +69,7 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     is_refused = view.ask(parameters.refusal, gateway) is not None
     strange = ignored.closing(view, holder.kind, found.metadata)
     closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
-    judged = []
+    judged: list[ListenerState] = []
     for index, (it, spec) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
         findings = tuple(_findings(view, gateway, it, spec, at))

@@ -21,6 +21,16 @@ from dag.problems import gateway as problems
 KIND = "ListenerSet"
 
 
+def ref(key: NamespacedName) -> ObjectRef:
+    """A ListenerSet, as a holder of listeners."""
+    return ObjectRef(KIND, *key)
+
+
+def gateway_ref(key: NamespacedName) -> ObjectRef:
+    """A Gateway, as a holder of listeners."""
+    return ObjectRef("Gateway", *key)
+
+
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The Gateway of ours that a ListenerSet is for, and why it is not taken, if so."""

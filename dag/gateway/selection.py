@@ -51,8 +51,10 @@ def in_charge(view: View, _: tuple[()]) -> NamespacedName | None:
     if view.ask(settings.gateway_mode, ()) == "PerGateway":
         return None
     gateway_class = view.ask(accepted_class, ())
-    claims = view.bucket(GATEWAYS, gateway_class.name) if gateway_class else frozenset()
-    return min(claims).key if claims else None
+    if gateway_class is None:
+        return None
+    first = min(view.bucket(GATEWAYS, gateway_class.name), default=None)
+    return first and first.key
 
 
 @query

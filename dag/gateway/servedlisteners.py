@@ -155,13 +155,17 @@ def _secure(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.H
         yield key, None
 
 
+def _host_of(point: attachment.AttachmentPoint) -> nodes.HostKey:
+    return point.host
+
+
 HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _http)
 SECURE_HOSTS: Index[nodes.HostKey, None] = Index("TLS hosts of Gateways", owner, _secure)
 
 INDEXES = (OWNERS, NARROWER, PORTS, STREAMED, MAKERS, HOSTS, SECURE_HOSTS)
 KEPT = (
-    Kept(served, tables.GATEWAYS, lambda key: ObjectRef("Gateway", *key)),
-    Kept(served, tables.LISTENER_SETS, lambda key: ObjectRef(listenersets.KIND, *key)),
+    Kept(served, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(served, tables.LISTENER_SETS, listenersets.ref),
     Kept(owner, OWNERS),
-    Kept(owner, attachment.ATTACHED, lambda point: point.host),
+    Kept(owner, attachment.ATTACHED, _host_of),
 )

@@ -48,7 +48,7 @@ def takers(
     """The Services that get requests."""
     listed = [(n, it) for n, it in enumerate(written) if not it.mirror]
     is_even = not any(it.weight for _, it in listed)
-    found = []
+    found: list[ServiceCluster] = []
     for index, service in listed:
         at = place.at("services", index)
         cluster = yield from _cluster(view, at, service, options)
@@ -61,7 +61,7 @@ def mirrors(
     view: View, place: Place, written: Sequence[crd.Service], options: UpstreamOptions
 ) -> Findings[tuple[nodes.Mirror, ...]]:
     """The Services that get copies; of mirrors, a weight is a percentage."""
-    found = []
+    found: list[nodes.Mirror] = []
     for index, service in enumerate(written):
         if service.mirror:
             cluster = yield from _cluster(view, place.at("services", index), service, options)

@@ -45,8 +45,7 @@ def _origin(place: Place, text: str) -> nodes.ValueMatch:
     if found := _WILDCARD.fullmatch(text):
         scheme, rest = regexes.quoted(found[1]), regexes.quoted(found[2])
         return nodes.ValueMatch("regex", f"(?i){scheme}[a-z0-9.-]+{rest}")
-    if not text or (refusal := regexes.refusal(text)):
-        why = refusal if text else "is empty"
+    if why := regexes.refusal(text) if text else "is empty":
         raise Refused(problems.cors_not_valid(place, f"{text[:60]!r} {why}"))
     return nodes.ValueMatch("regex", text)
 

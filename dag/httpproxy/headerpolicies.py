@@ -78,7 +78,7 @@ def of_service(at: Target, own: Policy, route: Policy, side: Side) -> nodes.Head
     if own is None and route is None:
         return None
     variables = at.variables()
-    named = {it.name.lower() for it in own.set} if own else set()
+    named = {it.name.lower() for it in (own.set if own else ())}
     moved = (it for it in route.set if _is_of_service(it)) if route else ()
     about = policies.HeadersPolicy(set=tuple(it for it in moved if it.name.lower() not in named))
     told = _policy(_Reading(at.route, side, variables), about)

@@ -16,6 +16,7 @@ from dag import nodes, tables
 from dag.foreign import ignored
 from dag.httpproxy import conditions, guards, owner, routes
 from dag.httpproxy.included import IncludedProxy
+from dag.httpproxy.routes import LocatedRoute, Scope
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
@@ -30,14 +31,14 @@ BROKEN = nodes.Respond(502)
 """What an include that leads nowhere answers."""
 
 
-Item = IncludedProxy | routes.LocatedRoute | Problem
+Item = IncludedProxy | LocatedRoute | Problem
 
 
 @dataclass(slots=True)
 class Walk:
     """One expansion: what it sees, and how much more it may expand."""
 
-    scope: routes.Scope
+    scope: Scope
     routes: int = MAX_ROUTES
     includes: int = MAX_ROUTES
 
@@ -51,7 +52,7 @@ class Walk:
         return True
 
 
-def walk(scope: routes.Scope, root: crd.HTTPProxy) -> Iterator[Item]:
+def walk(scope: Scope, root: crd.HTTPProxy) -> Iterator[Item]:
     """All routes at and below a root."""
     steps = Walk(scope)
     if steps.covers(root):

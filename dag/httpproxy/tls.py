@@ -4,13 +4,11 @@ Source: HTTPProxy reference, "TLS". A host whose TLS cannot be served is not ser
 all; what plain HTTP then does is told in `schemes`.
 """
 
-from typing import cast
-
 from crds import virtualhost as crd
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
 from dag import nodes
-from dag.configuration import reading, settings
+from dag.configuration import settings
 from dag.engine.view import View
 from dag.httpproxy import clients
 from dag.problems import Refused
@@ -75,20 +73,22 @@ def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:
         raise Refused(problems.tls_config_not_valid(place, text))
 
 
-def _version(place: Place, text: str) -> Findings[reading.TlsVersion | None]:
-    if text in ("1.2", "1.3"):
-        return cast(reading.TlsVersion, text)
+def _version(place: Place, text: str) -> Findings[nodes.TlsVersion | None]:
+    known = nodes.TLS_VERSIONS
+    if text in known:
+        return known[known.index(text)]
     if text:
         yield problems.ignored_field(place, f"{text!r} is not 1.2 or 1.3 and has no effect")
     return None
 
 
 def _within(
-    view: View, place: Place, minimum: reading.TlsVersion, maximum: reading.TlsVersion
-) -> tuple[reading.TlsVersion, reading.TlsVersion]:
+    view: View, place: Place, minimum: nodes.TlsVersion, maximum: nodes.TlsVersion
+) -> tuple[nodes.TlsVersion, nodes.TlsVersion]:
     """What the host and the configuration both allow."""
     everywhere = view.ask(settings.tls_versions, ())
-    lowest, highest = max(minimum, everywhere.minimum), min(maximum, everywhere.maximum)
+    lowest: nodes.TlsVersion = max(minimum, everywhere.minimum)
+    highest: nodes.TlsVersion = min(maximum, everywhere.maximum)
     if lowest > highest:
         text = f"no version of TLS is left between {lowest} and {highest}"
         raise Refused(problems.tls_config_not_valid(place, text))

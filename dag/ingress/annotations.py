@@ -6,12 +6,12 @@ A value that makes no sense has no effect and is told as a warning. Source: Cont
 
 import re
 from collections.abc import Callable
-from typing import Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar
 
 from crds.ingress import Ingress
 from crds.policies import RETRY_ON
 from dag import nodes
-from dag.configuration.reading import TlsVersion
+from dag.nodes import TLS_VERSIONS, TlsVersion
 from dag.problems import Refused
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
@@ -111,6 +111,6 @@ def _count(place: Place, text: str) -> int:
 
 
 def _tls_version(place: Place, text: str) -> TlsVersion:
-    if text not in ("1.2", "1.3"):
+    if text not in TLS_VERSIONS:
         raise Refused(problems.ignored_annotation(place, f"{text[:60]!r} is not 1.2 or 1.3"))
-    return cast(TlsVersion, text)
+    return TLS_VERSIONS[TLS_VERSIONS.index(text)]

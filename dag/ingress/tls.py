@@ -52,7 +52,8 @@ def _versions(view: View, place: Place, ingress: Ingress) -> Findings[reading.Tl
     everywhere = view.ask(settings.tls_versions, ())
     minimum = yield from annotations.tls_version(ingress, "minimum")
     maximum = yield from annotations.tls_version(ingress, "maximum")
-    lowest, highest = max(minimum, everywhere.minimum), min(maximum, everywhere.maximum)
+    lowest: nodes.TlsVersion = max(minimum, everywhere.minimum)
+    highest: nodes.TlsVersion = min(maximum, everywhere.maximum)
     if lowest > highest:
         text = f"no version of TLS is left between {lowest} and {highest}"
         raise Refused(problems.tls_config_not_valid(place.at("tls"), text))

@@ -74,6 +74,7 @@ from dag.nodes.listeners import (
 from dag.nodes.matches import Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
 from dag.nodes.texts import Format, HeaderMatch, HeaderPolicy, Operator, Value, ValueMatch
 from dag.nodes.upstreams import (
+    TLS_VERSIONS,
     AlternativeName,
     AnyCluster,
     Balancing,
@@ -101,6 +102,7 @@ from dag.nodes.upstreams import (
 __all__ = [
     "LIMIT_STATUSES",
     "OFF",
+    "TLS_VERSIONS",
     "AccessLog",
     "Action",
     "AlternativeName",

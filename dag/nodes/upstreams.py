@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from crds.meta import NamespacedName, ObjectRef
 
 TlsVersion = Literal["1.2", "1.3"]
+TLS_VERSIONS: tuple[TlsVersion, ...] = ("1.2", "1.3")
 
 
 @dataclass(frozen=True, slots=True)

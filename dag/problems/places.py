@@ -17,7 +17,7 @@ Findings = Generator[Problem, None, T]
 
 def gathered(findings: Findings[T]) -> tuple[T, tuple[Problem, ...]]:
     """The node that a rule returns, and the problems that it yielded."""
-    told = []
+    told: list[Problem] = []
     while True:
         try:
             told.append(next(findings))

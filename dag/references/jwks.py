@@ -6,11 +6,12 @@ Envoy refuses a provider for one key of its set that it cannot read, so each is 
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from crds.meta import NamespacedName
+from crds.raw import is_list, is_mapping
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
@@ -19,7 +20,7 @@ MAX_SIZE = 256 * 1024
 """Bytes."""
 MAX_KEYS = 100
 
-Key = Mapping[str, Any]
+Key = Mapping[str, object]
 
 
 class Entry(NamedTuple):
@@ -50,8 +51,8 @@ def _refusal(content: bytes) -> str | None:
         found = json.loads(content.decode())
     except (ValueError, RecursionError):
         return "is not JSON"
-    keys = found.get("keys") if isinstance(found, dict) else None
-    if not isinstance(keys, list) or not all(isinstance(it, dict) for it in keys):
+    keys = found.get("keys") if is_mapping(found) else None
+    if not is_list(keys) or not all(map(is_mapping, keys)):
         return "is no key set: it needs a list of keys"
     if not 0 < len(keys) <= MAX_KEYS:
         return f"has {len(keys)} keys; from 1 to {MAX_KEYS} are read"
@@ -59,7 +60,9 @@ def _refusal(content: bytes) -> str | None:
     return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
 
 
-def _is_readable(key: Key) -> bool:
+def _is_readable(key: object) -> bool:
+    if not is_mapping(key):
+        return False
     kind = _KINDS.get(str(key.get("kty")))
     if kind is None or ("alg" in key and key["alg"] not in kind.algorithms):
         return False
@@ -90,7 +93,7 @@ _CURVES: Mapping[str, ec.EllipticCurve] = {
 
 def _check_ec(key: Key) -> None:
     x, y = _number(key["x"]), _number(key["y"])
-    ec.EllipticCurvePublicNumbers(x, y, _CURVES[key["crv"]]).public_key()
+    ec.EllipticCurvePublicNumbers(x, y, _CURVES[str(key["crv"])]).public_key()
 
 
 def _check_okp(key: Key) -> None:
@@ -112,12 +115,12 @@ _KINDS = {
 }
 
 
-def _number(text: str) -> int:
+def _number(text: object) -> int:
     return int.from_bytes(_bytes(text), "big")
 
 
-def _bytes(text: str) -> bytes:
+def _bytes(text: object) -> bytes:
     """Base64 in the URL's alphabet, without padding (RFC 7515, section 2)."""
-    if "=" in text or not text.isascii():
-        raise ValueError("padding")
+    if not isinstance(text, str) or "=" in text or not text.isascii():
+        raise ValueError("no text, or padded")
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -4,7 +4,7 @@ Ready means that it leads and knows the cluster, or waits for its turn. An API s
 is no reason to end the process, so that it does not matter to `/healthz`.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class Site(NamedTuple):
 @asynccontextmanager
 async def served(
     site: Site | None, is_ready: Callable[[], bool], more: Mapping[str, Page]
-) -> AsyncIterator[None]:
+) -> AsyncGenerator[None]:
     """While the block runs; nowhere if there is no site. Raises OSError if it is taken."""
     if site is None:
         yield

@@ -7,9 +7,9 @@ bytes, always; so bytes are never shown, however deep they are in what is logged
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sized
 from datetime import UTC, datetime
-from typing import Any
+from typing import TypeGuard
 
 import orjson
 
@@ -61,30 +61,38 @@ def message(record: logging.LogRecord) -> str:
         return f"{record.msg!r} cannot be written with {len(arguments)} arguments: {error}"
 
 
-def fields(record: logging.LogRecord) -> dict[str, Any]:
+def fields(record: logging.LogRecord) -> dict[str, object]:
     """What was added to the record beyond the message."""
     added = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     return {name: _shown(value) for name, value in added.items()}
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     """The same value without bytes, which may be a key."""
-    match value:
-        case bytes() | bytearray() | memoryview():
-            return f"[redacted: {len(value)} bytes]"
-        case str():
-            return value[:LONGEST]
-        case tuple():
-            shown = [_shown(it) for it in value]
-            return type(value)(*shown) if hasattr(value, "_fields") else tuple(shown)
-        case list() | set() | frozenset():
-            return [_shown(it) for it in value]
-        case Mapping():
-            return {name: _shown(it) for name, it in value.items()}
-        case _:
-            return value
+    if isinstance(value, _BYTES):
+        return f"[redacted: {len(value)} bytes]"
+    if isinstance(value, str):
+        return value[:LONGEST]
+    if _is_mapping(value):
+        return {name: _shown(it) for name, it in value.items()}
+    if not _is_collection(value):
+        return value
+    shown = [_shown(it) for it in value]
+    made: Callable[..., object] | None = getattr(type(value), "_make", None)  # of a NamedTuple
+    if made is not None:
+        return made(shown)
+    return tuple(shown) if isinstance(value, tuple) else shown
 
 
+def _is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(value, Mapping)
+
+
+def _is_collection(value: object) -> TypeGuard[Collection[object]]:
+    return isinstance(value, tuple | list | set | frozenset)
+
+
+_BYTES: tuple[type[Sized], ...] = (bytes, bytearray, memoryview)
 _RESERVED = frozenset({"time", "level", "logger", "message", "error"})
 
 

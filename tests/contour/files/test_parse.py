@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contour.files import composition, parse
+from crds import raw as documents
 
 VALUES: dict[str, Any] = {
     "a: 1": {"a": 1},
@@ -109,24 +110,25 @@ def test_a_document_is_refused_with_the_line_of_what_is_wrong(case: str) -> None
 
 
 def test_an_alias_is_not_copied() -> None:
-    found = parse.value(b"a: &a {b: c}\nd: [*a, *a]\n")
-    assert found["d"][0] is found["d"][1] is found["a"]
+    found = documents.mapping(parse.value(b"a: &a {b: c}\nd: [*a, *a]\n"))
+    first, second = documents.items(found["d"])
+    assert first is second is found["a"]
 
 
 def test_what_aliases_stand_for_is_counted_with_what_is_inside() -> None:
     inside = ", ".join(["x"] * 999)
     allowed = composition.MAX_ALIASED // 1000
     text = f"a: &a [{inside}]\nb: [{', '.join(['*a'] * allowed)}]\n"
-    assert len(parse.value(text.encode())["b"]) == allowed
+    assert len(documents.items(documents.at(parse.value(text.encode()), "b"))) == allowed
     with pytest.raises(parse.MalformedError):
         parse.value((text + "c: *a\n").encode())
 
 
 def test_the_largest_document_is_parsed_in_bounded_time() -> None:
     entry = "- {name: web, port: 80}\n"
-    raw = ("a:\n" + entry * (parse.MAX_BYTES // len(entry) - 1)).encode()
+    text = ("a:\n" + entry * (parse.MAX_BYTES // len(entry) - 1)).encode()
     begun = time.process_time()
-    assert len(parse.value(raw)["a"]) > 100_000
+    assert len(documents.items(documents.at(parse.value(text), "a"))) > 100_000
     assert time.process_time() - begun < 6
 
 
