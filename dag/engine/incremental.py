@@ -17,24 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, overload
 
 from dag.engine.view import B, Change, Index, K, M, Plan, Query, Size, Table, V
-
-
-@dataclass(slots=True)
-class Work:
-    """What the engine has done so far; per change, it does not depend on the world's size."""
-
-    runs: int = 0  # rules run
-    checks: int = 0  # recorded reads compared
-    woken: int = 0  # answers marked stale
-
-
-class QueryCycleError(RuntimeError):
-    """Queries that ask one another in a ring: a bug in the rules, never a user's mistake."""
-
-
-class RuleFailedError(RuntimeError):
-    """A query was asked whose rule raised and which never had an answer."""
-
+from dag.engine.work import QueryCycleError, RuleFailedError, Work
 
 Source: TypeAlias = "_Memo | Table[Any, Any] | Size | Index[Any, Any]"
 Read: TypeAlias = tuple[Source, Any, Any]

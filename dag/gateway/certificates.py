@@ -13,7 +13,7 @@ from crds.gateway.references import GROUP, SecretObjectReference
 from crds.meta import NamespacedName
 from dag.engine.view import View
 from dag.problems import Problem
-from dag.problems import gateway as problems
+from dag.problems import listeners as problems
 from dag.problems.places import Place
 from dag.references import grants, secrets
 

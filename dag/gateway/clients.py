@@ -15,6 +15,7 @@ from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems import listeners as listener_problems
 from dag.problems.places import Place
 from dag.references import grants, trust
 
@@ -65,7 +66,7 @@ def _validation(
 ) -> Iterator[nodes.ClientValidation | Problem]:
     for unknown in unknown_values(wanted):
         field = Place(at.subject, f"{at.path}.{unknown.path}")
-        yield problems.listener_value_not_supported(field, unknown.message)
+        yield listener_problems.listener_value_not_supported(field, unknown.message)
     found = [
         _authority(view, it, at.at("caCertificateRefs", index))
         for index, it in enumerate(wanted.ca_certificate_refs)
@@ -73,7 +74,7 @@ def _validation(
     yield from (it for it in found if isinstance(it, Problem))
     good = tuple(sorted({it for it in found if isinstance(it, ObjectRef)}))
     if not good:
-        yield problems.no_valid_authority(at)
+        yield listener_problems.no_valid_authority(at)
     elif wanted.mode == "AllowInsecureFallback":
         yield nodes.ClientValidation(nodes.Trust(good), is_optional=True, accepts_untrusted=True)
     else:
@@ -83,13 +84,13 @@ def _validation(
 def _authority(view: View, reference: ObjectReference, at: Place) -> ObjectRef | Problem:
     if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        return problems.authority_kind_not_supported(at, kind)
+        return listener_problems.authority_kind_not_supported(at, kind)
     own = at.subject.namespace
     name = NamespacedName(reference.namespace or own, reference.name)
     referrer = grants.Referrer(GROUP, "Gateway", own)
     if not grants.is_granted(view, referrer, grants.Target("", reference.kind, *name)):
-        return problems.authority_not_permitted(at, reference.kind, name)
+        return listener_problems.authority_not_permitted(at, reference.kind, name)
     ref = ObjectRef(reference.kind, *name)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
-        return problems.authority_not_valid(at, why.message)
+        return listener_problems.authority_not_valid(at, why.message)
     return ref

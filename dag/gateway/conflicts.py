@@ -16,7 +16,7 @@ from dag.engine.view import Index, Kept, View, query
 from dag.gateway import listenersets, listenerspecs
 from dag.gateway.listenerspecs import Family, ListenerSpec, Section
 from dag.problems import Problem
-from dag.problems import gateway as problems
+from dag.problems import listeners as problems
 from dag.problems.places import Place
 from dag.seniority import Senior, senior
 from dag.values import hostnames

@@ -27,7 +27,7 @@ from dag.gateway import (
 )
 from dag.gateway.listenerspecs import ListenerSpec
 from dag.problems import Problem, unguarded
-from dag.problems import gateway as problems
+from dag.problems import listeners as problems
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
 from dag.values import hostnames

@@ -16,7 +16,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.problems import Problem, referents
-from dag.problems import gateway as problems
+from dag.problems import listeners as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType

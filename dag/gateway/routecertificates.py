@@ -15,6 +15,7 @@ from dag.gateway import attachment, servedlisteners
 from dag.gateway.attachment import AttachmentPoint, Parent, RankedRoute
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems import listeners as listener_problems
 from dag.references import secrets as checked
 
 ANNOTATION = "projectcontour.io/certificate"
@@ -54,7 +55,7 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
     if secret is not None and parent.points and not parent.overridable:
         yield problems.certificate_not_wanted(at)
     elif secret is not None and (why := view.ask(checked.refusal, secret)):
-        yield problems.certificate_not_valid(at, f"Secret {secret} {why}")
+        yield listener_problems.certificate_not_valid(at, f"Secret {secret} {why}")
     for host in parent.overridable:
         served = view.ask(servedlisteners.owner, host)
         used = view.ask(secrets, host)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from dag.engine.incremental import Engine, QueryCycleError
+from dag.engine.incremental import Engine
 from dag.engine.view import Change, Index, Kept, OpenQuery, Plan, Table, View, query
+from dag.engine.work import QueryCycleError
 from tests.laws import rebuild
 
 # A group lists words; a word may be missing; the longest word of a group is published.

@@ -7,7 +7,8 @@ import yaml
 
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
-from dag.engine.incremental import Engine, Work
+from dag.engine.incremental import Engine
+from dag.engine.work import Work
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
