@@ -78,8 +78,9 @@ def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:
         "HTTP": annotations.plain(ingress) != "nothing",
         "HTTPS": bool(ingress.spec.tls),
     }
-    for protocol in (it for it, is_wanted in wanted.items() if is_wanted):
-        yield from entrypoints.problems(view, place, protocol, "its hosts have")
+    for protocol, is_wanted in wanted.items():
+        if is_wanted:
+            yield from entrypoints.problems(view, place, protocol, "its hosts have")
 
 
 def _hosts(_: NamespacedName, found: IngressHosts) -> Iterator[tuple[str, IngressHost]]:
