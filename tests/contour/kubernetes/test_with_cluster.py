@@ -27,7 +27,7 @@ READ = [
 
 async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namespace: str) -> None:
     token = cluster.service_account(namespace, "contour", READ)
-    cluster.create(proxy("a", namestimings=namespace))
+    cluster.create(proxy("a", namespace=namespace))
     cluster.create(
         secret("release", "helm.sh/release.v1") | {"metadata": place("release", namespace)}
     )
@@ -47,9 +47,9 @@ async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namesp
                 first.complaints[ManifestSource("kind Namespace of v1")]
             )
             changes = provider.changes()
-            cluster.create(proxy("b", namestimings=namespace))
+            cluster.create(proxy("b", namespace=namespace))
             assert names(await following(changes), "HTTPProxy") == {"b"}
-            written = cluster.get(proxy("b", namestimings=namespace)) | {
+            written = cluster.get(proxy("b", namespace=namespace)) | {
                 "status": {"currentStatus": "valid", "description": "of the test"}
             }
             written = cluster.ask("PUT", f"{cluster.path(written)}/status", written)
