@@ -25,7 +25,7 @@ from dag import fleets, listeners, nodes, plan, ports, refusals, statuses, table
 from dag.configuration import reading, settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
-from dag.fleets import Fleet, Trouble
+from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
 from dag.warnings import anykind, validity
@@ -33,29 +33,29 @@ from dag.warnings import anykind, validity
 Publish = Callable[[str, Iterable[resources.Change]], None]
 """Takes the changed parts of a fleet."""
 
-Tell = Callable[[Collection[ObjectRef]], None]
-"""Takes the objects of which something else may have to be told now."""
+Notify = Callable[[Collection[ObjectRef]], None]
+"""Takes the objects whose status may have to change."""
 
-Refit = Callable[[], None]
-"""Is called when there are to be other fleets than before."""
+OnFleetsChanged = Callable[[], None]
+"""Is called when the set of wanted fleets, or one of them, has changed."""
 
 Note = Callable[[Collection[Turned]], None]
-"""Takes what objects use of other namespaces, where that has changed."""
+"""Takes the references across namespaces that have changed."""
 
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
 _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
 def _nobody(_: Collection[ObjectRef]) -> None:
-    """There is no cluster to write statuses to."""
+    """Does nothing: no statuses are written."""
 
 
 def _no_audit(_: Collection[Turned]) -> None:
-    """Nobody has to account for anything."""
+    """Does nothing: there is no audit log."""
 
 
 def _not_at_all() -> None:
-    """Nobody makes fleets here."""
+    """Does nothing: no fleets are managed."""
 
 
 class Controller:
@@ -64,88 +64,87 @@ class Controller:
     def __init__(
         self,
         publish: Publish,
-        tell: Tell | None = None,
-        refit: Refit | None = None,
+        notify: Notify | None = None,
+        on_fleets_changed: OnFleetsChanged | None = None,
         now: aging.Clock = aging.utc,
     ) -> None:
         self.engine = Engine(plan.PLAN + outputs.PLAN)
         self.board = Board()
         self._publish = publish
-        self._tell = tell or _nobody
-        self._refit = refit or _not_at_all
+        self._notify = notify or _nobody
+        self._on_fleets_changed = on_fleets_changed or _not_at_all
         self.audit: Note = _no_audit
         self.fleets: dict[str, Fleet] = {}
-        """The fleets that there are to be, by name."""
+        """The wanted fleets, by name."""
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
         self._has_aged = False
 
     def bind(self, host_ports: ports.HostPorts) -> None:
-        """Serves one machine: ports are bound as this says, not as in a pod."""
+        """Serves one machine, with these ports instead of those of a pod."""
         self.engine.write(tables.HOST_PORTS, (), host_ports)
 
     def assume_acceptance(self) -> None:
-        """Serves nobody: statuses say that no Envoy was asked."""
+        """Serves no Envoy; statuses say that acceptance is assumed."""
         self.engine.write(tables.ACCEPTANCE_ASSUMED, (), True)
 
     def name(self, controller_name: str) -> None:
-        """Serves the GatewayClasses of this controller, whatever the configuration says."""
+        """Sets the controller name of the served GatewayClasses; overrides the configuration."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
     def follow(self, name: NamespacedName) -> None:
-        """Serves a cluster as this ContourConfiguration says; no other one counts."""
+        """Serves a cluster by this ContourConfiguration; others are ignored."""
         self.engine.write(tables.CONFIGURATION_NAME, (), name)
         self.engine.write(tables.LOOPBACK_REFUSED, (), True)
 
     @property
     def is_configured(self) -> bool:
-        """The ContourConfiguration that is followed has been there, without an error.
+        """Whether a valid version of the followed ContourConfiguration has been seen.
 
-        Until then nothing is served, and no status is told but that of the configuration.
+        Until then nothing is served, and only the status of the configuration is written.
         """
         return self._waiting is None
 
-    def hear(
+    def attach_observer(
         self,
         fleet: str,
         settle_soon: Callable[[], None],
         is_accepted: Callable[[resources.Name], bool] = lambda _: True,
         published: PublishedState | None = None,
     ) -> FleetReports:
-        """Who is to be told what the Envoys of a fleet say, so that statuses tell it too."""
+        """The observer of what the Envoys of a fleet accept and refuse; statuses follow it."""
         return FleetReports(fleet, self.engine, settle_soon, is_accepted, published)
 
-    def complain(self, faults: tuple[str, ...]) -> None:
-        """What the configuration asks of the process and could not be done; its status tells it."""
+    def report_process_errors(self, faults: tuple[str, ...]) -> None:
+        """Takes the settings that this process could not apply, for the configuration's status."""
         self.engine.write(tables.PROCESS_FAULTS, (), faults or None)
         self.settle()
 
-    def trouble(self, fleet: str, found: tuple[Trouble, ...]) -> None:
-        """What is not as it should be with a fleet; statuses tell it."""
-        self.engine.write(fleets.TROUBLES, fleet, found or None)
+    def set_fleet_problems(self, fleet: str, found: tuple[FleetProblem, ...]) -> None:
+        """Takes what is wrong with the objects of a fleet; statuses have it."""
+        self.engine.write(fleets.PROBLEMS, fleet, found or None)
         self.settle()
 
-    def locate(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
-        """Where clients reach a fleet; None: it is gone, or nobody would know."""
+    def set_addresses(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
+        """Takes the addresses at which clients reach a fleet; None if it is gone or unknown."""
         self.engine.write(addresses.ASSIGNED, fleet, found)
         self.settle()
 
-    def untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
-        """An object's status has no room for what is said in the names of these Gateways; their
-        own statuses tell it."""
+    def set_untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
+        """Takes the Gateways for which an object's status has no room; theirs say so."""
         if gateways != (self.engine.row(statusoverflow.UNTOLD, subject) or ()):
             self.engine.write(statusoverflow.UNTOLD, subject, gateways or None)
             self.settle()
 
     def generation(self, subject: ObjectRef) -> int | None:
-        """The version of an object that has been judged; None if there is no such object."""
+        """The generation of an object that the graph has; None if it has none."""
         table = tables.BY_KIND.get(subject.kind)
         found = table and self.engine.row(table, subject.key)
         return found.metadata.generation if found else None
 
     def subjects(self) -> list[ObjectRef]:
-        """Every object that may have a status of ours."""
+        """All objects whose status this controller may write."""
         kinds = [it for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
         return [
             ObjectRef(kind.kind, *key)
@@ -155,17 +154,17 @@ class Controller:
 
     @property
     def controller_name(self) -> str:
-        """Whose GatewayClasses are ours; nobody's, if empty."""
+        """The controller name of the served GatewayClasses; empty if none are served."""
         return self.engine.answer(settings.controller_name, ()) or ""
 
     @property
     def configuration(self) -> ContourConfigurationSpec:
-        """What the ContourConfiguration says that holds; if there is none, nothing."""
+        """The spec of the ContourConfiguration in force; an empty one if there is none."""
         found = self.engine.answer(settings.chosen_configuration, ())
         return found.spec if found else ContourConfigurationSpec()
 
     def take(self, batch: Batch) -> None:
-        """One step: everything in the batch is written before anything is published."""
+        """Takes one batch: everything in it is written before anything is published."""
         configurations, others = _parted(batch.events)
         self._write(configurations)
         if self._waiting is not None:
@@ -188,7 +187,7 @@ class Controller:
                 self._concerned.add(subject)
 
     def _awaited(self) -> list[Event]:
-        """Everything that has waited for a configuration, once there is one."""
+        """The events that have waited for a configuration, once there is one."""
         if self._waiting is None or not self._has_configuration():
             return []
         events, self._waiting = self._waiting, None
@@ -206,7 +205,7 @@ class Controller:
         self.engine.write(refusals.NOT_TAKEN, subject, "; ".join(faults) or None)
 
     def _note_unknown(self, subject: ObjectRef, complaints: Iterable[Complaint]) -> None:
-        """What was left out of an object, for its status; in whatever order the document has it."""
+        """Writes the fields that were left out of an object, sorted, for its status."""
         warnings = (it for it in complaints if it.severity == "warning")
         found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
         self.engine.write(anykind.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
@@ -216,7 +215,7 @@ class Controller:
         return self.engine.answer(listeners.listeners, DEFAULT_FLEET) or ()
 
     def settle(self) -> None:
-        """Brings every answer up to date and tells those concerned what changed."""
+        """Brings every answer up to date, publishes what changed and notifies the status writer."""
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
         turned: list[Turned] = []
@@ -233,38 +232,38 @@ class Controller:
         if parts:
             self._fix_routing()
         if refits:
-            self._refit()
+            self._on_fleets_changed()
         if turned:
             self.audit(turned)
         concerned, self._concerned = self._concerned, set()
         if concerned:
-            self._tell(concerned)
+            self._notify(concerned)
 
     def _settled(self) -> Iterator[Change]:
-        """All that changes; certificates that are used for the first time may be old already."""
+        """All changes; a certificate that is used for the first time may have expired already."""
         yield from self.engine.settle()
         while self._has_aged:
             self._has_aged = False
             yield from self.engine.settle()
 
     async def age(self) -> None:
-        """Tells what time does to certificates, for ever."""
+        """Updates the validity of certificates as time passes, until it is cancelled."""
         while True:
             await asyncio.sleep(self._aging.pause)
             self.look_at_the_clock()
 
     def look_at_the_clock(self) -> None:
-        """Tells of certificates what has become true since the last look."""
+        """Updates the validity of certificates to the present time."""
         if self._aging.turn():
             self.settle()
 
     def _fix_routing(self) -> None:
-        """From the first publication on: another way to cut hosts would drain every listener."""
+        """Keeps the routing mode after the first publication; a change drains all listeners."""
         self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
 
     def _note(self, change: Change) -> None:
         if change.query is fleets.fleet:
-            self._refleet(change.key, change.new)
+            self._update_fleet(change.key, change.new)
         if change.query is validity.validity:
             self._has_aged |= self._aging.note(change.key, change.new)
         kind = _STATUS_KINDS.get(change.query)
@@ -273,14 +272,14 @@ class Controller:
             self.board.put(subject, change.new)
             self._concerned.add(subject)
 
-    def _refleet(self, name: str, found: Fleet | None) -> None:
+    def _update_fleet(self, name: str, found: Fleet | None) -> None:
         if found is not None:
             self.fleets[name] = found
             return
         self.fleets.pop(name, None)
-        # Another one of that name is to begin without what was known of this one.
+        # A later fleet of that name must not inherit what was known of this one.
         self.engine.write(addresses.ASSIGNED, name, None)
-        self.engine.write(fleets.TROUBLES, name, None)
+        self.engine.write(fleets.PROBLEMS, name, None)
 
 
 def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:

@@ -14,7 +14,7 @@ from contour.status import addresses
 from contour.status.addresses import Address
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
-from dag.fleets import Fleet, Trouble
+from dag.fleets import Fleet, FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
 
@@ -61,7 +61,7 @@ class FleetStatus:
         configured = ingress.status_address if ingress else None
         found = addresses.addresses(configured or "", known and known.status)
         found = found or self._addresses.get(DEFAULT_FLEET, ())
-        self._controller.locate(DEFAULT_FLEET, addresses.of_gateway(found))
+        self._controller.set_addresses(DEFAULT_FLEET, addresses.of_gateway(found))
         self._on_addresses(found)
 
     def fleets(self) -> Mapping[str, Fleet]:
@@ -92,18 +92,18 @@ class FleetStatus:
         found = [it.state for it in self._cluster.state() if it.kind in kinds]
         return all(it.is_listed and it.phase == "current" for it in found)
 
-    def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
+    def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
         """What is not as it should be with a fleet."""
-        self._controller.trouble(fleet, tuple(troubles))
+        self._controller.set_fleet_problems(fleet, tuple(found))
 
-    def locate(self, fleet: str, entrance: Document | None) -> None:
+    def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         """Clients come in by this Service or Gateway; None if there is none."""
         self._addresses[fleet] = located(entrance)
         self._locate(fleet, self._addresses[fleet])
 
     def forget(self, fleet: str) -> None:
         """The fleet is not kept any more, so nothing is known of it."""
-        self._controller.trouble(fleet, ())
+        self._controller.set_fleet_problems(fleet, ())
         self._addresses.pop(fleet, None)
         self._locate(fleet, None)
 
@@ -112,7 +112,7 @@ class FleetStatus:
             self.refresh()
         else:
             told = None if found is None else addresses.of_gateway(found)
-            self._controller.locate(fleet, told)
+            self._controller.set_addresses(fleet, told)
 
 
 def located(entrance: Document | None) -> tuple[Address, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from contour.controller import Controller, Refit, Tell
+from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
@@ -34,17 +34,17 @@ class Instance:
     """Must be made where an event loop runs."""
 
     server: Server
-    tell: Tell | None = None
+    tell: Notify | None = None
     """Is told the objects whose status may have to say something else now."""
     heard: Callable[[FleetReports], None] = _nobody
     """Is told of each fleet as it comes, and what is said of it."""
-    refit: Refit | None = None
+    on_fleets_changed: OnFleetsChanged | None = None
     """Is called when there are to be other fleets than before."""
     controller: Controller = field(init=False)
     _settling: asyncio.Handle | None = None
 
     def __post_init__(self) -> None:
-        self.controller = Controller(self._publish, self.tell, self.refit)
+        self.controller = Controller(self._publish, self.tell, self.on_fleets_changed)
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:
@@ -82,7 +82,9 @@ class Instance:
         def is_accepted(name: resources.Name) -> bool:
             return name not in fleet.acceptance.pending
 
-        reports = self.controller.hear(fleet.name, self._settle_soon, is_accepted, fleet.acceptance)
+        reports = self.controller.attach_observer(
+            fleet.name, self._settle_soon, is_accepted, fleet.acceptance
+        )
         self.heard(reports)
         return reports
 

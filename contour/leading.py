@@ -67,7 +67,7 @@ class Leader:
             known=cluster.known,
             controller_name=lambda: controller.controller_name,
             is_assembled=lambda: parts.collector.is_assembled,
-            untold=controller.untold,
+            untold=controller.set_untold,
             resource=cluster.resource,
         )
         told = self._announcements.written

@@ -204,7 +204,7 @@ class Replica:
         faults = await self._listeners.update(sites)
         for fault in faults:
             log.error("%s", fault)
-        self.controller.complain(faults)
+        self.controller.report_process_errors(faults)
 
     def _leader_status(self) -> LeaderStatus:
         """For those who report to us."""

@@ -83,8 +83,8 @@ def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
     return is_silent and view.count(fleets.UNPUBLISHED, ()) > 0
 
 
-def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.Trouble]:
-    found = view.read(fleets.TROUBLES, DEFAULT_FLEET) or ()
+def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.FleetProblem]:
+    found = view.read(fleets.PROBLEMS, DEFAULT_FLEET) or ()
     return (it for it in found if it.is_error is is_error)
 
 

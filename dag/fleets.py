@@ -59,7 +59,7 @@ class Fleet:
     """That its Gateway asks for."""
 
 
-class Trouble(NamedTuple):
+class FleetProblem(NamedTuple):
     """Why a fleet is not as it should be."""
 
     message: str
@@ -69,7 +69,7 @@ class Trouble(NamedTuple):
     """It is told only: the fleet is as it should be apart from that, and nothing is waited for."""
 
 
-TROUBLES: Table[str, tuple[Trouble, ...]] = Table("troubles of fleets")
+PROBLEMS: Table[str, tuple[FleetProblem, ...]] = Table("troubles of fleets")
 """What whoever makes fleets says of each; no row where all is well."""
 
 

@@ -77,8 +77,8 @@ def _with_what_is_missing(
     told, missing = programmed, _missing(view, key, fleet)
     if told.status == "True" and missing is not None:
         told = conditions.condition(_PROGRAMMED, (missing,), "")
-    troubles = (it.message for it in view.read(fleets.TROUBLES, fleet) or ())
-    told = replace(told, message="; ".join((told.message, *troubles)))
+    messages = (it.message for it in view.read(fleets.PROBLEMS, fleet) or ())
+    told = replace(told, message="; ".join((told.message, *messages)))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 

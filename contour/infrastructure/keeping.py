@@ -17,7 +17,7 @@ from contour.infrastructure.children import Children
 from contour.infrastructure.desired import Key, Release
 from contour.infrastructure.upgrading import Upgrades
 from dag import fleets
-from dag.fleets import Trouble
+from dag.fleets import FleetProblem
 from kube.client import Client
 from provisioning.keeping import objects, problems, rollouts
 from provisioning.keeping.applying import Applier
@@ -46,7 +46,7 @@ class FleetReconciler:
         self._certificates = Certificates(client, release, self._applier)
         self._upgrades = Upgrades(client, release)
 
-    async def keep(self, key: Key, wanted: Wanted) -> Sequence[Trouble]:
+    async def keep(self, key: Key, wanted: Wanted) -> Sequence[FleetProblem]:
         """Brings a fleet to what it should be, as far as that can be; what cannot."""
         present = self._children.of(key)
         every = desired.documents(self._release, wanted.fleet, wanted.name)
@@ -62,19 +62,19 @@ class FleetReconciler:
             found += await self._pruned(key, wanted.fleet, every)
         return found
 
-    async def remove(self, key: Key) -> Sequence[Trouble]:
+    async def remove(self, key: Key) -> Sequence[FleetProblem]:
         """Removes what there is of a fleet: first what clients come in by.
 
         A Secret goes with the ServiceAccount that owns it.
         """
-        found: list[Trouble] = []
+        found: list[FleetProblem] = []
         every = [it for it in self._children.of(key).values() if it["kind"] != "Secret"]
         for document in sorted(every, key=_removal_order):
             if not document["metadata"].get("deletionTimestamp"):
                 found += await self._prune(document)
         return found
 
-    async def _obstacles(self, every: Sequence[Document]) -> Sequence[Trouble]:
+    async def _obstacles(self, every: Sequence[Document]) -> Sequence[FleetProblem]:
         """What keeps a fleet from being begun at all: half of one would be of no use."""
         own = self._release.ownership
         found = [await self._applier.rehearse(it, own) for it in every]
@@ -82,7 +82,7 @@ class FleetReconciler:
 
     async def _applied_all(
         self, key: Key, wanted: Wanted, every: Sequence[Document]
-    ) -> AsyncIterator[Trouble]:
+    ) -> AsyncIterator[FleetProblem]:
         for document in every:
             path = objects.path(document)
             if document["kind"] in WORKLOADS:
@@ -98,7 +98,7 @@ class FleetReconciler:
                 if document["kind"] in children.OUTER and not trouble.is_settled:
                     return  # nothing is to hang on what is somebody else's
 
-    async def _certify(self, key: Key, fleet: fleets.Fleet) -> Trouble | None:
+    async def _certify(self, key: Key, fleet: fleets.Fleet) -> FleetProblem | None:
         if fleet.gateway is None:
             return None  # beside the control plane's, by whoever made that
         try:
@@ -108,14 +108,14 @@ class FleetReconciler:
             problem = problems.problem("its certificate", error)
         return None if problem is None else _trouble(problem)
 
-    async def _apply(self, path: str, document: Document) -> Trouble | None:
+    async def _apply(self, path: str, document: Document) -> FleetProblem | None:
         seen = self._children.digest(path)
         problem = (await self._applier.apply(document, self._release.ownership, seen)).problem
         return None if problem is None else _trouble(problem)
 
     async def _pruned(
         self, key: Key, fleet: fleets.Fleet, every: Sequence[Document]
-    ) -> Sequence[Trouble]:
+    ) -> Sequence[FleetProblem]:
         """Removes what is not wanted any more, once what has come in its place serves."""
         present, kept = self._children.of(key), {objects.path(it) for it in every}
         old = {
@@ -123,21 +123,21 @@ class FleetReconciler:
             for path, it in present.items()
             if path not in kept and not _stays(it["kind"], fleet)
         }
-        found: list[Trouble] = []
+        found: list[FleetProblem] = []
         for path in _outer(old):
             found += await self._prune(old.pop(path))
         if old and (missing := _missing(present, every, old)):
-            return [*found, Trouble(missing, is_error=False)]
+            return [*found, FleetProblem(missing, is_error=False)]
         for document in old.values():
             found += await self._prune(document)
         return found
 
-    async def _prune(self, document: Document) -> Sequence[Trouble]:
+    async def _prune(self, document: Document) -> Sequence[FleetProblem]:
         problem = await self._applier.prune(document)
         return () if problem is None else (_trouble(problem),)
 
 
-_IDLE = Trouble("there is no listener that Envoys could serve", is_error=False)
+_IDLE = FleetProblem("there is no listener that Envoys could serve", is_error=False)
 
 
 _WITH_PORTS = ("Service", "NetworkPolicy", "Gateway", "TCPRoute")
@@ -177,5 +177,5 @@ def _removal_order(document: Document) -> int:
     return kinds.index(document["kind"]) if document["kind"] in kinds else len(kinds)
 
 
-def _trouble(found: Problem) -> Trouble:
-    return Trouble(found.message, is_error=found.is_error, is_settled=found.is_settled)
+def _trouble(found: Problem) -> FleetProblem:
+    return FleetProblem(found.message, is_error=found.is_error, is_settled=found.is_settled)

@@ -15,7 +15,7 @@ from contour.infrastructure import children, desired
 from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import SHARED, Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
-from dag.fleets import Fleet, Trouble
+from dag.fleets import Fleet, FleetProblem
 from kube.client import Client
 from kube.workqueue import BATCH, Requeue, WorkQueue
 from provisioning.templating import Document
@@ -35,10 +35,10 @@ class Instance(Protocol):
     def knows_gateways(self) -> bool:
         """Whether a Gateway that is not among them is gone."""
 
-    def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
+    def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
         """What is not as it should be with a fleet."""
 
-    def locate(self, fleet: str, entrance: Document | None) -> None:
+    def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
 
     def forget(self, fleet: str) -> None:
@@ -137,12 +137,12 @@ class _Term:
         wanted = self._wanted.get(key)
         if wanted is None:
             return await self._end(key)
-        troubles = await self._reconciler.keep(key, wanted)
+        found = await self._reconciler.keep(key, wanted)
         if self._wanted.get(key) != wanted:
             return True  # it is in the queue again, or nobody wants to know
-        self._instance.tell(wanted.name, troubles)
-        self._instance.locate(wanted.name, self._entrance(key, wanted))
-        if unfinished := [it.message for it in troubles if not it.is_settled]:
+        self._instance.tell(wanted.name, found)
+        self._instance.set_entrance(wanted.name, self._entrance(key, wanted))
+        if unfinished := [it.message for it in found if not it.is_settled]:
             raise Requeue("; ".join(unfinished))
         return True
 
@@ -153,9 +153,9 @@ class _Term:
             return False
         if not self._instance.knows_gateways():
             raise Requeue("not all Gateways are known")
-        troubles = await self._reconciler.remove(key)
-        if troubles:
-            raise Requeue("; ".join(it.message for it in troubles))
+        found = await self._reconciler.remove(key)
+        if found:
+            raise Requeue("; ".join(it.message for it in found))
         return bool(self._children.of(key))
 
     def _entrance(self, key: Key, wanted: Wanted) -> Document | None:

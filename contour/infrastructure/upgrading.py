@@ -7,7 +7,7 @@ name, there is nothing to wait for.
 """
 
 from contour.infrastructure.desired import Release
-from dag.fleets import Trouble
+from dag.fleets import FleetProblem
 from kube import errors
 from kube.client import Client
 from provisioning.keeping import objects, rollouts
@@ -21,7 +21,7 @@ class Upgrades:
         self._client = client
         self._release = release
 
-    async def obstacle(self, workload: Document, live: Document | None) -> Trouble | None:
+    async def obstacle(self, workload: Document, live: Document | None) -> FleetProblem | None:
         """Why a workload must not be changed to this now."""
         if live is None or rollouts.images(workload) == rollouts.images(live):
             return None
@@ -29,11 +29,13 @@ class Upgrades:
         if deployment is None:
             return None
         if failed := rollouts.failure(deployment):
-            return Trouble(f"the control plane could not be rolled out, Envoys stay: {failed}")
+            return FleetProblem(f"the control plane could not be rolled out, Envoys stay: {failed}")
         if left := rollouts.left(deployment):
-            return Trouble(f"Envoys wait for the control plane: {left}", is_error=False)
+            return FleetProblem(f"Envoys wait for the control plane: {left}", is_error=False)
         if self._release.image not in rollouts.images(deployment):
-            return Trouble("Envoys wait for a control plane of the newest release", is_error=False)
+            return FleetProblem(
+                "Envoys wait for a control plane of the newest release", is_error=False
+            )
         return None
 
     async def _deployment(self) -> Document | None:

@@ -152,7 +152,7 @@ def test_an_invalid_configuration_does_not_replace_the_one_that_holds() -> None:
 def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
     controller = Controller(Published())
     settled: list[None] = []
-    observer = controller.hear("contour", lambda: settled.append(None))
+    observer = controller.attach_observer("contour", lambda: settled.append(None))
     controller.take(events(SERVICE + proxy("a", "a.com")))
     subject = ObjectRef("HTTPProxy", "default", "a")
     name = resources.Name(resources.ROUTE, "ingress_http/1")
@@ -198,7 +198,7 @@ spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
 def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
     controller = Controller(Published())
     accepted: set[resources.Name] = set()
-    observer = controller.hear("contour", lambda: None, accepted.__contains__)
+    observer = controller.attach_observer("contour", lambda: None, accepted.__contains__)
     controller.take(events(GATEWAY))
 
     def programmed() -> tuple[str, str]:
@@ -232,7 +232,7 @@ def test_a_gateway_that_comes_back_begins_without_the_addresses_of_the_one_befor
 
     controller.take(events(gateways.gateway_class() + one))
     assert addresses() is None
-    controller.locate("default/gw", (Address("IPAddress", "192.0.2.1"),))
+    controller.set_addresses("default/gw", (Address("IPAddress", "192.0.2.1"),))
     assert addresses() == (Address("IPAddress", "192.0.2.1"),)
     controller.take(events(one, gone=True))
     controller.take(events(one))
@@ -306,10 +306,10 @@ def test_a_certificate_that_is_over_does_not_replace_one_that_is_not() -> None:
 def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
     controller = Controller(Published())
     controller.take(configuration("7s"))
-    controller.complain(("cannot listen on http://0.0.0.0:8000: address in use",))
+    controller.report_process_errors(("cannot listen on http://0.0.0.0:8000: address in use",))
     (row,) = controller.board.rows()
     assert (row.state, "address in use" in row.reasons[0]) == ("error", True)
-    controller.complain(())
+    controller.report_process_errors(())
     assert [it.state for it in controller.board.rows()] == ["ok"]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from crds.meta import ObjectRef
 from dag import fleets, refusals, statuses
-from dag.fleets import Trouble
+from dag.fleets import FleetProblem
 from dag.plan import STATUSES
 from tests.dag import test_hosts, world
 from tests.dag.gateway.manifests import configuration
@@ -40,7 +40,7 @@ def test_a_refused_part_of_an_httproute_is_a_fall_back() -> None:
 
 def test_what_is_wrong_with_a_fleet_is_told_beside_and_takes_nothing_from_what_is_served() -> None:
     engine = world.world(test_hosts.GATEWAY)
-    engine.write(fleets.TROUBLES, "contour", (Trouble("the Service is somebody else's"),))
+    engine.write(fleets.PROBLEMS, "contour", (FleetProblem("the Service is somebody else's"),))
     for envoys, status in {0: "False", 1: "True"}.items():
         engine.write(refusals.ENVOYS, "contour", envoys)
         engine.settle()
@@ -78,8 +78,8 @@ def test_a_gateway_for_which_no_fleet_is_made_is_told_why(
 
 def test_what_is_left_to_others_is_a_warning_of_its_own() -> None:
     engine = world.world(configuration("envoy: {networkPublishing: {type: ClusterIPService}}"))
-    note = Trouble("Service x/envoy: a webhook sets it", is_error=False, is_settled=True)
-    engine.write(fleets.TROUBLES, "contour", (note,))
+    note = FleetProblem("Service x/envoy: a webhook sets it", is_error=False, is_settled=True)
+    engine.write(fleets.PROBLEMS, "contour", (note,))
     engine.settle()
     told = world.messages(engine, "ContourConfiguration", "projectcontour/contour")
     assert told == [

@@ -15,7 +15,7 @@ from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds.meta import NamespacedName
-from dag.fleets import Fleet, Trouble
+from dag.fleets import Fleet, FleetProblem
 from kube import kubeconfig
 from provisioning import certificates, pem, rights
 from provisioning.keeping.ownership import Owner
@@ -26,7 +26,7 @@ from tests.testbed.apiserver import RefusedError
 from tests.testbed.patience import PATIENCE
 
 Raw = dict[str, Any]
-Turn = Callable[[FleetReconciler, Key], Awaitable[Sequence[Trouble]]]
+Turn = Callable[[FleetReconciler, Key], Awaitable[Sequence[FleetProblem]]]
 
 
 @dataclass
@@ -98,7 +98,7 @@ def kept(fleet: Fleet) -> Turn:
     return lambda it, key: it.keep(key, Wanted("it", fleet))
 
 
-async def removed(reconciler: FleetReconciler, key: Key) -> Sequence[Trouble]:
+async def removed(reconciler: FleetReconciler, key: Key) -> Sequence[FleetProblem]:
     """Until there is nothing left."""
     return await reconciler.remove(key)
 

@@ -11,7 +11,7 @@ from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from crds import workloads
-from dag.fleets import Fleet, Port, Trouble
+from dag.fleets import Fleet, FleetProblem, Port
 from kube import kubeconfig
 from kube.client import Client
 from provisioning import rights
@@ -59,7 +59,7 @@ class Rig:
     namespace: str
     release: Release
     wanted: dict[str, Fleet] = field(default_factory=dict)
-    told: dict[str, tuple[Trouble, ...]] = field(default_factory=dict)
+    told: dict[str, tuple[FleetProblem, ...]] = field(default_factory=dict)
     services: dict[str, Document | None] = field(default_factory=dict)
     infrastructure: Infrastructure | None = None
 
@@ -81,10 +81,10 @@ class Rig:
     def knows_gateways(self) -> bool:
         return True
 
-    def tell(self, fleet: str, troubles: Sequence[Trouble]) -> None:
-        self.told[fleet] = tuple(troubles)
+    def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
+        self.told[fleet] = tuple(found)
 
-    def locate(self, fleet: str, entrance: Document | None) -> None:
+    def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         self.services[fleet] = entrance
 
     def forget(self, fleet: str) -> None:
@@ -136,8 +136,8 @@ class Rig:
         """Waits until it is told so; nothing, if there are no words."""
 
         def is_told() -> bool:
-            troubles = self.told.get("contour", (Trouble(""),) if words else ())
-            return any(words in it.message for it in troubles) if words else not troubles
+            found = self.told.get("contour", (FleetProblem(""),) if words else ())
+            return any(words in it.message for it in found) if words else not found
 
         await self.until(is_told)
 

@@ -9,7 +9,7 @@ import pytest
 from contour.infrastructure.desired import Key
 from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds import workloads
-from dag.fleets import Trouble
+from dag.fleets import FleetProblem
 from provisioning import certificates, identities, pem
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import crash_harness
@@ -71,9 +71,9 @@ async def test_a_certificate_that_was_spoiled_or_is_of_another_authority_is_made
 
 async def test_without_an_authority_it_is_told_what_is_missing(rig: Rig) -> None:
     rig.cluster.delete(authority(rig.gateway.namespace))
-    told: list[Trouble] = []
+    told: list[FleetProblem] = []
 
-    async def once(reconciler: FleetReconciler, key: Key) -> Sequence[Trouble]:
+    async def once(reconciler: FleetReconciler, key: Key) -> Sequence[FleetProblem]:
         told.extend(await reconciler.keep(key, Wanted("it", rig.own)))
         return ()
 
