@@ -75,7 +75,7 @@ class Collector:
     _assembled: asyncio.Event = field(default_factory=asyncio.Event)
     _is_leading: bool = False
 
-    def service(self) -> "grpc.GenericRpcHandler[bytes, bytes]":
+    def service(self) -> grpc.GenericRpcHandler:
         """To be served beside xDS: `Server.services`."""
         methods = {encoding.METHOD: grpc.stream_stream_rpc_method_handler(self._report)}
         return grpc.method_handlers_generic_handler(encoding.SERVICE, methods)

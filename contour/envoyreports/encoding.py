@@ -9,13 +9,15 @@ equal only between equal builds, so those of another build are dropped.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.resources import Name, PartKey
+from crds import raw
 from crds.meta import ObjectRef
+from crds.raw import Raw
 
 SERVICE = "contour.replicas.v1.Verdicts"  # replicas of other releases know it by this name
 METHOD = "Report"
@@ -65,7 +67,8 @@ def read_greeting(message: bytes) -> Greeting:
     found = _object(message)
     try:
         address = str(found.get("address") or "")
-        return Greeting(str(found["replica"]), str(found["build"]), tuple(found["fleets"]), address)
+        fleets = tuple(str(it) for it in _list(found["fleets"]))
+        return Greeting(str(found["replica"]), str(found["build"]), fleets, address)
     except (KeyError, TypeError) as error:
         raise Malformed(f"not a greeting: {message[:100]!r}") from error
 
@@ -84,17 +87,17 @@ def read_leader_status(message: bytes) -> LeaderStatus | None:
         return LeaderStatus(
             str(found["build"]),
             bool(found["is_current"]),
-            {str(name): int(event) for name, event in found["events"].items()},
-            tuple(str(it) for it in found["peers"][:MOST_PEERS]),
+            {name: _number(event) for name, event in _mapping(found["events"]).items()},
+            tuple(str(it) for it in _list(found["peers"])[:MOST_PEERS]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError) as error:
         raise Malformed(f"not a leader's status: {message[:100]!r}") from error
 
 
 def messages(fleet: str, delta: ReportDelta) -> Iterator[bytes]:
     """The messages that carry the delta of a fleet."""
     refusals = iter(delta.refusals.items())
-    first: dict[str, Any] = {
+    first: Raw = {
         "fleet": fleet,
         "whole": delta.is_whole,
         "envoys": delta.envoys,
@@ -114,24 +117,24 @@ def read_delta(message: bytes, *, is_comparable: bool) -> tuple[str, ReportDelta
         return None
     try:
         return str(found["fleet"]), ReportDelta(
-            envoys=None if (envoys := found.get("envoys")) is None else int(envoys),
+            envoys=None if (envoys := found.get("envoys")) is None else _number(envoys),
             listeners={
-                name: it and ListenerState(it[0] if is_comparable else "", bool(it[1]))
-                for name, it in found.get("listeners", {}).items()
+                name: _listener(it, is_comparable)
+                for name, it in _mapping(found.get("listeners", {})).items()
             },
-            refusals=dict(_refusal(it, is_comparable) for it in found.get("refusals", ())),
-            releases=_counted(found.get("releases", {}).items()),
+            refusals=dict(_refusal(it, is_comparable) for it in _list(found.get("refusals", []))),
+            releases=_counted(_mapping(found.get("releases", {})).items()),
             is_whole=bool(found.get("whole")),
         )
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+    except (TypeError, ValueError) as error:
         raise Malformed(f"not a delta: {message[:100]!r}") from error
 
 
-def _some(refusals: Iterable[tuple[PartKey, Refusal | None]]) -> list[Any]:
+def _some(refusals: Iterable[tuple[PartKey, Refusal | None]]) -> list[object]:
     return [_row(*it) for it in islice(refusals, _ROWS_IN_A_MESSAGE)]
 
 
-def _row(place: PartKey, found: Refusal | None) -> list[Any]:
+def _row(place: PartKey, found: Refusal | None) -> list[object]:
     (type_url, name), part = place
     if found is None:
         return [type_url, name, part, None]
@@ -140,27 +143,52 @@ def _row(place: PartKey, found: Refusal | None) -> list[Any]:
     return [type_url, name, part, said]
 
 
-def _refusal(row: list[Any], is_comparable: bool) -> tuple[PartKey, Refusal | None]:
-    type_url, name, part, said = row
-    place = Name(type_url, name), part
+def _listener(said: object, is_comparable: bool) -> ListenerState | None:
+    if said is None:
+        return None
+    version, is_pending, *_ = _list(said)  # newer builds may send more
+    return ListenerState(str(version) if is_comparable else "", bool(is_pending))
+
+
+def _refusal(row: object, is_comparable: bool) -> tuple[PartKey, Refusal | None]:
+    type_url, name, part, said = _list(row)
+    place = Name(str(type_url), str(name)), str(part)
     if said is None:
         return place, None
-    origins, words, digest, *more = said  # older builds send no more
-    by = tuple(sorted(_counted(more[0]).items())) if more else ()
-    found = tuple(ObjectRef(*it) for it in origins)
-    return place, Refusal(found, words, digest if is_comparable else "", by)
+    origins, words, digest, *more = _list(said)  # older builds send no more
+    by = tuple(sorted(_counted(map(_list, _list(more[0]))).items())) if more else ()
+    found = tuple(ObjectRef(*map(str, _list(it))) for it in _list(origins))
+    return place, Refusal(found, str(words), str(digest) if is_comparable else "", by)
 
 
-def _counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
-    counted = {name: int(count) for name, count in islice(found, MOST_RELEASES)}
+def _counted(found: Iterable[Iterable[object]]) -> dict[str, int]:
+    counted = {str(name): _number(count) for name, count in islice(found, MOST_RELEASES)}
     return {name: count for name, count in counted.items() if _RELEASE.fullmatch(name)}
 
 
-def _object(message: bytes) -> dict[str, Any]:
+def _object(message: bytes) -> Raw:
     try:
-        found = orjson.loads(message)
+        return _mapping(orjson.loads(message))
     except orjson.JSONDecodeError as error:
         raise Malformed(f"not JSON: {message[:100]!r}") from error
-    if not isinstance(found, dict):
-        raise Malformed(f"not a message: {message[:100]!r}")
-    return found
+    except TypeError as error:
+        raise Malformed(f"not a message: {message[:100]!r}") from error
+
+
+def _mapping(value: object) -> Raw:
+    """Raises TypeError, as those below do."""
+    if raw.is_mapping(value):
+        return value
+    raise TypeError(f"not an object: {value!r}")
+
+
+def _list(value: object) -> list[object]:
+    if raw.is_list(value):
+        return value
+    raise TypeError(f"not a list: {value!r}")
+
+
+def _number(value: object) -> int:
+    if isinstance(value, int):
+        return value
+    raise TypeError(f"not a number: {value!r}")

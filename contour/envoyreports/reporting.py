@@ -14,7 +14,6 @@ import random
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 import grpc
 from grpc import aio
@@ -36,8 +35,7 @@ _OPTIONS = (
     ("grpc.enable_retries", 0),
 )
 
-_EOF = aio.EOF  # type: ignore[attr-defined]  # the stubs lack it
-
+Call = aio.StreamStreamCall[bytes, bytes]
 Credentials = Callable[[], grpc.ChannelCredentials]
 
 
@@ -146,13 +144,10 @@ class Reporter:
 
     async def _connect(self, address: str) -> None:
         async with self._channel(address) as channel:
-            method = f"/{encoding.SERVICE}/{encoding.METHOD}"
-            # The stubs ask for what may be left out.
-            untyped: Any = channel
-            call = untyped.stream_stream(method)()
+            call = channel.stream_stream(f"/{encoding.SERVICE}/{encoding.METHOD}")()
             async with asyncio.timeout(self.timings.connect):
                 await call.write(self._greeting())
-                if await call.read() is _EOF:
+                if await call.read() is aio.EOF:
                     raise ConnectionError("it closed the report stream")
             self.is_reporting = True
             self._deltas = {it.fleet: report.whole(it.own) for it in self._fleets.values()}
@@ -170,17 +165,17 @@ class Reporter:
         fleets = tuple(self._fleets)
         return encoding.greeting(encoding.Greeting(self.replica, self.build, fleets, self.address))
 
-    async def _read(self, call: Any, writing: asyncio.Task[None]) -> None:
+    async def _read(self, call: Call, writing: asyncio.Task[None]) -> None:
         """Reads until the leader ends the call or sends a malformed message."""
         with suppress(encoding.Malformed):
-            while (message := await call.read()) is not _EOF:
+            while (message := await call.read()) is not aio.EOF:
                 found = encoding.read_leader_status(message)
                 if found is not None:
                     self.meet(found.peers)
                     self.on_leader_status(found)
         writing.cancel()
 
-    async def _write(self, call: Any) -> None:
+    async def _write(self, call: Call) -> None:
         """Sends the changes, or signs of life."""
         while True:
             self._stirred.clear()
@@ -191,7 +186,7 @@ class Reporter:
             if not self._deltas:
                 await self._stirring(call)
 
-    async def _stirring(self, call: Any) -> None:
+    async def _stirring(self, call: Call) -> None:
         try:
             async with asyncio.timeout(self.timings.alive):
                 await self._stirred.wait()

@@ -6,7 +6,7 @@ connects where no TLS was asked for, is believed. The check is made once per str
 method it calls: a stream never changes its node.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from contour.xds.fleet import Fleet
 from contour.xds.stream import Node
@@ -43,13 +43,8 @@ def admitted(
     return fleet
 
 
-def certificate_names(auth: Mapping[str, object]) -> frozenset[str] | None:
+def certificate_names(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str] | None:
     """The subject alternative names of a peer, from what gRPC knows of its connection."""
-    if b"ssl" not in _values(auth, "transport_security_type"):
+    if b"ssl" not in auth.get("transport_security_type", ()):
         return None
-    return frozenset(it.decode() for it in _values(auth, "x509_subject_alternative_name"))
-
-
-def _values(auth: Mapping[str, object], key: str) -> list[bytes]:
-    found = auth.get(key, ())
-    return [it for it in found if isinstance(it, bytes)] if isinstance(found, (list, tuple)) else []
+    return frozenset(it.decode() for it in auth.get("x509_subject_alternative_name", ()))

@@ -7,10 +7,8 @@ good one stays.
 
 import logging
 import ssl
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import grpc
 
@@ -34,9 +32,9 @@ def server(files: Files) -> grpc.ServerCredentials:
     """Credentials that follow the files, and demand a certificate of every client."""
     watch = _Rotation(files)
     first = watch.configuration()
-    # None stands for "as before" (gRPC, `dynamic_ssl_server_credentials`); the stubs forgot it.
-    fresh = cast(Callable[[], grpc.ServerCertificateConfiguration], watch.fresh)
-    return grpc.dynamic_ssl_server_credentials(first, fresh, require_client_authentication=True)
+    return grpc.dynamic_ssl_server_credentials(
+        first, watch.fresh, require_client_authentication=True
+    )
 
 
 def client(files: Files) -> grpc.ChannelCredentials:
@@ -62,7 +60,7 @@ class _Rotation:
         )
 
     def fresh(self) -> grpc.ServerCertificateConfiguration | None:
-        """What is in the files if they have changed; gRPC asks in threads of its own."""
+        """What is in the files; None if they are as before. gRPC asks in threads of its own."""
         try:
             stamp = self._files.stamp()
             if stamp == self._stamp:

@@ -12,17 +12,14 @@ from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest
 from contour.xds import state, wire
 from contour.xds.resources import ENDPOINTS, WHOLE
 from contour.xds.responses import Responses
-from contour.xds.stream import Stream
+from contour.xds.stream import Stream, decoded
 from contour.xds.subscription import Subscription
 
-REQUEST = "DeltaDiscoveryRequest"
-parse = DeltaDiscoveryRequest.FromString
 
-
-def receive(
-    stream: Stream, by: Subscription, asked: DeltaDiscoveryRequest, now: float, *, is_first: bool
-) -> None:
-    """Takes in one request."""
+def receive(stream: Stream, request: bytes, now: float) -> None:
+    """Takes in one request; raises as `Stream.receive` does."""
+    asked = decoded(DeltaDiscoveryRequest, request)
+    by, is_first = stream.subscription(asked)
     if asked.response_nonce:
         _answer(stream, by, asked, now)
     for name in asked.resource_names_unsubscribe:

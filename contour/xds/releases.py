@@ -1,6 +1,8 @@
 """Releases of Envoy: what a node says of itself, and which is older."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from envoy.config.core.v3.base_pb2 import Node
 
 
 class Release(NamedTuple):
@@ -14,7 +16,7 @@ class Release(NamedTuple):
         return f"{self.major}.{self.minor}.{self.patch}"
 
     @staticmethod
-    def of(node: Any) -> "Release | None":
+    def of(node: Node) -> "Release | None":
         """What a node of xDS says (`user_agent_build_version`); None if it says nothing."""
         found = node.user_agent_build_version.version
         said = Release(found.major_number, found.minor_number, found.patch)

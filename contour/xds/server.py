@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator, KeysView
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
 
 import grpc
 from grpc import aio
@@ -76,9 +75,7 @@ class Server:
     clock: Callable[[], float] = time.monotonic
     limits: Limits = field(default_factory=Limits)
     fleets: dict[str, Fleet] = field(default_factory=dict)
-    services: tuple[
-        "grpc.GenericRpcHandler[bytes, bytes]", ...
-    ] = ()  # beside xDS, on the same port
+    services: tuple[grpc.GenericRpcHandler, ...] = ()  # beside xDS, on the same port
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
@@ -147,7 +144,7 @@ class Server:
         except RuntimeError as error:
             raise OSError(f"cannot serve xDS on {address}: {error}") from error
 
-    def _services(self) -> Iterator[Any]:
+    def _services(self) -> Iterator[grpc.GenericRpcHandler]:
         """Streams of all types and of one; every other method answers UNIMPLEMENTED."""
         for service, (noun, type_url) in _SERVICES.items():
             methods = {
@@ -156,7 +153,7 @@ class Server:
             }
             yield grpc.method_handlers_generic_handler(f"envoy.service.{service}", methods)
 
-    def _method(self, dialect: Dialect, type_url: str) -> Any:
+    def _method(self, dialect: Dialect, type_url: str) -> grpc.RpcMethodHandler:
         async def serve(requests: AsyncIterator[bytes], call: Call) -> None:
             names = authorization.certificate_names(call.auth_context())
 

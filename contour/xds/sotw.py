@@ -14,17 +14,14 @@ from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest
 from contour.xds import state, wire
 from contour.xds.resources import ENDPOINTS, WHOLE, Resource
 from contour.xds.responses import Responses
-from contour.xds.stream import Stream
+from contour.xds.stream import Stream, decoded
 from contour.xds.subscription import Subscription
 
-REQUEST = "DiscoveryRequest"
-parse = DiscoveryRequest.FromString
 
-
-def receive(
-    stream: Stream, by: Subscription, asked: DiscoveryRequest, now: float, *, is_first: bool
-) -> None:
-    """Takes in one request."""
+def receive(stream: Stream, request: bytes, now: float) -> None:
+    """Takes in one request; raises as `Stream.receive` does."""
+    asked = decoded(DiscoveryRequest, request)
+    by, is_first = stream.subscription(asked)
     names = set(asked.resource_names)
     if is_first:
         if by.type_url in WHOLE and not names:

@@ -165,8 +165,9 @@ class Store:
             self._unpin(accepted)
 
     def _rewire(self, user: PartKey, before: Part | None, now: Part | None) -> None:
-        had = before.needs if before else frozenset()
-        has = now.needs if now else frozenset()
+        nothing: frozenset[Name] = frozenset()
+        had = before.needs if before else nothing
+        has = now.needs if now else nothing
         for name in has - had:
             self.users[name].add(user)
         for name in had - has:

@@ -9,8 +9,9 @@ answers nothing holds up itself alone.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
+from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest, DiscoveryRequest
 from google.protobuf.message import DecodeError
 
 from contour.xds import resources
@@ -36,6 +37,9 @@ MOST_TYPES = 16
 MOST_NAMES = 1 << 17
 MOST_IN_FLIGHT = 100
 
+Request = DeltaDiscoveryRequest | DiscoveryRequest
+_AnyRequest = TypeVar("_AnyRequest", DeltaDiscoveryRequest, DiscoveryRequest)
+
 
 class Violation(Exception):  # noqa: N818
     """The client broke the protocol, or a limit; the stream ends with these words."""
@@ -51,7 +55,7 @@ class Node:
     """Of Envoy; None: it does not say."""
 
     @staticmethod
-    def of(request: Any) -> "Node | None":
+    def of(request: Request) -> "Node | None":
         """The node of a discovery request; a stream's later requests may leave it out."""
         if not request.HasField("node"):
             return None
@@ -61,21 +65,22 @@ class Node:
 class Dialect(Protocol):
     """How requests are read and responses are written: `delta` and `sotw`."""
 
-    REQUEST: str
-    """The message in which the client asks and answers."""
-
-    def parse(self, request: bytes) -> Any:
-        """Reads that message; raises DecodeError."""
-
-    def receive(
-        self, stream: "Stream", by: Subscription, asked: Any, now: float, *, is_first: bool
-    ) -> None: ...
+    def receive(self, stream: "Stream", request: bytes, now: float) -> None:
+        """Takes in one request; raises as `Stream.receive` does."""
 
     def sendable(self, to: Subscription) -> list[str]: ...
 
     def response(
         self, to: Subscription, names: list[str], made: Responses
     ) -> tuple[bytes, str]: ...
+
+
+def decoded(kind: type[_AnyRequest], request: bytes) -> _AnyRequest:
+    """Reads a request; raises `Violation`."""
+    try:
+        return kind.FromString(request)
+    except DecodeError as error:
+        raise Violation(f"not a {kind.__name__}") from error
 
 
 Admission = Callable[[Node], Fleet]
@@ -101,13 +106,7 @@ class Stream:
 
     def receive(self, request: bytes, now: float) -> None:
         """Takes in one request; raises `Violation`, or what the admission raises."""
-        try:
-            asked = self._dialect.parse(request)
-        except DecodeError as error:
-            raise Violation(f"not a {self._dialect.REQUEST}") from error
-        self.identify(Node.of(asked))
-        by, is_first = self.subscription(asked.type_url)
-        self._dialect.receive(self, by, asked, now, is_first=is_first)
+        self._dialect.receive(self, request, now)
 
     def response(self, now: float) -> bytes | None:
         """The next response, if there is something to say."""
@@ -179,9 +178,10 @@ class Stream:
             raise Violation(f"the node changed from {self._node} to {node} within a stream")
         return self.fleet
 
-    def subscription(self, type_url: str) -> tuple[Subscription, bool]:
-        """The subscription of a type, and whether it has just begun."""
-        type_url = type_url or self.type_url
+    def subscription(self, request: Request) -> tuple[Subscription, bool]:
+        """The subscription that a request is about, and whether it has just begun."""
+        self.identify(Node.of(request))
+        type_url = request.type_url or self.type_url
         if not type_url or (self.type_url and type_url != self.type_url) or len(type_url) > 256:
             raise Violation(f"type URL {type_url[:256]!r} is not served here")
         known = self.subscriptions.get(type_url)

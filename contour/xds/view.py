@@ -5,7 +5,6 @@ so no key of a secret) appear.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 from contour.xds.envoy import Envoy
 from contour.xds.fleet import Fleet
@@ -14,7 +13,7 @@ from contour.xds.state import Override
 from contour.xds.subscription import Subscription
 
 
-def fleet(of: Fleet) -> dict[str, Any]:
+def fleet(of: Fleet) -> dict[str, object]:
     """One fleet: its Envoys, and what is in quarantine for all of them."""
     return {
         "fleet": of.name,
@@ -27,7 +26,7 @@ def fleet(of: Fleet) -> dict[str, Any]:
     }
 
 
-def _envoy(of: Envoy) -> dict[str, Any]:
+def _envoy(of: Envoy) -> dict[str, object]:
     types = sorted(of.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
     return {
         "id": of.id,
@@ -35,7 +34,7 @@ def _envoy(of: Envoy) -> dict[str, Any]:
     }
 
 
-def _subscription(of: Subscription) -> dict[str, Any]:
+def _subscription(of: Subscription) -> dict[str, object]:
     return {
         "type": of.type_url,
         "subscribed": "*" if of.is_wildcard else sorted(of.names),
@@ -61,9 +60,11 @@ def _version(of: Subscription, name: str) -> str | None:
     return resource.version(of.overridden_parts(name))
 
 
-def _overridden(of: Subscription, said: Callable[[Override], Any]) -> dict[str, dict[str, Any]]:
+def _overridden(
+    of: Subscription, said: Callable[[Override], object]
+) -> dict[str, dict[str, object]]:
     """What is said of the overrides, by resource and part, where there is something to say."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for name, parts in sorted(of.overrides.items()):
         for part, override in sorted(parts.items()):
             if said(override):

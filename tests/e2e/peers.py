@@ -141,10 +141,8 @@ def packets(name: str) -> Iterator[int]:
 def calls(name: str) -> Iterator[int]:
     """Answers every call with its name and the method."""
 
-    class Every(grpc.GenericRpcHandler):  # type: ignore[type-arg]
-        def service(
-            self, details: grpc.HandlerCallDetails
-        ) -> "grpc.RpcMethodHandler[bytes, bytes]":
+    class Every(grpc.GenericRpcHandler):
+        def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
             method = str(details.method)
             return grpc.unary_unary_rpc_method_handler(
                 lambda request, _: f"{name} {method} {request.decode()}".encode()

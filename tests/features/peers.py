@@ -172,7 +172,7 @@ async def _echoing(request: web.Request) -> web.WebSocketResponse:
 async def _calls(name: str, credentials: grpc.ServerCredentials | None) -> AsyncIterator[int]:
     """Answers a call with its name, the method, and the metadata that starts with `x-`."""
 
-    class Every(grpc.GenericRpcHandler):  # type: ignore[type-arg]
+    class Every(grpc.GenericRpcHandler):
         def service(self, details: grpc.HandlerCallDetails) -> Any:
             told = sorted(f"{it[0]}={it[1]!s}" for it in details.invocation_metadata)
             told = [it for it in told if it.startswith("x-")]

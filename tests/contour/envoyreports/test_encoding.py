@@ -116,6 +116,8 @@ def test_a_greeting_of_before_has_no_address() -> None:
         b"[]",
         b'{"fleet": "web", "listeners": []}',
         b'{"fleet": "web", "listeners": {"http": [1]}}',
+        b'{"fleet": "web", "listeners": {"http": 0}}',
+        b'{"fleet": "web", "releases": {"1.40.0": "many"}}',
         b'{"fleet": "web", "refusals": [[1, 2, 3]]}',
         b'{"fleet": "web", "refusals": [["t", "n", "p", [[["one"]], "words", "d"]]]}',
         b'{"fleet": "web", "refusals": 1}',

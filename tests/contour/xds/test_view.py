@@ -1,6 +1,7 @@
 """What can be looked at of every Envoy, and what cannot."""
 
 import json
+from typing import Any
 
 from contour.xds import resources, view
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SCOPE, SECRET, Change, Name
@@ -19,8 +20,13 @@ from tests.conversations.playbook import (
 SITE = [world.route_head("web"), *world.site("a.test", "a", 1)]
 
 
+def shown(talk: Conversation) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = json.loads(json.dumps(view.fleet(talk.fleet)))
+    return found
+
+
 def types(talk: Conversation) -> dict[str, dict[str, object]]:
-    (envoy,) = view.fleet(talk.fleet)["envoys"]
+    (envoy,) = shown(talk)["envoys"]
     return {it["type"]: it for it in envoy["types"]}
 
 
@@ -40,7 +46,7 @@ def test_what_waits_says_for_what_and_what_is_refused_says_why() -> None:
     talk >> subscribe(ENDPOINTS, "b") << push(ENDPOINTS, "b") >> ack(ENDPOINTS)
     talk << push(ROUTE, "web", routes="a.test>a b.test>b") >> nack(ROUTE, "no such thing")
     settle(talk)
-    (quarantined,) = view.fleet(talk.fleet)["quarantine"]
+    (quarantined,) = shown(talk)["quarantine"]
     assert (quarantined["part"], quarantined["refusal"]) == ("b.test", "no such thing")
     assert talk.fleet.counts["refused", ROUTE] == 1
 
