@@ -7,7 +7,7 @@ the request has time. Everything else, and when to try again, is for the caller 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -110,7 +110,7 @@ class Client:
     @asynccontextmanager
     async def stream(
         self, path: str, params: Params | None = None, idle: float = 60.0
-    ) -> AsyncIterator[AsyncIterator[list[bytes]]]:
+    ) -> AsyncGenerator[AsyncIterator[list[bytes]]]:
         """The lines of an answer that goes on, those that arrive at once together.
 
         Unreachable: silence for `idle` seconds, a lost connection, an end within a line.

@@ -7,8 +7,9 @@ we look for a handful of resources. Who may not ask takes the first version and 
 
 import asyncio
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds import raw
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
@@ -64,8 +65,8 @@ class Discovery:
         return frozenset(_plurals(found))
 
 
-def _plurals(found: Any) -> list[str]:
-    resources = found.get("resources") if isinstance(found, dict) else None
-    if not isinstance(resources, list):
+def _plurals(found: object) -> list[str]:
+    resources = raw.at(found, "resources")
+    if not raw.is_list(resources):
         raise errors.Unreachable("the answer is not a list of resources")
-    return [it["name"] for it in resources if isinstance(it, dict) and "name" in it]
+    return [str(it["name"]) for it in filter(raw.is_mapping, resources) if "name" in it]

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kube import errors, lease
 from kube.client import Client
@@ -28,7 +28,7 @@ RELEASE_TIMEOUT = 2.0  # seconds; a Lease that is not freed is free after its du
 
 _NO_ANSWER = (errors.RequestError, TimeoutError)
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[object, object, None]]
 
 
 class Place(NamedTuple):

@@ -4,8 +4,10 @@ Reasons are those of Kubernetes' `Status` objects (API conventions, "Response St
 callers compare codes and reasons and never texts.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from crds import raw
+from crds.raw import Raw
 
 
 class Cause(NamedTuple):
@@ -42,12 +44,11 @@ class Unreachable(RequestError):  # noqa: N818 - as above
     """No answer, half an answer, or one that is not of an API server."""
 
 
-def refused(code: int, status: Any, retry_after: float | None = None) -> Refused:
+def refused(code: int, status: object, retry_after: float | None = None) -> Refused:
     """What a `Status` object says, or whatever came in its place."""
-    if not isinstance(status, dict):
+    if not raw.is_mapping(status):
         return Refused(code, "", str(status)[:_LONGEST], retry_after)
-    details = status.get("details")
-    details = details if isinstance(details, dict) else {}
+    details = raw.mapping(status.get("details"))
     if retry_after is None and isinstance(seconds := details.get("retryAfterSeconds"), int):
         retry_after = float(seconds)
     message = str(status.get("message") or "")[:_LONGEST]
@@ -57,9 +58,8 @@ def refused(code: int, status: Any, retry_after: float | None = None) -> Refused
 _LONGEST = 2000  # characters of a message
 
 
-def _causes(details: Mapping[str, Any]) -> tuple[Cause, ...]:
+def _causes(details: Raw) -> tuple[Cause, ...]:
     return tuple(
         Cause(str(it.get("field") or ""), str(it.get("message") or ""))
-        for it in details.get("causes") or ()
-        if isinstance(it, dict)
+        for it in filter(raw.is_mapping, raw.items(details.get("causes")))
     )

@@ -13,8 +13,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from crds.raw import Raw
 from kube import backoff, errors
 from kube.budgets import Budgets, Rate
 from kube.client import Client
@@ -139,7 +140,7 @@ class Recorder:
     async def _create(self, found: Occurrence, times: int) -> int:
         """How often it has happened by now, by the Event."""
         body = event(found, self._reporter, _wall_clock())
-        collection = EVENTS.path(body["metadata"]["namespace"])
+        collection = EVENTS.path(_namespace(found))
         try:
             await self._client.create(collection, body)
         except errors.Refused as error:
@@ -192,7 +193,7 @@ class Recorder:
         await self._client.reach.pause(backoff.delay(self._failures, 0.5, LONGEST_PAUSE))
 
 
-def event(found: Occurrence, reporter: Reporter, now: str) -> dict[str, Any]:
+def event(found: Occurrence, reporter: Reporter, now: str) -> Raw:
     """The Event that tells it for the first time."""
     regarding = {
         "apiVersion": found.regarding.api_version,

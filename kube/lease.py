@@ -16,9 +16,10 @@ Elsewhere: requests, their pace, and the work of a leader (`kube.election`).
 
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Raw = dict[str, Any]
+from crds import raw
+from crds.raw import Raw
 
 
 class Timing(NamedTuple):
@@ -122,9 +123,10 @@ class Candidate:
         return now >= self._seen_at + max(found.duration, self.timing.duration)
 
 
-def record(lease: Any) -> Record:
+def record(lease: object) -> Record:
     """What a Lease says; whatever somebody else wrote into it, or answered in its place."""
-    metadata, spec = _part(lease, "metadata"), _part(lease, "spec")
+    metadata, spec = raw.mapping(raw.at(lease, "metadata")), raw.mapping(raw.at(lease, "spec"))
+    annotations = raw.mapping(metadata.get("annotations"))
     transitions, duration = spec.get("leaseTransitions"), spec.get("leaseDurationSeconds")
     return Record(
         holder=str(spec.get("holderIdentity") or ""),
@@ -133,13 +135,8 @@ def record(lease: Any) -> Record:
         renewed=str(spec.get("renewTime") or ""),
         acquired=str(spec.get("acquireTime") or ""),
         version=str(metadata.get("resourceVersion") or ""),
-        annotations=tuple(sorted(_part(metadata, "annotations").items())),
+        annotations=tuple(sorted((key, str(it)) for key, it in annotations.items())),
     )
-
-
-def _part(found: Any, name: str) -> Raw:
-    part = found.get(name) if isinstance(found, dict) else None
-    return part if isinstance(part, dict) else {}
 
 
 def written(found: Record, namespace: str, name: str) -> Raw:

@@ -5,8 +5,10 @@ For `kube.reflector`, which knows what to do with pages and with a list that exp
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds import raw
+from crds.raw import Raw
 from kube import errors
 from kube.client import Client
 
@@ -14,7 +16,7 @@ from kube.client import Client
 class Page(NamedTuple):
     """Some objects of a collection."""
 
-    items: list[Any]
+    items: list[object]
     version: str
     """The resourceVersion of the list."""
     token: str
@@ -42,17 +44,16 @@ async def page(client: Client, wish: Wish, token: str = "") -> Page:
     return _page(wish.path, await client.list_page(wish.path, asked, wish.timeout))
 
 
-def _page(path: str, found: Any) -> Page:
-    metadata = found.get("metadata") if isinstance(found, dict) else None
-    items = found.get("items", []) if isinstance(found, dict) else None
-    if not isinstance(metadata, dict) or not isinstance(items, list | None):
+def _page(path: str, found: Raw) -> Page:
+    metadata, items = found.get("metadata"), found.get("items")
+    if not raw.is_mapping(metadata) or not (items is None or raw.is_list(items)):
         raise errors.Unreachable(f"{path}: the answer is not a list")
     token = metadata.get("continue")
-    return Page(items or [], version(found), token if isinstance(token, str) else "")
+    return Page(raw.items(items), version(found), token if isinstance(token, str) else "")
 
 
-def version(found: Any) -> str:
+def version(found: Raw) -> str:
     """The resourceVersion of a list or a bookmark; empty if it has none."""
     metadata = found.get("metadata")
-    text = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    text = metadata.get("resourceVersion") if raw.is_mapping(metadata) else None
     return text if isinstance(text, str) else ""

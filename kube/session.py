@@ -6,12 +6,14 @@ For `kube.client`, which knows what requests mean. Whatever goes wrong below HTT
 import ssl
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import aiohttp
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
 
+from crds import raw
+from crds.raw import Raw
 from kube import errors, texts
 from kube.credentials import Access, AccessError, Credentials
 from kube.reach import Reach
@@ -55,7 +57,7 @@ class Session:
         await self._session.close()
         await self._sockets.close()
 
-    async def answer(self, request: Request, timeout: float) -> dict[str, Any]:
+    async def answer(self, request: Request, timeout: float) -> Raw:
         """The JSON object of a whole answer; Refused if it says no."""
         limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_TIMEOUT)
         with as_failures(request.path):
@@ -64,7 +66,7 @@ class Session:
                     raise await refusal(response)
                 body = await response.read()
         with suppress(ValueError):
-            if isinstance(found := texts.value(body), dict):
+            if raw.is_mapping(found := texts.value(body)):
                 return found
         raise errors.Unreachable(f"{request.path}: the answer is not a JSON object")
 

@@ -10,7 +10,8 @@ import socket
 from contextlib import suppress
 from weakref import WeakKeyDictionary
 
-import aiohttp
+Address = tuple[int | socket.AddressFamily, int | socket.SocketKind, int, str, tuple[object, ...]]
+"""As `getaddrinfo` gives it."""
 
 PATIENCE = 1.0  # seconds, a thousand times what it takes to notice that a socket was shut down
 
@@ -21,7 +22,7 @@ class Sockets:
     def __init__(self) -> None:
         self._made: WeakKeyDictionary[socket.socket, float] = WeakKeyDictionary()
 
-    def make(self, address: aiohttp.AddrInfoType) -> socket.socket:
+    def make(self, address: Address) -> socket.socket:
         """One for a connection to an address."""
         family, kind, protocol, _, _ = address
         made = socket.socket(family, kind, protocol)

@@ -7,7 +7,6 @@ than any buffer (an object has up to 1.5 MB), so they are cut here from what arr
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 import orjson
 
@@ -16,7 +15,7 @@ from kube import errors
 LONGEST_LINE = 32 << 20  # bytes; an object of 1.5 MB may be written in six times as many
 
 
-def value(body: bytes) -> Any:
+def value(body: bytes) -> object:
     """The JSON value; broken text in it is kept as lone surrogates. ValueError if it is none."""
     try:
         return orjson.loads(body)

@@ -7,11 +7,12 @@ the beginning); any that are not integers are only compared for equality.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds import raw
+from crds.raw import Raw
 from kube import errors
 
-Raw = dict[str, Any]
 Version = int | str
 
 MOST_GONE = 1000  # deleted objects of which an event may come late
@@ -134,10 +135,10 @@ class Listing:
 
     def page(self, items: Iterable[object]) -> list[Delta]:
         """The objects of it that are new or have another version."""
-        news = []
-        for found in items:
+        news: list[Delta] = []
+        for found in filter(raw.is_mapping, items):
             key, version = _identity(found)
-            if key is None or not isinstance(found, dict):
+            if key is None:
                 continue
             self.seen.add(key)
             if self._is_from_before or self._versions.get(key) != version:
@@ -146,10 +147,10 @@ class Listing:
         return news
 
 
-def _identity(found: object) -> tuple[Key | None, Version]:
+def _identity(found: Raw) -> tuple[Key | None, Version]:
     """No key, if it is no object that could have a name."""
-    metadata = found.get("metadata") if isinstance(found, dict) else None
-    if not isinstance(metadata, dict):
+    metadata = found.get("metadata")
+    if not raw.is_mapping(metadata):
         return None, ""
     name, namespace = metadata.get("name"), metadata.get("namespace") or ""
     if not isinstance(name, str) or not name or not isinstance(namespace, str):

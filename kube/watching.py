@@ -5,8 +5,10 @@ means for what is known is `versioncache`; what to do when a watch ends is `refl
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds import raw
+from crds.raw import Raw
 from kube import errors, texts
 from kube.client import Client
 
@@ -17,7 +19,7 @@ class Event(NamedTuple):
     """One line of a watch."""
 
     sort: str
-    object: dict[str, Any]
+    object: Raw
     size: int  # bytes
 
 
@@ -54,22 +56,22 @@ def _event(line: bytes) -> Event:
         found = texts.value(line)
     except ValueError:
         raise Broken("a line of the watch is not JSON") from None
-    sort = found.get("type") if isinstance(found, dict) else None
-    content = found.get("object") if isinstance(found, dict) else None
-    if sort == "ERROR" and isinstance(content, dict):
-        raise _error(content)
-    if sort not in SORTS or not isinstance(content, dict):
-        raise Broken("a line of the watch is not a watch event")
-    return Event(sort, content, len(line))
+    if raw.is_mapping(found) and raw.is_mapping(content := found.get("object")):
+        sort = found.get("type")
+        if sort == "ERROR":
+            raise _error(content)
+        if isinstance(sort, str) and sort in SORTS:
+            return Event(sort, content, len(line))
+    raise Broken("a line of the watch is not a watch event")
 
 
-def _error(status: dict[str, Any]) -> errors.RequestError:
+def _error(status: Raw) -> errors.RequestError:
     """Only a Gone says where to go on: with a new list."""
     refused = errors.refused(_code(status), status)
     return refused if refused.code == 410 else Broken(f"the API server ended the watch: {refused}")
 
 
-def _code(status: dict[str, Any]) -> int:
+def _code(status: Raw) -> int:
     code = status.get("code")
     if status.get("reason") in {"Expired", "Gone"}:
         return 410

@@ -10,7 +10,9 @@ same words (`contour_operator.trust`).
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from crds.raw import Raw
 
 NAME = "contour-operator"
 """Of the policy and of its binding: one for all operators of a cluster."""
@@ -76,7 +78,7 @@ def of_namespace(name: str) -> Demand:
 _WAY_OUT = "; name only namespaces where you may, or let an administrator apply it"
 
 
-def policy() -> dict[str, Any]:
+def policy() -> Raw:
     """What of the policy's `spec` is CEL, for the template."""
     return {
         "conditions": [{"name": name, "expression": it} for name, it in _CONDITIONS.items()],

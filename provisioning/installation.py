@@ -47,9 +47,9 @@ class Place:
     namespace: str = "projectcontour"
     suffix: str = ""
     """Ends the names of all objects, so that a namespace can hold several instances."""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of every object and pod, beside the usual ones."""
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Of every object and pod."""
     image: str = IMAGE
     """Of the control plane, and of what runs beside Envoy."""

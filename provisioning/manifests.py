@@ -6,12 +6,12 @@ is made up, and nothing is empty that an API server would leave out.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from pydantic import TypeAdapter
 
-from crds import kinds, schema, workloads
+from crds import kinds, raw, schema, workloads
 from crds.gateway.references import ParametersReference
+from crds.raw import Raw
 from provisioning import admission, commands, exposure, rights, templating
 from provisioning.installation import (
     VERSION,
@@ -258,8 +258,8 @@ def outer_gateway(given: Fleet) -> list[Document]:
 _PARAMETERS = TypeAdapter(ParametersReference | None)
 
 
-def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Document]:
-    shared: dict[str, Any] = {
+def _rendered(template: str, place: Place, values: Mapping[str, object]) -> list[Document]:
+    shared: Raw = {
         "place": place,
         "namespace": place.namespace,
         "security": _SECURITY,
@@ -267,12 +267,13 @@ def _rendered(template: str, place: Place, values: Mapping[str, Any]) -> list[Do
         "monitoring": MONITORING,
         "scraped": _scraped,
     }
-    labels = values.get("labels", {"app.kubernetes.io/part-of": "contour", **place.labels})
+    usual = {"app.kubernetes.io/part-of": "contour", **place.labels}
+    labels = raw.mapping(values.get("labels")) or usual
     found = templating.documents(template, {**shared, **values})
     return [_placed(it, place, labels) for it in found]
 
 
-def _placed(document: Document, place: Place, labels: Mapping[str, str]) -> Document:
+def _placed(document: Document, place: Place, labels: Mapping[str, object]) -> Document:
     """With its namespace, unless it says where it is, and with the labels that all of them have."""
     meta = document["metadata"]
     where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
@@ -307,7 +308,7 @@ def _scraped(port: int, path: str) -> dict[str, str]:
     }
 
 
-def _spread(name: str) -> list[dict[str, Any]]:
+def _spread(name: str) -> list[Raw]:
     """Over nodes and zones, as far as there are several."""
     return [
         {
@@ -323,7 +324,7 @@ def _spread(name: str) -> list[dict[str, Any]]:
 _TOLERATION = TypeAdapter(workloads.Toleration)
 
 
-def _placement(given: workloads.Placement | None) -> dict[str, Any]:
+def _placement(given: workloads.Placement | None) -> Raw:
     found = given or workloads.Placement()
     return {
         "node_selector": found.node_selector,

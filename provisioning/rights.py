@@ -8,12 +8,12 @@ than it holds itself: the Role of an instance, and the ClusterRoles that it may 
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
 
 from crds import kinds
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
+from crds.raw import Raw
 
-Rule = dict[str, Any]
+Rule = Raw
 
 _OF_CONFIGURATIONS = frozenset(
     {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
@@ -160,4 +160,4 @@ def _rule(
     names: Sequence[str] = (),
 ) -> Rule:
     found = {"apiGroups": list(groups), "resources": sorted(resources), "verbs": list(verbs)}
-    return found | ({"resourceNames": list(names)} if names else {})
+    return {**found, **({"resourceNames": list(names)} if names else {})}

@@ -25,7 +25,7 @@ class Holdings:
 
     authorities: tuple[Authority, ...] = ()
     """Those that everybody trusts."""
-    leaves: Mapping[str, Leaf] = field(default_factory=dict)
+    leaves: Mapping[str, Leaf] = field(default_factory=dict[str, Leaf])
     """By who shows them: the names of the `subjects`."""
 
 

@@ -10,16 +10,17 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from crds import raw
 from kube import errors
 from kube.client import Client
 from kube.resources import Resource
 from provisioning import certificates, pem, rotation
 from provisioning.certificates import Authority, Leaf
 from provisioning.rotation import Holdings, Wanted
+from provisioning.templating import Document
 
-Secret = dict[str, Any]
+Secret = Document
 
 SECRETS = Resource("", "v1", "secrets")
 
@@ -33,7 +34,7 @@ class Names:
 
     namespace: str = "projectcontour"
     suffix: str = ""
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Beside the usual one."""
 
     def all(self, leaves: Iterable[str]) -> tuple[str, ...]:
@@ -161,7 +162,7 @@ def _held(found: Stored, names: Names, want: Wanted) -> Holdings:
 
 
 async def _written(client: Client, wanted: Iterable[Secret], found: Stored) -> tuple[str, ...]:
-    written = []
+    written: list[str] = []
     for document in wanted:
         name = document["metadata"]["name"]
         if await _put(client, document, found[name]):
@@ -207,4 +208,5 @@ def _secret(name: str, names: Names, kind: str, content: Mapping[str, bytes]) ->
 
 
 def _content(secret: Secret) -> dict[str, bytes]:
-    return {key: base64.b64decode(it) for key, it in (secret.get("data") or {}).items()}
+    data = raw.mapping(secret.get("data"))
+    return {key: base64.b64decode(str(it)) for key, it in data.items()}

@@ -12,12 +12,14 @@ from typing import Any
 import jinja2
 import yaml
 
+from crds.raw import Raw
+
 Document = dict[str, Any]
 
 
-def documents(template: str, values: Mapping[str, Any]) -> list[Document]:
+def documents(template: str, values: Mapping[str, object]) -> list[Document]:
     """The objects that a template of this package makes of some values."""
-    text = _ENVIRONMENT.get_template(f"{template}.yaml.j2").render(values)
+    text = _ENVIRONMENT.get_template(f"{template}.yaml.j2").render({**_FUNCTIONS, **values})
     return [it for it in yaml.safe_load_all(text) if it is not None]
 
 
@@ -32,7 +34,7 @@ def _block(text: str, indentation: int) -> _Text:
     return _Text(text.strip().replace("\n", "\n" + " " * indentation))
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     if isinstance(value, jinja2.Undefined):
         return str(value)  # raises, with the name of what is not there
     if isinstance(value, _Text):
@@ -45,8 +47,8 @@ _UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 """What JSON has in its strings as it is, and YAML breaks lines at or refuses."""
 
 
-def _combined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    return {**first, **second}
+def _combined(*given: Mapping[str, object]) -> Raw:
+    return {key: value for it in given for key, value in it.items()}
 
 
 _ENVIRONMENT = jinja2.Environment(
@@ -57,7 +59,8 @@ _ENVIRONMENT = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {"block": _block, "combine": _combined}
+_FUNCTIONS = {"block": _block, "combined": _combined}
+"""Of all templates."""
 
 
 def text(given: Iterable[Document]) -> str:
@@ -74,5 +77,5 @@ class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True

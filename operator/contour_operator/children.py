@@ -6,6 +6,7 @@ is needed, and nothing of their contents is kept.
 
 from collections.abc import Callable, Iterable
 
+from crds import raw
 from kube.client import Client
 from provisioning.keeping import children, objects, ownership
 from provisioning.keeping.children import Collection
@@ -34,7 +35,7 @@ def of(owner: Owner) -> Labels:
 
 def excerpt(found: Document) -> Document:
     """What is kept of an object."""
-    replicas = (found.get("spec") or {}).get("replicas")
+    replicas = raw.at(found, "spec", "replicas")
     kept = {key: found[key] for key in ("kind", "metadata", "status") if key in found}
     return kept | {"spec": {"replicas": replicas}}
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from contour_operator import desired, telling
 from contour_operator.telling import Kind
-from crds import decode
+from crds import decode, raw
 from crds.complaints import Complaint
 from crds.contourconfiguration import ContourConfiguration
 from kube import errors
@@ -56,8 +56,7 @@ class Configuration:
     @property
     def wants_an_instance(self) -> bool:
         """Whether it is the operator's at all."""
-        spec = self.raw.get("spec")
-        return isinstance(spec, dict) and spec.get("contour") is not None
+        return raw.at(self.raw, "spec", "contour") is not None
 
     @property
     def is_deleting(self) -> bool:
@@ -150,7 +149,8 @@ class Writer:
         path = f"{_path(found.owner)}/status"
         await self._client.apply(path, body, field_manager=desired.MAKER, force=True)
         for it in telling.news(told, found.status):
-            self._tell(found, telling.kind_of_event(it, found.status), it["reason"], it["message"])
+            kind = telling.kind_of_event(it, found.status)
+            self._tell(found, kind, str(it["reason"]), str(it["message"]))
 
     def warn(self, found: Configuration, reason: str, message: str) -> None:
         """Tells it where it cannot be overlooked, though it is in no status."""

@@ -8,10 +8,11 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
 
 from contour_operator import configurations
-from kube import errors, versioncache
+from crds import raw
+from crds.raw import Raw
+from kube import conditions, errors, versioncache
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Collection, Reflector
@@ -80,8 +81,7 @@ class Definition:
             log.info("watching the CRD of ContourConfigurations again")
 
 
-def _uid(crd: dict[str, Any]) -> str:
+def _uid(crd: Raw) -> str:
     """Empty unless it is established."""
-    conditions = (crd.get("status") or {}).get("conditions") or ()
-    is_so = any(it["type"] == "Established" and it["status"] == "True" for it in conditions)
-    return str(crd["metadata"]["uid"]) if is_so else ""
+    established = conditions.by_type(raw.mapping(crd.get("status"))).get("Established", {})
+    return str(raw.at(crd, "metadata", "uid")) if established.get("status") == "True" else ""

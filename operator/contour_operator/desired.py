@@ -7,11 +7,11 @@ shipped. Certificates hold secrets, so they are made apart (`issuing`). The Envo
 instance's own matter.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from crds import raw
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.raw import Raw
 from crds.workloads import Contour
 from provisioning import installation, manifests
 from provisioning.installation import ControlPlane, Place
@@ -48,12 +48,9 @@ def children(configuration: ContourConfiguration, release: Release) -> tuple[Doc
     return tuple(manifests.control_plane(_control_plane(configuration, release)))
 
 
-def is_managed(configuration: Mapping[str, Any]) -> bool:
+def is_managed(configuration: Raw) -> bool:
     """Whether the raw configuration asks for a fleet of Envoys that the instance keeps."""
-    spec = configuration.get("spec")
-    envoy = spec.get("envoy") if isinstance(spec, dict) else None
-    if not isinstance(envoy, dict):
-        return False
+    envoy = raw.mapping(raw.at(configuration, "spec", "envoy"))
     return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
 
 

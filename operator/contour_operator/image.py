@@ -6,8 +6,9 @@ pod but the image; so whoever changes the image of the operator's Deployment has
 
 import asyncio
 import logging
-from typing import Any
 
+from crds import raw
+from crds.raw import Raw
 from kube import backoff, errors
 from kube.client import Client
 from kube.resources import Resource
@@ -41,6 +42,6 @@ async def own(client: Client, namespace: str, pod: str) -> str:
         await asyncio.sleep(wait.next())
 
 
-def _image(pod: dict[str, Any]) -> str:
-    images = {it["name"]: str(it["image"]) for it in pod["spec"]["containers"]}
-    return images.get(CONTAINER, "")
+def _image(pod: Raw) -> str:
+    containers = map(raw.mapping, raw.items(raw.at(pod, "spec", "containers")))
+    return next((str(it["image"]) for it in containers if it.get("name") == CONTAINER), "")

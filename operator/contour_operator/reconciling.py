@@ -29,6 +29,7 @@ from contour_operator.desired import Release
 from contour_operator.reasons import Reason
 from contour_operator.telling import Observed
 from contour_operator.trust import Trust
+from crds import raw
 from crds.contourconfiguration import ContourConfiguration
 from kube.client import Client
 from kube.workqueue import Requeue
@@ -212,8 +213,8 @@ class Reconciler:
 
 def _is_needed(binding: Document, every: Mapping[str, Document]) -> bool:
     if desired.is_for_fleets_of_gateways(binding):
-        labels = (it["metadata"].get("labels") or {} for it in every.values())
-        return any(ownership.GATEWAY in it for it in labels)
+        labels = (raw.at(it, "metadata", "labels") for it in every.values())
+        return any(ownership.GATEWAY in raw.mapping(it) for it in labels)
     has_class = any(it["kind"] == "GatewayClass" for it in every.values())
     return has_class and desired.is_for_outer_classes(binding)
 

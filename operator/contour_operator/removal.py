@@ -8,11 +8,12 @@ that was handed over to its users stays. The Lease of the replicas has no such l
 make it themselves: it goes by its name when none of them is left, unless somebody else holds it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from contour_operator import desired, issuing
+from crds.raw import Raw
 from kube import errors, lease
 from kube.client import Client
 from kube.resources import Resource
@@ -45,7 +46,7 @@ class Forbidden(errors.RequestError):
     """Everything is gone but what we may not look for or remove."""
 
 
-async def remove(client: Client, owner: Owner, configuration: Mapping[str, Any]) -> str:
+async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
     """Removes as much as can be now; what it waits for, empty when nothing is left.
 
     Raises Forbidden if only a missing right stands in the way, and other request errors.

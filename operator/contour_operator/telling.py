@@ -7,15 +7,15 @@ there as it should be, and if not why; `Progressing`, whether a rollout is under
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from contour_operator.reasons import Reason
+from crds import raw
+from crds.raw import Raw
 from kube import conditions
 from provisioning.keeping import rollouts
 from provisioning.keeping.problems import Problem
 from provisioning.templating import Document
-
-Raw = dict[str, Any]
 
 TYPES = ("Provisioned", "Progressing", "Available")
 
@@ -54,30 +54,28 @@ def status(found: Observed) -> Raw:
 def refused(generation: int, problems: Sequence[Problem]) -> Raw:
     """The same of a configuration of which nothing is made."""
     told = status(Observed(generation=generation, problems=problems))
-    return {"conditions": told["conditions"][:1]}
+    return {"conditions": _conditions(told)[:1]}
 
 
-def stamped(told: Raw, stored: Mapping[str, Any], now: str) -> Raw:
+def stamped(told: Raw, stored: Mapping[str, object], now: str) -> Raw:
     """With the times since when the conditions have their status."""
     before = conditions.by_type(stored)
-    found = [conditions.stamped(it, before.get(it["type"], {}), now) for it in told["conditions"]]
+    found = [conditions.stamped(it, before.get(_type(it), {}), now) for it in _conditions(told)]
     return told | {"conditions": found}
 
 
-def is_stored(told: Raw, stored: Mapping[str, Any]) -> bool:
+def is_stored(told: Raw, stored: Mapping[str, object]) -> bool:
     """Whether the status says so already."""
     own = {type_: it for type_, it in conditions.by_type(stored).items() if type_ in TYPES}
     counts = ("availableContours", "availableEnvoys")
-    return own == {it["type"]: it for it in told["conditions"]} and all(
-        told.get(it) == stored.get(it) for it in counts
-    )
+    return own == conditions.by_type(told) and all(told.get(it) == stored.get(it) for it in counts)
 
 
-def news(told: Raw, stored: Mapping[str, Any]) -> Iterable[Raw]:
+def news(told: Raw, stored: Mapping[str, object]) -> Iterable[Raw]:
     """The conditions that say something else than before."""
     before = conditions.by_type(stored)
-    for it in told["conditions"]:
-        was = before.get(it["type"], {})
+    for it in _conditions(told):
+        was = before.get(_type(it), {})
         if (was.get("status"), was.get("reason")) != (it["status"], it["reason"]):
             yield it
 
@@ -85,7 +83,7 @@ def news(told: Raw, stored: Mapping[str, Any]) -> Iterable[Raw]:
 Kind = Literal["Normal", "Warning"]
 
 
-def kind_of_event(condition: Raw, stored: Mapping[str, Any]) -> Kind:
+def kind_of_event(condition: Raw, stored: Mapping[str, object]) -> Kind:
     """Of the Event that tells a condition which says something else than the stored one.
 
     What is not available yet is a beginning; what is not available any more is a fault.
@@ -102,10 +100,19 @@ def kind_of_event(condition: Raw, stored: Mapping[str, Any]) -> Kind:
             return "Normal" if condition["reason"] == Reason.DELETING else "Warning"
 
 
-def troubles(stored: Mapping[str, Any]) -> Sequence[str]:
+def troubles(stored: Mapping[str, object]) -> Sequence[str]:
     """What the instance says of itself, in its own condition: errors, then warnings."""
     valid = conditions.by_type(stored).get("Valid", {})
-    return [it["message"] for of in ("errors", "warnings") for it in valid.get(of) or ()]
+    found = [it for of in ("errors", "warnings") for it in raw.items(valid.get(of))]
+    return [str(raw.at(it, "message")) for it in found]
+
+
+def _conditions(told: Raw) -> list[Raw]:
+    return [raw.mapping(it) for it in raw.items(told["conditions"])]
+
+
+def _type(condition: Raw) -> str:
+    return str(condition["type"])
 
 
 class _Finding(NamedTuple):
@@ -155,7 +162,7 @@ def _available(found: Observed) -> _Finding:
     if found.deployment is None:
         return _Finding("False", Reason.CONTOUR_UNAVAILABLE, "There is no control plane")
     wanted, available = rollouts.replicas(found.deployment), rollouts.available(found.deployment)
-    verdict = conditions.by_type(found.deployment.get("status") or {}).get("Available")
+    verdict = conditions.by_type(raw.mapping(found.deployment.get("status"))).get("Available")
     if verdict is None:
         message = "The status of the control plane is not known yet"
         return _Finding("Unknown", Reason.CONTOUR_UNKNOWN, message)

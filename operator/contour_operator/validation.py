@@ -73,9 +73,14 @@ _QUANTITY = re.compile(
     r"\+?(?P<number>\d{1,18}(\.\d{0,9})?|\.\d{1,9})"
     r"(?P<suffix>[EPTGMK]i|[numkMGTPE]|[eE][-+]?\d{1,2})?"
 )
-_FACTORS = {"": Decimal(1), "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3")}
-_FACTORS |= {it: Decimal(1000) ** n for n, it in enumerate("kMGTPE", start=1)}
-_FACTORS |= {f"{it}i": Decimal(1024) ** n for n, it in enumerate("KMGTPE", start=1)}
+_FACTORS = {
+    "": Decimal(1),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{it: Decimal(1000) ** n for n, it in enumerate("kMGTPE", start=1)},
+    **{f"{it}i": Decimal(1024) ** n for n, it in enumerate("KMGTPE", start=1)},
+}
 
 
 def _placement(found: Placement) -> Iterator[Complaint]:

@@ -12,8 +12,9 @@ object that was applied before and that nobody has touched since costs no reques
 
 import asyncio
 import logging
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds import raw
 from kube import errors
 from kube.client import Client
 from provisioning.keeping import drift, objects, problems
@@ -189,7 +190,7 @@ _LISTED = 5  # paths in a message
 
 def _scaled_by_others(document: Document, present: Document) -> Document:
     """Without the number of replicas if an autoscaler sees to that."""
-    entries: list[dict[str, Any]] = present["metadata"].get("managedFields") or []
+    entries = map(raw.mapping, raw.items(present["metadata"].get("managedFields")))
     is_scaled = any(
         it.get("subresource") == "scale" and it.get("manager") == _AUTOSCALER for it in entries
     )

@@ -13,6 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import orjson
 
+from crds import raw
 from kube import reflector, versioncache
 from kube.client import Client
 from kube.discovery import Discovery, Wanted
@@ -124,7 +125,7 @@ def digest(found: Document) -> str:
     }
     metadata["annotations"] = {
         key: it
-        for key, it in (metadata.get("annotations") or {}).items()
+        for key, it in raw.mapping(metadata.get("annotations")).items()
         if not key.startswith(("deployment.kubernetes.io/", "deprecated.daemonset."))
     }
     rest = {key: it for key, it in found.items() if key not in {*_TYPE, "metadata", "status"}}

@@ -11,8 +11,9 @@ changes nothing. Elsewhere: when it is put right, and how often (`applying`).
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
+from crds import raw
+from crds.raw import Raw
 from provisioning.templating import Document
 
 OURS: Mapping[str, tuple[str, ...]] = {
@@ -51,7 +52,7 @@ _OF_OTHERS: Mapping[str, frozenset[str]] = {
 }
 """Fields that the cluster, a cloud or an autoscaler sets where we say nothing."""
 
-_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+_DEFAULTS: Mapping[str, tuple[object, ...]] = {
     # Services
     "internalTrafficPolicy": ("Cluster",),
     "externalTrafficPolicy": ("Cluster",),
@@ -99,13 +100,13 @@ def differences(wanted: Document, found: Document) -> tuple[str, ...]:
     )
 
 
-def replacement(wanted: Document, found: Document) -> list[dict[str, Any]]:
+def replacement(wanted: Document, found: Document) -> list[Raw]:
     """A JSON patch that makes the parts that are ours what is wanted.
 
     It carries over what is for others to say. Refused as a conflict if the object has changed.
     """
     version = found["metadata"]["resourceVersion"]
-    patch = [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
+    patch: list[Raw] = [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
     for part in OURS.get(wanted["kind"], ()):
         if part in wanted:
             value = _carried(wanted["kind"], wanted[part], found.get(part))
@@ -121,17 +122,15 @@ class _Comparison:
     def __init__(self, kind: str) -> None:
         self._of_others = _OF_OTHERS.get(kind, frozenset())
 
-    def compare(self, path: str, field: str, wanted: Any, found: Any) -> Iterator[str]:
-        if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+    def compare(self, path: str, field: str, wanted: object, found: object) -> Iterator[str]:
+        if raw.is_mapping(wanted) and raw.is_mapping(found):
             yield from self._maps(path, field, wanted, found)
-        elif isinstance(wanted, list) and isinstance(found, list):
+        elif raw.is_list(wanted) and raw.is_list(found):
             yield from self._lists(path, field, wanted, found)
         elif not _is_same(field, wanted, found):
             yield path
 
-    def _maps(
-        self, path: str, field: str, wanted: Mapping[str, Any], found: Mapping[str, Any]
-    ) -> Iterator[str]:
+    def _maps(self, path: str, field: str, wanted: Raw, found: Raw) -> Iterator[str]:
         for key, value in wanted.items():
             yield from self.compare(f"{path}.{key}", f"{field}.{key}", value, found.get(key))
         for key in sorted(found.keys() - wanted.keys()):
@@ -139,7 +138,7 @@ class _Comparison:
                 yield f"{path}.{key}"
 
     def _lists(
-        self, path: str, field: str, wanted: Sequence[Any], found: Sequence[Any]
+        self, path: str, field: str, wanted: Sequence[object], found: Sequence[object]
     ) -> Iterator[str]:
         names, present = _names(wanted), _names(found)
         if names == present:
@@ -151,27 +150,27 @@ class _Comparison:
         if not changed:
             yield path  # in another order, or twice
 
-    def _may_be_added(self, field: str, key: str, wanted: Mapping[str, Any], value: Any) -> bool:
+    def _may_be_added(self, field: str, key: str, wanted: Raw, value: object) -> bool:
         if field == _POD_ANNOTATIONS or f"{field}.{key}" in self._of_others:
             return True
         if key == "serviceAccount":  # the former name of another field
-            return bool(value == wanted.get("serviceAccountName"))
+            return value == wanted.get("serviceAccountName")
         if key == "targetPort":
-            return bool(value == wanted.get("port"))
+            return value == wanted.get("port")
         return _is_default(key, value)
 
 
-def _is_default(key: str, value: Any) -> bool:
-    if isinstance(value, Mapping):
+def _is_default(key: str, value: object) -> bool:
+    if raw.is_mapping(value):
         return all(_is_default(*it) for it in value.items())
     if key == "defaultMode":
-        return bool(value == 0o644)
+        return value == 0o644
     if key == "mode":
-        return bool(value == "Terminate")
+        return value == "Terminate"
     return value is None or value == [] or value in _DEFAULTS.get(key, ())
 
 
-def _is_same(field: str, wanted: Any, found: Any) -> bool:
+def _is_same(field: str, wanted: object, found: object) -> bool:
     if wanted == found:
         return type(wanted) is type(found)
     if found is None:
@@ -204,21 +203,21 @@ def _amount(text: object) -> Decimal | None:
         return None
 
 
-def _names(elements: Sequence[Any]) -> list[str]:
+def _names(elements: Sequence[object]) -> list[str]:
     return [_name(n, it) for n, it in enumerate(elements)]
 
 
-def _name(index: int, element: Any) -> str:
+def _name(index: int, element: object) -> str:
     """What people know an element of a list by."""
-    if isinstance(element, Mapping):
+    if raw.is_mapping(element):
         for key in ("name", "mountPath", "port"):
             if isinstance(element.get(key), str | int):
                 return str(element[key])
     return str(index)
 
 
-def _carried(kind: str, wanted: Any, found: Any) -> Any:
-    if not isinstance(wanted, Mapping) or not isinstance(found, Mapping):
+def _carried(kind: str, wanted: object, found: object) -> object:
+    if not raw.is_mapping(wanted) or not raw.is_mapping(found):
         return wanted
     if kind == "Service":
         return _service(wanted, found)
@@ -227,11 +226,11 @@ def _carried(kind: str, wanted: Any, found: Any) -> Any:
     return wanted
 
 
-def _workload(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    template = wanted["template"]
-    metadata = (found.get("template") or {}).get("metadata") or {}
-    of_ours = template.get("metadata", {})
-    annotations = {**(metadata.get("annotations") or {}), **of_ours.get("annotations", {})}
+def _workload(wanted: Raw, found: Raw) -> Raw:
+    template = raw.mapping(wanted["template"])
+    of_ours = raw.mapping(template.get("metadata"))
+    of_others = raw.mapping(raw.at(found, "template", "metadata", "annotations"))
+    annotations = {**of_others, **raw.mapping(of_ours.get("annotations"))}
     replicas = {"replicas": found["replicas"]} if "replicas" in found else {}
     return {
         **replicas,
@@ -249,22 +248,22 @@ _FOR_BALANCERS = (
 )
 
 
-def _service(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def _service(wanted: Raw, found: Raw) -> Raw:
     type_ = wanted.get("type", "ClusterIP")
     kept = [*_FOR_ALL_TYPES]
     if type_ == "LoadBalancer":
         kept += _FOR_BALANCERS
         if wanted.get("externalTrafficPolicy") == "Local":
             kept.append("healthCheckNodePort")
-    carried: dict[str, Any] = {key: found[key] for key in kept if key in found}
+    carried: Raw = {key: found[key] for key in kept if key in found}
     carried["ipFamilyPolicy"] = "SingleStack"  # else the API server keeps the one that there is
-    ports = [dict(it) for it in wanted.get("ports", ())]
+    ports = [dict(raw.mapping(it)) for it in raw.items(wanted.get("ports"))]
     if type_ != "ClusterIP":
-        _with_node_ports(ports, found.get("ports") or ())
+        _with_node_ports(ports, [raw.mapping(it) for it in raw.items(found.get("ports"))])
     return {**carried, **wanted, "ports": ports}
 
 
-def _with_node_ports(ports: Sequence[dict[str, Any]], found: Sequence[Mapping[str, Any]]) -> None:
+def _with_node_ports(ports: Sequence[Raw], found: Sequence[Raw]) -> None:
     """Each keeps the one that it has, known by its number, or else by its name."""
     taken = {it["nodePort"] for it in ports if "nodePort" in it}
     for keys in (("port", "protocol"), ("name",)):

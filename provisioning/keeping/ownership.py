@@ -8,7 +8,10 @@ Whoever takes the labels off an object takes it away from us.
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from crds import raw
+from crds.raw import Raw
 
 NAME = "projectcontour.io/owning-configuration-name"
 NAMESPACE = "projectcontour.io/owning-configuration-namespace"
@@ -46,14 +49,14 @@ class Ownership(NamedTuple):
         """All of them."""
         return {**self.owner.labels, MAKER: self.maker}
 
-    def owns(self, document: Mapping[str, Any]) -> bool:
+    def owns(self, document: Raw) -> bool:
         """Whether the object has these labels."""
         return has(document, self.labels)
 
 
-def has(document: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+def has(document: Raw, labels: Mapping[str, str]) -> bool:
     """Whether an object has all of these labels."""
-    found = (document.get("metadata") or {}).get("labels") or {}
+    found = raw.mapping(raw.at(document, "metadata", "labels"))
     return all(found.get(key) == value for key, value in labels.items())
 
 

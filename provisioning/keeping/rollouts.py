@@ -3,55 +3,63 @@
 For who waits for the one before it begins another. Pure.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
+from crds import raw
+from crds.raw import Raw
 from kube import conditions
-
-Document = Mapping[str, Any]
+from provisioning.templating import Document
 
 
 def failure(deployment: Document) -> str:
     """Why the rollout of a Deployment has failed; empty if it has not."""
-    found = conditions.by_type(deployment.get("status") or {})
+    found = conditions.by_type(raw.mapping(deployment.get("status")))
     progressing, replicas = found.get("Progressing", {}), found.get("ReplicaFailure", {})
     if progressing.get("reason") != "ProgressDeadlineExceeded":
         return ""
-    return replicas.get("message") or progressing.get("message") or "it made no progress"
+    return str(replicas.get("message") or progressing.get("message") or "it made no progress")
 
 
 def left(deployment: Document) -> str:
     """What is still missing in the rollout of a Deployment; empty if it is complete."""
-    found, wanted = deployment.get("status") or {}, replicas(deployment)
-    if found.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
+    found, wanted = raw.mapping(deployment.get("status")), replicas(deployment)
+    if _is_ahead(deployment):
         return "it has not begun yet"
-    updated, available = found.get("updatedReplicas", 0), found.get("availableReplicas", 0)
+    updated, available = _count(found, "updatedReplicas"), _count(found, "availableReplicas")
     if updated < wanted:
         return f"{updated} of {wanted} replicas are updated"
-    if found.get("replicas", 0) > updated:
+    if _count(found, "replicas") > updated:
         return "old replicas are still running"
     return "" if available >= wanted else f"{available} of {wanted} updated replicas are available"
 
 
 def replicas(deployment: Document) -> int:
     """How many it is to have."""
-    found = (deployment.get("spec") or {}).get("replicas")
-    return 1 if found is None else int(found)
+    found = raw.at(deployment, "spec", "replicas")
+    return found if isinstance(found, int) else 1
 
 
 def available(workload: Document) -> int:
     """How many pods of a Deployment or DaemonSet are."""
-    status = workload.get("status") or {}
-    return int(status.get("numberAvailable", status.get("availableReplicas")) or 0)
+    status = raw.mapping(workload.get("status"))
+    return _count(status, "numberAvailable" if "numberAvailable" in status else "availableReplicas")
 
 
 def is_available(workload: Document) -> bool:
     """Whether a Deployment or DaemonSet has all pods that it is to have now."""
-    status = workload.get("status") or {}
-    if status.get("observedGeneration", 0) < workload["metadata"].get("generation", 0):
+    if _is_ahead(workload):
         return False
-    wanted = status.get("desiredNumberScheduled")
-    return available(workload) >= (replicas(workload) if wanted is None else wanted)
+    wanted = raw.at(workload, "status", "desiredNumberScheduled")
+    return available(workload) >= (wanted if isinstance(wanted, int) else replicas(workload))
+
+
+def _is_ahead(workload: Document) -> bool:
+    """Whether its status is that of an older specification."""
+    observed = _count(raw.mapping(workload.get("status")), "observedGeneration")
+    return observed < _count(workload["metadata"], "generation")
+
+
+def _count(found: Raw, field: str) -> int:
+    number = found.get(field)
+    return number if isinstance(number, int) else 0
 
 
 def images(workload: Document) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from kube import versioncache
-from kube.client import Client
+from kube.client import Client, Raw
 from kube.credentials import Credentials
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Collection, Reflector, Timings
@@ -34,7 +34,7 @@ class Followed:
     """An intake that keeps what it is told."""
 
     def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], versioncache.Raw] = {}
+        self.objects: dict[tuple[str, str], Raw] = {}
         self.news: list[versioncache.Delta] = []
         self.troubles: list[str] = []
         self.reflector: Reflector
@@ -91,7 +91,7 @@ async def following(
         task.cancel()
 
 
-def service(name: str, port: int = 80, namespace: str = "default") -> versioncache.Raw:
+def service(name: str, port: int = 80, namespace: str = "default") -> Raw:
     return {
         "apiVersion": "v1",
         "kind": "Service",

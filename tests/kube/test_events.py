@@ -204,7 +204,7 @@ def test_texts_stay_as_short_as_the_api_server_wants_them() -> None:
     long = BROKEN._replace(
         regarding=WEB._replace(name="a" * 253), note="\N{EURO SIGN}" * 1000, reason="R" * 200
     )
-    event = events.event(long, REPORTER, "2026-01-01T00:00:00.000000Z")
+    event: Raw = events.event(long, REPORTER, "2026-01-01T00:00:00.000000Z")
     assert len(event["note"].encode()) <= 1024
     assert len(event["metadata"]["name"]) <= 253
     assert len(event["reason"]) == 128

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from kube import versioncache
+from kube.client import Raw
 from tests.cluster.double import refusals
 from tests.cluster.double.faults import Request, Rule
 from tests.cluster.double.server import Double
@@ -166,7 +166,7 @@ async def test_a_server_that_goes_on_with_nonsense_is_listed(double: Double) -> 
 async def test_an_object_without_a_name_is_passed_over(double: Double) -> None:
     async with following(double) as followed:
         (watch,) = await double.watching("services")
-        nameless: list[versioncache.Raw] = [{}, {"metadata": []}, {"metadata": {"name": 7}}]
+        nameless: list[Raw] = [{}, {"metadata": []}, {"metadata": {"name": 7}}]
         for found in nameless:
             await watch.send(line("ADDED", found))
         double.put(service("c"))

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from kube import versioncache
+from kube.client import Raw
 from kube.discovery import Wanted
 from tests.cluster.double import resources
 from tests.cluster.double.faults import Rule
@@ -133,7 +133,7 @@ async def test_without_discovery_the_first_version_is_tried(double: Double) -> N
         await followed.until(lambda: followed.names == {"a"})
 
 
-def proxy(name: str) -> versioncache.Raw:
+def proxy(name: str) -> Raw:
     return {
         "apiVersion": "projectcontour.io/v1",
         "kind": "HTTPProxy",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kube.versioncache import MOST_GONE, Key, Raw, VersionCache, WentBack
+from kube.client import Raw
+from kube.versioncache import MOST_GONE, Key, VersionCache, WentBack
 
 
 def found(name: str, version: object, namespace: str = "n") -> Raw:

@@ -6,10 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kube.client import Client
+from kube.client import Client, Raw
 from kube.discovery import Discovery, Wanted
 from kube.reflector import Collection, Reflector, Timings
-from kube.versioncache import Raw
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.kube.followed import FAST, SERVICES, Followed, service

@@ -23,9 +23,14 @@ def deployment(**status: Any) -> Raw:
     return {"metadata": {"generation": 3}, "status": complete | status, "spec": {"replicas": 2}}
 
 
+def status_of(found: Observed) -> Raw:
+    """What is told, to look into."""
+    return telling.status(found)
+
+
 def told(found: Observed, type_: str) -> tuple[str, str]:
     """The status and reason of a condition."""
-    (it,) = [it for it in telling.status(found)["conditions"] if it["type"] == type_]
+    (it,) = [it for it in status_of(found)["conditions"] if it["type"] == type_]
     return it["status"], it["reason"]
 
 
@@ -96,30 +101,30 @@ def test_a_rollout_is_over_when_every_replica_is_new_and_available(
 
 
 def test_a_failed_rollout_says_that_the_envoys_stay() -> None:
-    found = telling.status(Observed(generation=1, deployment=deployment(conditions=_FAILED)))
+    found = status_of(Observed(generation=1, deployment=deployment(conditions=_FAILED)))
     (it,) = [it for it in found["conditions"] if it["type"] == "Progressing"]
     assert "the Envoys stay as they are" in it["message"]
 
 
 def test_every_problem_is_named_once_and_the_first_gives_the_reason() -> None:
     problems = [Problem("Forbidden", "one"), Problem("Failed", "two"), Problem("Failed", "two")]
-    found = telling.status(Observed(generation=1, problems=problems))["conditions"][0]
+    found = status_of(Observed(generation=1, problems=problems))["conditions"][0]
     assert (found["reason"], found["message"]) == ("Forbidden", "one; two")
 
 
 def test_envoys_are_counted_of_fleets_that_are_managed_only() -> None:
     fleets = [{"status": {"numberAvailable": 2}}, {"status": {"availableReplicas": 3}}]
-    managed = telling.status(Observed(generation=1, deployment=deployment(), fleets=fleets))
+    managed = status_of(Observed(generation=1, deployment=deployment(), fleets=fleets))
     assert (managed["availableContours"], managed["availableEnvoys"]) == (2, 5)
-    assert "availableEnvoys" not in telling.status(Observed(generation=1))
+    assert "availableEnvoys" not in status_of(Observed(generation=1))
 
 
 def test_a_condition_keeps_its_time_as_long_as_it_is_as_true() -> None:
     old, new = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"
-    first = telling.stamped(telling.status(Observed(generation=1)), {}, old)
+    first = telling.stamped(status_of(Observed(generation=1)), {}, old)
     assert telling.is_stored(first, first)
-    rolled = telling.status(Observed(generation=2, deployment=deployment()))
-    second = telling.stamped(rolled, first, new)
+    rolled = status_of(Observed(generation=2, deployment=deployment()))
+    second: Raw = telling.stamped(rolled, first, new)
     times = {it["type"]: it["lastTransitionTime"] for it in second["conditions"]}
     assert times == {"Provisioned": old, "Progressing": old, "Available": new}
     assert not telling.is_stored(second, first)
@@ -127,7 +132,7 @@ def test_a_condition_keeps_its_time_as_long_as_it_is_as_true() -> None:
 
 
 def test_conditions_of_others_do_not_count() -> None:
-    stored = telling.stamped(telling.status(Observed(generation=1)), {}, "then")
+    stored: Raw = telling.stamped(status_of(Observed(generation=1)), {}, "then")
     beside = stored | {"conditions": [{"type": "Valid", "status": "True"}, *stored["conditions"]]}
     assert telling.is_stored(stored, beside)
 
@@ -156,7 +161,7 @@ def test_conditions_of_others_do_not_count() -> None:
 def test_what_an_instance_says_of_itself_is_told_where_it_is_not_available(
     found: Observed, message: str
 ) -> None:
-    (it,) = [it for it in telling.status(found)["conditions"] if it["type"] == "Available"]
+    (it,) = [it for it in status_of(found)["conditions"] if it["type"] == "Available"]
     assert it["message"] == message
 
 
@@ -186,13 +191,13 @@ def test_a_beginning_is_no_fault(
     type_: str, status: str, reason: str, was: str | None, kind: str
 ) -> None:
     stored = {"conditions": [{"type": type_, "status": was}]} if was else {}
-    condition = {"type": type_, "status": status, "reason": reason, "message": ""}
+    condition: Raw = {"type": type_, "status": status, "reason": reason, "message": ""}
     assert telling.kind_of_event(condition, stored) == kind
 
 
 def test_what_is_told_only_does_not_make_an_instance_unprovisioned() -> None:
     note = Problem("", "Deployment x: a webhook sets it", is_settled=True)
-    (it,) = [it for it in telling.status(Observed(generation=1, problems=[note]))["conditions"]
+    (it,) = [it for it in status_of(Observed(generation=1, problems=[note]))["conditions"]
              if it["type"] == "Provisioned"]  # fmt: skip
     assert (it["status"], it["reason"], it["message"]) == ("True", "Provisioned", note.message)
     other = Problem("Refused", "no")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from crds import raw
 from provisioning.keeping import drift
 
 Raw = dict[str, Any]
@@ -185,8 +186,8 @@ def test_a_replaced_service_keeps_what_others_have_assigned() -> None:
 def test_a_replaced_workload_keeps_its_replicas_and_the_annotations_of_others() -> None:
     _, spec = drift.replacement(WORKLOAD, edited(RUNNING, f"{POD}.hostNetwork", True))
     annotations = RUNNING["spec"]["template"]["metadata"]["annotations"]
-    assert spec["value"]["replicas"] == 5
-    assert spec["value"]["template"] == {
+    assert raw.at(spec, "value", "replicas") == 5
+    assert raw.at(spec, "value", "template") == {
         "metadata": {"labels": {"app": "it"}, "annotations": annotations},
         "spec": WORKLOAD["spec"]["template"]["spec"],
     }
