@@ -1,7 +1,7 @@
-"""Which parts are held back on one Envoy until what they need is ready there.
+"""Which parts one Envoy does not get until the resources that they need are ready on it.
 
-No wait is longer than `patience`: what can never be ready delays the parts that need it, once,
-and nothing else. What is ready when is decided in `warming`.
+No wait is longer than `patience`: a resource that never becomes ready delays the parts that need
+it, once, and nothing else. `warming` decides when a cluster is ready.
 
     needed ── new ── sent ──────── ready ───► the parts that need it are released
                (no limit) └─ patience ──────► given up: they are released all the same
@@ -30,15 +30,15 @@ class _Held(NamedTuple):
 
 @dataclass(slots=True)
 class Waits:
-    """How long parts have waited at the gates of a fleet, since it is served."""
+    """How long parts have waited since the fleet was first served."""
 
-    ended: int = 0  # for what they needed, which got ready
-    seconds: float = 0.0  # of those, together, from when it was sent
-    given_up: int = 0  # what was waited for in vain
+    ended: int = 0  # resources that parts waited for until they were ready
+    seconds: float = 0.0  # the time of those waits, each from when it was sent
+    given_up: int = 0  # resources that parts waited for in vain
 
 
 class Gates:
-    """The gates of one Envoy. Only what is not ready takes memory."""
+    """The gates of one Envoy. Only resources that are not ready take memory."""
 
     def __init__(
         self, store: Store, quarantine: Quarantine, alarms: Alarms, patience: float, waits: Waits
@@ -46,7 +46,7 @@ class Gates:
         self._quarantine = quarantine
         self._waits = waits
         self.is_open = True  # an Envoy that does not ask for all clusters orders its own changes
-        # Until when each is waited for. What was given up stays: nobody waits for it again.
+        # Until when parts wait for each. One that was given up stays: nothing waits for it again.
         self.closed: dict[Name, float] = {}
         self._store = store
         self._alarms = alarms
@@ -55,16 +55,16 @@ class Gates:
         self._ending: dict[float, list[Name]] = {}
 
     def close(self, name: Name) -> None:
-        """A resource that is yet to be sent. There is no limit before it is."""
+        """Makes parts wait for a resource that is not sent yet; without limit until it is sent."""
         self.closed[name] = inf
 
     def start(self, name: Name, now: float) -> None:
-        """The wait for a resource begins, if it is waited for."""
+        """Starts the patience with a resource that was sent, if its gate is closed."""
         if name in self.closed:
             self._end_at(now + self._patience, name)
 
     def open(self, name: Name, now: float) -> None:
-        """The resource is ready, or is no more: nothing has to wait for it."""
+        """Releases the parts that wait for a resource: it is ready, or it is gone."""
         until = self.closed.pop(name, None)
         held = self._waiting.pop(name, ())
         if held and until is not None and now < until < inf:
@@ -74,11 +74,12 @@ class Gates:
 
     @property
     def held(self) -> int:
-        """How many parts wait."""
+        """The number of parts that wait."""
         return len({it for held in self._waiting.values() for it in held})
 
     def offer(self, to: Subscription, resource: Resource, before: Baseline, now: float) -> None:
-        """A resource the stream does not have as it is now."""
+        """Sends the newest of a resource, except for the parts that have to wait; the stream has
+        `before` of it."""
         name = resource.name.name
         blocked = self._blocked(resource, now)
         if before.is_unknown:
@@ -86,7 +87,7 @@ class Gates:
             if self._is_lacking(to, name):
                 return
         if before.is_unknown and blocked:
-            # Which parts it has is not known, so none of them can be kept as it is: all wait.
+            # It is unknown which parts the stream has, so none can be kept: all of them wait.
             to.unmark_all(name)
             awaits = frozenset[Name]().union(*blocked.values())
             self._hold(to, name, "", Override(None, awaits, is_whole=True))
@@ -101,7 +102,8 @@ class Gates:
             to.mark(name, before)
 
     def _is_lacking(self, to: Subscription, name: str) -> bool:
-        """Whether a refused part is served to nobody: who may have it of old is left untouched."""
+        """Whether a part is served to nobody because it was refused. An Envoy that may still have
+        an older one is left as it is."""
         words = self._quarantine.lacking(Name(to.type_url, name), to.resource(name))
         if words:
             to.unmark_all(name)
@@ -112,7 +114,7 @@ class Gates:
     def replace(
         self, to: Subscription, resource: Resource, part: str, before: Part | None, now: float
     ) -> None:
-        """A part that changed; `before` is what was served until now."""
+        """Sends a part that changed, or makes it wait; `before` is what was served until now."""
         name = resource.name.name
         known = to.overrides_of(name).get(part)
         value = known.value if known else to.sent(name, part, before)
@@ -133,8 +135,8 @@ class Gates:
     def keep_accepted(
         self, to: Subscription, name: str, part: str, value: Part | None, newest: Part | None
     ) -> bool:
-        """Keeps what the other side has of a part of which, for its successor is refused, nothing
-        is served: nobody wanted it gone. Returns whether that is so."""
+        """Keeps what the Envoy has of a part whose newest value is refused; returns whether it
+        does. Nothing is served in place of that value, but nobody asked to remove the part."""
         refusal = self._quarantine.refusal(Name(to.type_url, name), part)
         if refusal is None or not refusal.is_met_by(newest):
             return False
@@ -144,7 +146,7 @@ class Gates:
         return True
 
     def release(self, to: Subscription, name: str, part: str, now: float) -> None:
-        """Serves the newest again in place of an override."""
+        """Ends an override: the newest value is served again."""
         resource = to.resource(name)
         if resource is not None and to.overrides[name][part].is_whole:
             to.lift(name, part)
@@ -153,14 +155,14 @@ class Gates:
             to.serve_newest(name, part)
 
     def _blocked(self, resource: Resource, now: float) -> dict[str, frozenset[Name]]:
-        """The parts of a resource that have to wait, and for what."""
+        """The parts of a resource that have to wait, each with the resources it waits for."""
         if resource.name.type_url not in GATED:
             return {}
         waits = ((part, self._blockers(it, now)) for part, it in resource.parts.items())
         return {part: awaits for part, awaits in waits if awaits}
 
     def _blockers(self, part: Part | None, now: float) -> frozenset[Name]:
-        """What a part needs and has to wait for."""
+        """The resources that a part needs and has to wait for."""
         if part is None or self.is_open:
             return frozenset()
         for name in part.needs:
@@ -177,7 +179,7 @@ class Gates:
             self._waiting[it].add(_Held(to, name, part))
 
     def _let(self, held: Iterable[_Held], now: float) -> None:
-        """Releases those that wait for nothing else."""
+        """Releases the parts that wait for nothing else."""
         for to, name, part in held:
             override = to.overrides_of(name).get(part)
             if override is None or not override.awaits:
@@ -186,7 +188,7 @@ class Gates:
                 self.release(to, name, part, now)
 
     def _end_at(self, when: float, name: Name) -> None:
-        """Gives a resource up at a time, together with the others of that time."""
+        """Schedules giving up a resource; those of one time share an alarm."""
         self.closed[name] = when
         if when in self._ending:
             self._ending[when].append(name)

@@ -1,9 +1,9 @@
-"""What a fleet is served right now, and who needs what in it.
+"""The resources that a fleet is served now, and which of them need which.
 
-A change is applied at a cost that depends on the change alone. A resource whose removal was
-published stays as long as anything that is served, or that may have to be served again because
-its successor is refused, needs it: a cluster outlives the last route to it. What one Envoy has is
-in `envoy`.
+The cost of a change depends on the change alone. A resource whose removal was published stays as
+long as a part needs it that is served, or that may have to be served again because its newest
+value is refused: a cluster stays until the last route to it is gone. `envoy` knows what one Envoy
+has.
 """
 
 from collections import Counter, defaultdict
@@ -16,9 +16,9 @@ from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource
 
 @dataclass(slots=True)
 class Edit:
-    """What one publication did to one resource."""
+    """The change that one publication made to one resource."""
 
-    resource: Resource  # as it is now; if it is gone: as it was
+    resource: Resource  # as it is now; as it was if it is gone
     before: dict[str, Part | None] = field(default_factory=dict)  # the changed parts as they were
     is_new: bool = False
     is_gone: bool = False
@@ -35,17 +35,17 @@ class Store:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
         self.unwanted: set[Name] = set()  # removed by publication, but still needed
-        # Parts that no Envoy has accepted yet, and what was accepted last in their place.
+        # The parts that no Envoy has accepted yet, each with the value that was accepted last.
         self.last_accepted: dict[Name, dict[str, Part | None]] = {}
-        self._pins: Counter[Name] = Counter()  # what those need that were accepted last
-        self._loose: set[Name] = set()  # lost a user or a pin since the last look
+        self._pins: Counter[Name] = Counter()  # what the values that were accepted last need
+        self._loose: set[Name] = set()  # those that lost a user or a pin since `settled`
         self._edits: dict[Name, Edit] = {}
 
     def resource(self, name: Name) -> Resource | None:
         return self.types[name.type_url].get(name.name)
 
     def apply(self, changes: Iterable[Change]) -> list[Edit]:
-        """Applies a publication; returns what changed, in the order to tell Envoys."""
+        """Applies a publication; returns the changes in the order in which Envoys get them."""
         newest = {(name, part): value for name, part, value in changes}
         removals: defaultdict[Name, list[str]] = defaultdict(list)
         wanted_again: defaultdict[Name, set[str]] = defaultdict(set)
@@ -61,20 +61,21 @@ class Store:
             removals[name] = [
                 it for it in self.types[name.type_url][name.name].parts if it not in parts
             ]
-        # Users go before what they use.
+        # A resource is removed before those that it needs.
         for name in sorted(removals, key=lambda it: -resources.RANK.get(it.type_url, 0)):
             self._remove(name, removals[name])
         return self.settled()
 
     def mark_accepted(self, name: Name, part: str) -> None:
-        """An Envoy has accepted what is served; there is no way back behind it any more."""
+        """Notes that an Envoy has accepted what is served; the value before that is forgotten."""
         accepted = self.last_accepted[name].pop(part)
         if not self.last_accepted[name]:
             del self.last_accepted[name]
         self._unpin(accepted)
 
     def withdraw(self, name: Name, part: str, kept: Part | None) -> list[Edit]:
-        """Serves what was accepted last instead of a refused part, be it what the refuser kept."""
+        """Serves what was accepted last in place of a refused part; `kept` is what the Envoy that
+        refuses it has, and comes first."""
         accepted = kept or self.last_accepted.get(name, {}).get(part)
         resource = self.types[name.type_url][name.name]
         if accepted is None and len(resource.parts) == 1:
@@ -86,12 +87,12 @@ class Store:
         return self.settled()
 
     def has_all(self, part: Part | None) -> bool:
-        """Whether everything that a part needs is served, and what that needs."""
+        """Whether everything that a part needs, directly or not, is served."""
         found = [self.resource(need) for need in part.needs] if part else []
         return all(it and all(self.has_all(own) for own in it.parts.values()) for it in found)
 
     def bring_back(self, resource: Resource) -> None:
-        """Serves again what was let go of, for as long as it is needed."""
+        """Serves a removed resource again, for as long as it is needed."""
         name = resource.name
         if self.resource(name) is not None:
             return
@@ -103,7 +104,7 @@ class Store:
             self._rewire((name, part), None, value)
 
     def settled(self) -> list[Edit]:
-        """Lets go of what nobody needs any more, and returns the edits since the last call."""
+        """Removes what is no longer needed; returns the changes since the last call."""
         while self._loose:
             name = self._loose.pop()
             if name in self.unwanted and not self._is_needed(name):
@@ -155,7 +156,7 @@ class Store:
                 self._loose.add(name)
 
     def _drop(self, name: Name) -> None:
-        """Takes a resource out whole; it keeps its parts for the Envoys that still have it."""
+        """Removes a whole resource; the object keeps its parts for Envoys that still have it."""
         resource = self.types[name.type_url].pop(name.name)
         self.unwanted.discard(name)
         self._edits[name] = Edit(resource, is_gone=True)
@@ -177,7 +178,7 @@ class Store:
                 self._loose.add(name)
 
     def origins(self, name: Name, part: str) -> tuple[Origin, ...]:
-        """Whose status tells of a part: those who asked for it, and for what needs it."""
+        """The objects whose status tells about a part: its own, and those of its users."""
         concerned = {(name, part), *self.users.get(name, ())}
         found = ((self.resource(it), of) for it, of in concerned)
         parts = (resource.parts.get(of) for resource, of in found if resource)
@@ -188,6 +189,6 @@ class Store:
 
 
 def _order(edit: Edit) -> tuple[bool, int]:
-    """Additions in the order of what needs what; removals last, and the other way round."""
+    """Additions come first, what is needed before what needs it; removals in reverse order."""
     rank = resources.RANK.get(edit.name.type_url, len(resources.ORDER))
     return (True, -rank) if edit.is_gone else (False, rank)

@@ -1,7 +1,6 @@
-"""What every connected Envoy has, has refused and waits for: for `contour config`.
+"""What each connected Envoy has, has refused and waits for; `contour config` shows it.
 
-Plain data, made when it is asked for. Nothing here is configuration: no bytes of a resource (and
-so no key of a secret) appear.
+It is plain data, made on request. It contains no bytes of a resource, and so no key of a secret.
 """
 
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from contour.xds.subscription import Subscription
 
 
 def fleet(of: Fleet) -> dict[str, object]:
-    """One fleet: its Envoys, and what is in quarantine for all of them."""
+    """One fleet: its Envoys, and the parts in quarantine for all of them."""
     return {
         "fleet": of.name,
         "envoys": [_envoy(it) for it in sorted(of.envoys, key=lambda it: it.id)],
@@ -53,7 +52,7 @@ def _names(of: Subscription) -> list[str]:
 
 
 def _version(of: Subscription, name: str) -> str | None:
-    """The version the Envoy has acknowledged; None while that is not the one it is to have."""
+    """The version that the Envoy has acknowledged; None unless it is the one it should have."""
     resource = of.served(name)
     if resource is None or not of.is_acknowledged(name):
         return None
@@ -63,7 +62,7 @@ def _version(of: Subscription, name: str) -> str | None:
 def _overridden(
     of: Subscription, said: Callable[[Override], object]
 ) -> dict[str, dict[str, object]]:
-    """What is said of the overrides, by resource and part, where there is something to say."""
+    """What `said` returns for each override, by resource and part; empty values are left out."""
     found: dict[str, dict[str, object]] = {}
     for name, parts in sorted(of.overrides.items()):
         for part, override in sorted(parts.items()):

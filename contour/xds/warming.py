@@ -1,10 +1,10 @@
 """When a cluster is ready on one Envoy.
 
-It is ready once it was sent and its endpoints (and secrets) were acknowledged. The
-acknowledgement of the cluster itself proves as much but is never waited for: Envoy withholds it
-while *any* cluster warms, so one silent DNS name would freeze everybody. Only for a cluster with
-health checks, which warms beyond its endpoints, is there no better proof; it holds back its own
-routes alone.
+A cluster is ready once it was sent and its endpoints (and secrets) were acknowledged. The
+acknowledgement of the cluster itself also proves that it is ready, but nothing waits for it: Envoy
+withholds it while *any* cluster warms, so one DNS name without an answer would block all of them. A
+cluster with health checks is the exception: it warms until the first checks are done, so its own
+acknowledgement is the only proof, and only its own routes wait for that.
 """
 
 from contour.xds import state
@@ -16,7 +16,7 @@ from contour.xds.subscription import Subscription
 
 
 class Warming:
-    """The clusters of one Envoy on their way to being used."""
+    """Opens and closes the gates of one Envoy's clusters."""
 
     def __init__(
         self, store: Store, gates: Gates, subscriptions: dict[str, list[Subscription]]
@@ -26,7 +26,7 @@ class Warming:
         self._subscriptions = subscriptions
 
     def sent(self, to: Subscription, response: InFlightResponse, now: float) -> None:
-        """A response is on its way; perhaps it brings clusters."""
+        """Notes that a response was sent, which may contain clusters."""
         for name in response.before if to.type_url == CLUSTER else ():
             part = self._part(Name(CLUSTER, name))
             if part is not None:
@@ -34,21 +34,23 @@ class Warming:
                 self.start(Name(CLUSTER, name), part, now)
 
     def start(self, cluster: Name, part: Part, now: float) -> None:
-        """A cluster was sent, or is there already."""
+        """Notes that a cluster was sent, or that Envoy has it already."""
         if part.warms:
             self._gates.start(cluster, now)
         else:
             self._gates.open(cluster, now)
 
     def regained(self, name: Name, by: Subscription, now: float) -> None:
-        """What was about to leave stays: what it lacked may have come in the meantime."""
+        """Notes that a resource stays which was about to be removed; what it needs may have become
+        ready in the meantime."""
         if name.type_url == CLUSTER and self._is_warm(name):
             self._gates.open(name, now)
         else:
             self.has(by, name.name, now)
 
     def acknowledged(self, cluster: Name, now: float) -> None:
-        """A cluster was acknowledged itself: proof, unless there is a better one to come."""
+        """Notes the acknowledgement of a cluster; it counts unless endpoints or secrets have to be
+        acknowledged first."""
         part = self._part(cluster)
         if part is None:
             return
@@ -56,20 +58,20 @@ class Warming:
             self._gates.open(cluster, now)
 
     def cools(self, need: Name, now: float) -> None:
-        """Something that clusters need is new: those that are in use without it are to get it."""
+        """Makes routes wait for the clusters that need a new resource: Envoy has yet to get it."""
         for user, _ in self._store.users.get(need, ()):
             if user.type_url == CLUSTER and user not in self._gates.closed:
                 self._gates.close(user)
                 self._gates.start(user, now)
 
     def has(self, by: Subscription, name: str, now: float) -> None:
-        """The other side has the newest of what its clusters may be waiting for."""
+        """Notes that Envoy has the newest of a resource that clusters may need."""
         for user, _ in list(self._store.users.get(Name(by.type_url, name), ())):
             if user in self._gates.closed and self._is_warm(user):
                 self._gates.open(user, now)
 
     def _resend_endpoints(self, cluster: Part) -> None:
-        """Envoy warms a changed cluster anew, yet does not ask for its endpoints again."""
+        """Sends the endpoints of a changed cluster again: Envoy warms it anew but does not ask."""
         for need in cluster.needs:
             if need.type_url != ENDPOINTS:
                 continue
