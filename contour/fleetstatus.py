@@ -14,6 +14,7 @@ from contour.status import addresses
 from contour.status.addresses import Address
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
+from crds.raw import at, items, mapping
 from dag.fleets import Fleet, FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
@@ -47,7 +48,8 @@ class FleetStatus:
         """Takes the configuration; whether it has changed."""
         if self._is_configured and spec == self.configuration:
             return False
-        self._is_configured, self.configuration = True, spec
+        self._is_configured = True
+        self.configuration = spec
         named = spec.envoy.service if spec.envoy else None
         usual = self._fleet_service
         key = (named.namespace, named.name) if named else usual
@@ -124,8 +126,8 @@ def located(entrance: Document | None) -> tuple[Address, ...]:
     if entrance is None:
         return ()
     if entrance.get("kind") == "Gateway":
-        return tuple(addresses.assigned_to_gateway(entrance.get("status") or {}))
-    spec = entrance.get("spec") or {}
-    if spec.get("type") in {"ClusterIP", "NodePort"}:
-        return tuple(Address(ip=it) for it in spec.get("clusterIPs") or () if it != "None")
-    return addresses.addresses("", entrance.get("status"))
+        return tuple(addresses.assigned_to_gateway(entrance.get("status")))
+    if at(entrance, "spec", "type") in ("ClusterIP", "NodePort"):
+        found = items(at(entrance, "spec", "clusterIPs"))
+        return tuple(Address(ip=it) for it in found if isinstance(it, str) and it != "None")
+    return addresses.addresses("", mapping(entrance.get("status")))

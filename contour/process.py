@@ -8,9 +8,9 @@ end has its seconds; one that fails or takes longer is told and left behind.
 import asyncio
 import gc
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 async def until(
     stopped: asyncio.Event,
-    activities: Iterable[Coroutine[Any, Any, None]],
+    activities: Iterable[Coroutine[object, object, None]],
     endings: Sequence[Step] = (),
 ) -> None:
     """Runs the activities until one of them fails, or we are told to stop and have taken leave."""
@@ -51,7 +51,7 @@ async def _take(step: Step) -> None:
 
 
 @contextmanager
-def without_collections() -> Iterator[None]:
+def without_collections() -> Generator[None]:
     """What the first build makes lives as long as the process: no collection looks at it again.
 
     At 10,000 hosts a full collection would stop everything for a quarter of a second.

@@ -7,12 +7,11 @@ Envoys waits until the others have told of theirs. Told to stop, it frees the Le
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
-from typing import Any
 
 from contour import audit, currency, observation, process, readiness
 from contour.envoyreports import FleetReports, reporting
@@ -144,7 +143,7 @@ class Replica:
         self._listeners = listeners.Listeners(observation.pages(_shown(self)))
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator[None]:
+    async def open(self) -> AsyncGenerator[None]:
         """The pages are there from the start, so that they tell what the replica waits for."""
         await self._place_pages()
         try:
@@ -153,7 +152,7 @@ class Replica:
             await self.server.stop()
             await self._listeners.close()
 
-    def activities(self) -> tuple[Coroutine[Any, Any, None], ...]:
+    def activities(self) -> tuple[Coroutine[object, object, None], ...]:
         """Everything that goes on at once, for ever."""
         leaders = reporting.addresses(self.leadership.leaders())
         return (

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from crds.meta import ObjectRef
 from kube import errors
@@ -108,10 +108,7 @@ class Finalizers:
             return
 
     async def _write(self, path: str, known: Known, finalizers: list[str]) -> None:
-        metadata: dict[str, Any] = {
-            "finalizers": finalizers,
-            "resourceVersion": known.resource_version,
-        }
+        metadata = {"finalizers": finalizers, "resourceVersion": known.resource_version}
         try:
             params = {"fieldManager": FIELD_MANAGER}
             await self._client.patch(path, {"metadata": metadata}, params=params)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from contour.infrastructure import desired
 from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
+from crds.raw import at
 from dag import fleets
 from kube.client import Client
 from provisioning import identities, pem, rotation, secrets
@@ -74,7 +75,7 @@ class Certificates:
                     "apiVersion": "v1",
                     "kind": "ServiceAccount",
                     "name": where.name,
-                    "uid": owner["metadata"]["uid"],
+                    "uid": at(owner, "metadata", "uid"),
                 }
             ],
         }

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from crds.meta import NamespacedName
+from crds.raw import mapping
 from dag import fleets
 from provisioning import installation, manifests
 from provisioning.installation import Place
@@ -74,11 +75,11 @@ def key(release: Release, gateway: NamespacedName | None) -> Key:
 
 def key_of(document: Document) -> Key:
     """The fleet that an object with our labels is of."""
-    metadata = document["metadata"]
-    labels = metadata.get("labels") or {}
+    metadata = mapping(document["metadata"])
+    labels = mapping(metadata.get("labels"))
     # What is in no namespace is of the shared fleet, beside the configuration.
     where = metadata.get("namespace") or labels.get(ownership.NAMESPACE, "")
-    return Key(where, labels.get(ownership.GATEWAY, SHARED))
+    return Key(str(where), str(labels.get(ownership.GATEWAY, SHARED)))
 
 
 def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:

@@ -15,6 +15,7 @@ from contour.infrastructure import children, desired
 from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import SHARED, Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
+from crds.raw import at
 from dag.fleets import Fleet, FleetProblem
 from kube.client import Client
 from kube.workqueue import BATCH, Requeue, WorkQueue
@@ -28,21 +29,27 @@ class Instance(Protocol):
 
     def fleets(self) -> Mapping[str, Fleet]:
         """What there is to be, by name; empty while there is no configuration."""
+        ...
 
     def reach(self) -> Reach | None:
         """Where objects of fleets may be; None: nothing is kept."""
+        ...
 
     def knows_gateways(self) -> bool:
         """Whether a Gateway that is not among them is gone."""
+        ...
 
     def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
         """What is not as it should be with a fleet."""
+        ...
 
     def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
+        ...
 
     def forget(self, fleet: str) -> None:
         """Nothing is known of a fleet any more: it is not for us to keep."""
+        ...
 
 
 class Infrastructure:
@@ -162,6 +169,6 @@ class _Term:
         name, publishing = desired.called(self._release, wanted.fleet).name, wanted.fleet.publishing
         kind = "Gateway" if publishing is not None and publishing.gateway else "Service"
         for it in self._children.of(key).values():
-            if it["kind"] == kind and it["metadata"]["name"] == name:
+            if it["kind"] == kind and at(it, "metadata", "name") == name:
                 return it
         return None

@@ -6,12 +6,11 @@ Gateway has a shape of its own ("GatewayStatusAddress").
 """
 
 import ipaddress
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
+from crds.raw import Raw, at, items, mapping
 from dag import statuses
-
-Raw = dict[str, Any]
 
 
 class Address(NamedTuple):
@@ -21,10 +20,10 @@ class Address(NamedTuple):
     hostname: str = ""
 
 
-def addresses(configured: str, service_status: Mapping[str, Any] | None) -> tuple[Address, ...]:
+def addresses(configured: str, service_status: Raw | None) -> tuple[Address, ...]:
     """Those that are configured, separated by commas; else those of the Service."""
     named = [it.strip() for it in configured.split(",")]
-    found = [_of(it) for it in named if it] or list(_assigned(service_status or {}))
+    found = [_of(it) for it in named if it] or list(_assigned(service_status))
     return tuple(dict.fromkeys(found))
 
 
@@ -42,11 +41,15 @@ def of_gateway(found: Iterable[Address]) -> tuple[statuses.Address, ...]:
     )
 
 
-def assigned_to_gateway(status: Mapping[str, Any]) -> Iterable[Address]:
+def assigned_to_gateway(status: object) -> Iterable[Address]:
     """Those that another controller tells of its Gateway; names that only it knows are left out."""
-    for it in status.get("addresses") or ():
-        if it.get("type", "IPAddress") in {"IPAddress", "Hostname"} and it.get("value"):
-            yield _of(it["value"])
+    for it in map(mapping, items(at(status, "addresses"))):
+        value = it.get("value")
+        if it.get("type", "IPAddress") in _TYPES and isinstance(value, str) and value:
+            yield _of(value)
+
+
+_TYPES = ("IPAddress", "Hostname")
 
 
 def _of(text: str) -> Address:
@@ -56,10 +59,10 @@ def _of(text: str) -> Address:
         return Address(hostname=text)
 
 
-def _assigned(status: Mapping[str, Any]) -> Iterable[Address]:
-    entries = (status.get("loadBalancer") or {}).get("ingress") or ()
-    for it in entries:
-        if ip := it.get("ip"):
+def _assigned(status: object) -> Iterable[Address]:
+    for it in items(at(status, "loadBalancer", "ingress")):
+        ip, hostname = at(it, "ip"), at(it, "hostname")
+        if isinstance(ip, str) and ip:
             yield Address(ip=ip)
-        if hostname := it.get("hostname"):
+        if isinstance(hostname, str) and hostname:
             yield Address(hostname=hostname)

@@ -5,15 +5,14 @@ names the version of the object that it was computed from, which `observedGenera
 """
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from contour.status import rendering
 from contour.status.addresses import Address, load_balancer
 from contour.status.board import Board
 from crds.meta import ObjectRef
+from crds.raw import Raw
 from dag import statuses
-
-Raw = dict[str, Any]
 
 
 class Answer(NamedTuple):

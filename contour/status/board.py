@@ -6,11 +6,12 @@ is fed with changes, so it never walks the world; a listing sorts what there is.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from contour.status import rendering
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
+from crds.raw import Raw
 from dag import statuses
 
 State = Literal["ok", "warning", "error"]
@@ -66,7 +67,7 @@ class Board:
         for subject in sorted(self.told.keys() | self.remarks.keys()):
             yield self._row(subject)
 
-    def objects(self, generations: dict[ObjectRef, int]) -> Iterator[dict[str, Any]]:
+    def objects(self, generations: dict[ObjectRef, int]) -> Iterator[Raw]:
         """Every object that gets a status, as a Kubernetes object without its specification.
 
         An object of which no version could be taken is among them; its `problems` say why.
@@ -75,9 +76,9 @@ class Board:
         for subject in sorted(self.told.keys() | refused):
             yield self._object(subject, generations.get(subject, 0))
 
-    def _object(self, subject: ObjectRef, generation: int) -> dict[str, Any]:
+    def _object(self, subject: ObjectRef, generation: int) -> Raw:
         found, faults = self.told.get(subject), self.faults(subject)
-        shown: dict[str, Any] = {
+        shown: Raw = {
             "apiVersion": _api_version(subject.kind),
             "kind": subject.kind,
             "metadata": _metadata(subject),

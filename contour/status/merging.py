@@ -9,14 +9,14 @@ do not state are not touched.
 Elsewhere: what we say (`contour.status.rendering`), when it is written (`contour.status.writer`).
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from crds.raw import Raw, is_mapping, items, mapping
 from kube import conditions
 
-Raw = dict[str, Any]
-Stored = Mapping[str, Any]
+Stored = Mapping[str, object]
 
 
 class Voice(NamedTuple):
@@ -32,7 +32,8 @@ def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
     """The status that is to stand there."""
     wanted = dict(stored)
     for field, value in ours.items():
-        found = _FIELDS.get(field, _replaced)(field, stored, value, voice)
+        rule = _FIELDS.get(field)
+        found = rule(field, stored, _items(ours, field), voice) if rule else value
         if field in stored or found not in ([], {}):  # absent and empty say the same
             wanted[field] = found
     return wanted
@@ -40,11 +41,11 @@ def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
 
 def left_out(stored: Stored, ours: Raw, voice: Voice) -> list[Raw]:
     """The references of ours of which nothing can be said, as others have taken the room."""
-    found = []
+    found: list[object] = []
     for field, (reference, _) in _REFERENCES.items():
-        own = {_key(it.get(reference)): it.get(reference) for it in ours.get(field, ())}
+        own = {_key(it.get(reference)): it.get(reference) for it in _items(ours, field)}
         found += [*own.values()][_room(field, stored, voice) :]
-    return [it for it in found if isinstance(it, dict)]
+    return [it for it in found if is_mapping(it)]
 
 
 def difference(stored: Stored, wanted: Stored) -> Raw:
@@ -52,7 +53,7 @@ def difference(stored: Stored, wanted: Stored) -> Raw:
     patch: Raw = {field: None for field in stored if field not in wanted}
     for field, value in wanted.items():
         before = stored.get(field)
-        if isinstance(value, dict) and isinstance(before, dict):
+        if is_mapping(value) and is_mapping(before):
             if inner := difference(before, value):
                 patch[field] = inner
         elif field not in stored or before != value:
@@ -61,14 +62,18 @@ def difference(stored: Stored, wanted: Stored) -> Raw:
 
 
 def newest_generation(stored: Stored, voice: Voice) -> int:
-    """The newest version of the object that one of our conditions speaks of."""
-    told = (int(it.get("observedGeneration") or 0) for it in own_conditions(stored, voice))
-    return max(told, default=0)
+    """The newest version of the object that one of our conditions speaks of.
+
+    Raises ValueError for what is no number.
+    """
+    told = (it.get("observedGeneration") or 0 for it in own_conditions(stored, voice))
+    return max((int(str(it)) for it in told), default=0)
 
 
 def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
     """Our conditions, wherever in a status they stand."""
-    holders = [("conditions", stored), *(("listeners", it) for it in _items(stored, "listeners"))]
+    holders: list[tuple[str, Stored]] = [("conditions", stored)]
+    holders += [("listeners", it) for it in _items(stored, "listeners")]
     for field in _REFERENCES:
         holders += [(field, it) for it in _items(stored, field) if _is_of(voice, it)]
     for field, holder in holders:
@@ -96,10 +101,6 @@ _REFERENCES = {"parents": ("parentRef", 32), "ancestors": ("ancestorRef", 16)}
 """How an entry names what it speaks for, and how many entries there may be."""
 
 
-def _replaced(_: str, _stored: Stored, value: Any, _voice: Voice) -> Any:
-    return value
-
-
 def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
     told = {it["type"]: it for it in ours}
 
@@ -109,10 +110,13 @@ def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -
     def stamped(before: Stored, it: Raw) -> Raw:
         return conditions.stamped(it, before, voice.now)
 
+    def key(it: Stored) -> object:
+        return it.get("type")
+
     before = _items(holder, "conditions")
     room = max(1, MOST_CONDITIONS - sum(map(is_foreign, before)))
     kept = dict(islice(told.items(), room))
-    return _in_place(before, kept, _Rule(is_foreign, lambda it: it.get("type"), stamped))
+    return _in_place(before, kept, _Rule(is_foreign, key, stamped))
 
 
 def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
@@ -131,7 +135,7 @@ def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> l
     def joined(before: Stored, it: Raw) -> Raw:
         return _with_conditions(field, before, it, voice)
 
-    def key(it: Stored) -> Hashable:
+    def key(it: Stored) -> object:
         return _key(it.get(reference))
 
     room = _room(field, stored, voice)
@@ -146,10 +150,10 @@ def _room(field: str, stored: Stored, voice: Voice) -> int:
 
 
 def _with_conditions(field: str, before: Stored, it: Raw, voice: Voice) -> Raw:
-    return {**it, "conditions": _conditions(field, before, it["conditions"], voice)}
+    return {**it, "conditions": _conditions(field, before, _items(it, "conditions"), voice)}
 
 
-_FIELDS: Mapping[str, Callable[[str, Stored, Any, Voice], Any]] = {
+_FIELDS: Mapping[str, Callable[[str, Stored, list[Raw], Voice], list[Raw]]] = {
     "conditions": _conditions,
     "listeners": _listeners,
     "parents": _entries,
@@ -161,13 +165,15 @@ class _Rule(NamedTuple):
     """How the items of a list are told apart and joined."""
 
     is_foreign: Callable[[Stored], bool]
-    key: Callable[[Stored], Hashable]
+    key: Callable[[Stored], object]
+    """Hashable."""
     joined: Callable[[Stored, Raw], Raw]
 
 
-def _in_place(before: Iterable[Raw], ours: dict[Any, Raw], rule: _Rule) -> list[Raw]:
+def _in_place(before: Iterable[Raw], ours: dict[object, Raw], rule: _Rule) -> list[Raw]:
     """Others' items as they are, ours where they were, new ones at the end."""
-    new, found = dict(ours), []
+    new = dict(ours)
+    found: list[Raw] = []
     for it in before:
         if rule.is_foreign(it):
             found.append(it)
@@ -180,14 +186,12 @@ def _is_of(voice: Voice, entry: Stored) -> bool:
     return entry.get("controllerName") == voice.controller_name
 
 
-def _key(reference: Any) -> Hashable:
+def _key(reference: object) -> tuple[tuple[str, str], ...]:
     """Equal for references to the same thing, whoever wrote the defaults into them."""
-    found = reference if isinstance(reference, dict) else {}
-    filled = {"group": "gateway.networking.k8s.io", "kind": "Gateway", **found}
+    filled = {"group": "gateway.networking.k8s.io", "kind": "Gateway", **mapping(reference)}
     return tuple(sorted((field, str(value)) for field, value in filled.items()))
 
 
 def _items(holder: Stored, field: str) -> list[Raw]:
     """The items of a list, whatever stands in its place."""
-    found = holder.get(field)
-    return [it for it in found if isinstance(it, dict)] if isinstance(found, list) else []
+    return [it for it in items(holder.get(field)) if is_mapping(it)]

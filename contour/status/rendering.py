@@ -6,13 +6,13 @@ belongs to the writer, who alone knows the condition that stands in the cluster.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from crds.gateway.references import ParentReference
+from crds.raw import Raw
 from dag import statuses
 
 
-def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
+def status(found: statuses.Status, generation: int = 0) -> Raw:
     """The `status` field for an object of this generation (0: unknown, so left out)."""
     match found:
         case statuses.ContourStatus():
@@ -37,7 +37,7 @@ def status(found: statuses.Status, generation: int = 0) -> dict[str, Any]:
             return {"parents": [_parent(it, generation) for it in found.parents]}
 
 
-def _contour(found: statuses.ContourStatus, generation: int) -> dict[str, Any]:
+def _contour(found: statuses.ContourStatus, generation: int) -> Raw:
     condition = _condition(found.valid, generation)
     if found.errors:
         condition["errors"] = _sub_conditions(found.errors)
@@ -56,8 +56,8 @@ def _description(found: statuses.ContourStatus) -> str:
     return found.errors[0].message if is_orphan else found.valid.message
 
 
-def _gateway(found: statuses.GatewayStatus, generation: int) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _gateway(found: statuses.GatewayStatus, generation: int) -> Raw:
+    told: Raw = {
         "conditions": _conditions(found.conditions, generation),
         "listeners": [_listener(it, generation) for it in found.listeners],
         "attachedListenerSets": found.attached_listener_sets,
@@ -71,7 +71,7 @@ MOST_ADDRESSES = 16
 """Of one Gateway."""
 
 
-def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]:
+def _listener(found: statuses.ListenerStatus, generation: int) -> Raw:
     return {
         "name": found.name,
         "supportedKinds": [{"group": it.group, "kind": it.kind} for it in found.supported_kinds],
@@ -80,7 +80,7 @@ def _listener(found: statuses.ListenerStatus, generation: int) -> dict[str, Any]
     }
 
 
-def _parent(found: statuses.ParentStatus, generation: int) -> dict[str, Any]:
+def _parent(found: statuses.ParentStatus, generation: int) -> Raw:
     return {
         "parentRef": _reference(found.parent),
         "controllerName": found.controller_name,
@@ -88,7 +88,7 @@ def _parent(found: statuses.ParentStatus, generation: int) -> dict[str, Any]:
     }
 
 
-def _ancestor(found: statuses.AncestorStatus, generation: int) -> dict[str, Any]:
+def _ancestor(found: statuses.AncestorStatus, generation: int) -> Raw:
     return {
         "ancestorRef": _reference(found.ancestor),
         "controllerName": found.controller_name,
@@ -96,7 +96,7 @@ def _ancestor(found: statuses.AncestorStatus, generation: int) -> dict[str, Any]
     }
 
 
-def _reference(parent: ParentReference) -> dict[str, Any]:
+def _reference(parent: ParentReference) -> Raw:
     named = {
         "group": parent.group,
         "kind": parent.kind,
@@ -108,12 +108,12 @@ def _reference(parent: ParentReference) -> dict[str, Any]:
     return {field: value for field, value in named.items() if value}
 
 
-def _conditions(found: Iterable[statuses.Condition], generation: int) -> list[dict[str, Any]]:
+def _conditions(found: Iterable[statuses.Condition], generation: int) -> list[Raw]:
     return [_condition(it, generation) for it in found]
 
 
-def _condition(found: statuses.Condition, generation: int) -> dict[str, Any]:
-    condition: dict[str, Any] = {
+def _condition(found: statuses.Condition, generation: int) -> Raw:
+    condition: Raw = {
         "type": found.type,
         "status": found.status,
         "reason": found.reason,
@@ -131,7 +131,7 @@ MOST_LISTED = 100
 """Errors, and warnings, of one object; of the others the number is told."""
 
 
-def _sub_conditions(found: Sequence[statuses.SubCondition]) -> list[dict[str, Any]]:
+def _sub_conditions(found: Sequence[statuses.SubCondition]) -> list[Raw]:
     told = [_sub_condition(it) for it in found[:MOST_LISTED]]
     rest = len(found) - len(told)
     if rest:
@@ -139,7 +139,7 @@ def _sub_conditions(found: Sequence[statuses.SubCondition]) -> list[dict[str, An
     return told
 
 
-def _sub_condition(found: statuses.SubCondition) -> dict[str, Any]:
+def _sub_condition(found: statuses.SubCondition) -> Raw:
     return {
         "type": found.type,
         "status": "True",

@@ -4,11 +4,12 @@ The provider sees every object and tells; for a moment after a write of ours it 
 yet, and we do. So an object that changes twice in a row is written twice, and not refused once.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
+from crds.raw import Raw, mapping
 from kube.resources import Resource
 
 
@@ -31,7 +32,7 @@ class Known(Protocol):
         ...
 
     @property
-    def status(self) -> Mapping[str, Any]:
+    def status(self) -> Raw:
         """Empty if it has none."""
         ...
 
@@ -42,17 +43,18 @@ class Seen(NamedTuple):
     resource_version: str
     generation: int
     uid: str
-    status: Mapping[str, Any]
+    status: Raw
 
 
-def seen(found: Mapping[str, Any]) -> Seen:
+def seen(found: Raw) -> Seen:
     """What an answer of the API server says of an object."""
-    metadata = found.get("metadata") or {}
+    metadata = mapping(found.get("metadata"))
+    generation = metadata.get("generation")
     return Seen(
         str(metadata.get("resourceVersion") or ""),
-        int(metadata.get("generation") or 0),
+        generation if isinstance(generation, int) else 0,
         str(metadata.get("uid") or ""),
-        found.get("status") or {},
+        mapping(found.get("status")),
     )
 
 

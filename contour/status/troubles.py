@@ -48,6 +48,8 @@ def _conditions(
             yield from ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in those)
         case statuses.RouteStatus():
             yield from ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
+        case statuses.ContourStatus() | statuses.IngressStatus() | None:
+            pass
 
 
 def _of(where: str, conditions: Iterable[statuses.Condition]) -> Iterator[Trouble]:

@@ -10,12 +10,13 @@ than the object is not written; the provider is about to bring the newer version
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from contour.status import doubts, merging, stored
 from contour.status.answers import Answer
 from contour.status.tally import Tally
 from crds.meta import NamespacedName, ObjectRef
+from crds.raw import Raw
 from kube import errors, leading
 from kube.client import Client
 from kube.resources import Resource
@@ -86,7 +87,7 @@ class Updates:
                 return "outdated"
         raise errors.Refused(409, "Conflict", f"other clients keep changing {subject}")
 
-    def _patch(self, subject: ObjectRef, known: stored.Known) -> dict[str, Any] | Outcome:
+    def _patch(self, subject: ObjectRef, known: stored.Known) -> Raw | Outcome:
         """What is to be sent, or why nothing is."""
         answer = self._sources.answer(subject, known.generation)
         if answer is None:
@@ -109,18 +110,16 @@ class Updates:
             return "held"
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
 
-    async def _write(self, subject: ObjectRef, path: str, patch: dict[str, Any]) -> None:
+    async def _write(self, subject: ObjectRef, path: str, patch: Raw) -> None:
         params = {"fieldManager": FIELD_MANAGER}
         found = await self._client.patch(f"{path}/status", patch, params=params)
         self._ahead.wrote(subject, stored.seen(found))
 
 
-def _gateways(
-    subject: ObjectRef, references: Iterable[dict[str, Any]]
-) -> tuple[NamespacedName, ...]:
+def _gateways(subject: ObjectRef, references: Iterable[Raw]) -> tuple[NamespacedName, ...]:
     """The Gateways among these references."""
     found = {
-        NamespacedName(it.get("namespace") or subject.namespace, it["name"])
+        NamespacedName(str(it.get("namespace") or subject.namespace), str(it["name"]))
         for it in references
         if it.get("kind", "Gateway") == "Gateway"
     }

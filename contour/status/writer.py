@@ -42,7 +42,7 @@ class Writer:
         client: Client,
         sources: Sources,
         everything: Everything,
-        told: Told = lambda *_: None,
+        told: Told = lambda _, __: None,
     ) -> None:
         self.tallies: defaultdict[str, Tally] = defaultdict(Tally)  # by kind
         self._client = client
@@ -55,7 +55,7 @@ class Writer:
         self._is_running = False
         self._processed = asyncio.Event()
         self._standstill_until = 0.0
-        self._failures = 0  # of the API server, in a row
+        self._failures: int = 0  # of the API server, in a row
         self._held: set[ObjectRef] = set()  # until all Envoys have reported
 
     @property
@@ -88,7 +88,8 @@ class Writer:
     async def run(self) -> None:
         """For one term: writes every status that differs, until it is cancelled."""
         self._is_running = True
-        self._standstill_until, self._failures = 0.0, 0
+        self._standstill_until = 0.0
+        self._failures = 0
         self.notice(self._everything())
         try:
             async with asyncio.TaskGroup() as group:
@@ -96,7 +97,8 @@ class Writer:
                     group.create_task(self._work())
         finally:
             self._is_running = False
-            self._queue, self._pacing, self._held = WorkQueue(), Pacing(), set()
+            self._queue, self._pacing = WorkQueue[ObjectRef](), Pacing()
+            self._held.clear()
 
     async def _work(self) -> None:
         while True:
@@ -167,6 +169,8 @@ class Writer:
             case "forget" if self._updates.is_known(subject):
                 # Only the server that was asked has not heard of it yet.
                 return self._again(subject, found.seconds)
+            case "forget":
+                pass
             case "report":
                 log.error(
                     "the API server refuses the status of %s: %s%s",

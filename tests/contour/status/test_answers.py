@@ -5,6 +5,7 @@ from contour.status.addresses import Address
 from contour.status.answers import Answers
 from contour.status.board import Board, Remark
 from crds.meta import ObjectRef
+from crds.raw import Raw, items, mapping
 from dag.statuses import Condition, GatewayClassStatus, IngressStatus
 from tests.contour.status.world import accepted, proxy, route, valid
 
@@ -17,13 +18,18 @@ def answers(board: Board, *known: ObjectRef) -> Answers:
     return Answers(board, dict.fromkeys(known, 7).get)
 
 
+def _condition(status: Raw) -> Raw:
+    """The first one."""
+    return mapping(items(status["conditions"])[0])
+
+
 def test_an_answer_names_the_version_it_is_about() -> None:
     board = Board()
     board.put(WEB, valid())
     found = answers(board, WEB)(WEB, 7)
     assert found is not None
     assert found.generation == 7
-    assert found.status["conditions"][0]["observedGeneration"] == 7
+    assert _condition(found.status)["observedGeneration"] == 7
 
 
 def test_of_an_object_that_is_gone_there_is_nothing_to_say() -> None:
@@ -52,7 +58,7 @@ def test_a_version_that_was_refused_is_told_of_that_version_while_an_older_one_s
     assert before is not None
     assert after is not None
     assert (before.generation, after.generation) == (7, 8)
-    assert after.status["conditions"][0]["observedGeneration"] == 8
+    assert _condition(after.status)["observedGeneration"] == 8
 
 
 def test_a_policy_that_is_not_ours_any_more_loses_our_entries() -> None:
@@ -96,6 +102,6 @@ def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> Non
     board.put(subject, GatewayClassStatus((bad,)))
     found = answers(board, subject)(subject, 7)
     assert found is not None
-    assert len(found.status["conditions"][0]["message"]) <= 32_768
+    assert len(str(_condition(found.status)["message"])) <= 32_768
     voice = merging.Voice("c", "2026-01-01T00:00:00Z")
-    assert merging.merged({}, found.status, voice)["conditions"][0]["type"] == "Accepted"
+    assert _condition(merging.merged({}, found.status, voice))["type"] == "Accepted"

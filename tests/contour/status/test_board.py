@@ -5,6 +5,7 @@ import pytest
 from contour.status.board import Board, Remark
 from crds.gateway.references import ParentReference
 from crds.meta import ObjectRef
+from crds.raw import at, items
 from dag.statuses import (
     Condition,
     ContourStatus,
@@ -85,9 +86,10 @@ def test_objects_are_shown_as_kubernetes_knows_them() -> None:
     board.put(PROXY, ContourStatus(BAD, "orphaned", errors=(PROBLEM,)))
     (shown,) = board.objects({PROXY: 3})
     assert shown["metadata"] == {"name": "web", "namespace": "default"}
-    assert shown["status"]["description"] == PROBLEM.message
-    assert shown["status"]["conditions"][0]["observedGeneration"] == 3
-    assert shown["status"]["conditions"][0]["errors"][0]["reason"] == "SecretNotValid"
+    assert at(shown, "status", "description") == PROBLEM.message
+    (condition,) = items(at(shown, "status", "conditions"))
+    assert at(condition, "observedGeneration") == 3
+    assert at(items(at(condition, "errors"))[0], "reason") == "SecretNotValid"
 
 
 def test_what_is_said_of_a_line_is_not_said_again() -> None:

@@ -16,6 +16,7 @@ from contour.status.update import Sources
 from contour.status.writer import Writer
 from crds.gateway.references import ParentReference
 from crds.meta import ObjectRef
+from crds.raw import at, items
 from dag import statuses
 from dag.statuses import Condition, SubCondition
 from kube.client import Client
@@ -199,8 +200,8 @@ async def test_what_the_schema_says_at_first_is_replaced_and_what_others_say_sta
 ) -> None:
     async with written(cluster, namespace) as there:
         gateway = there.add(*_gateway())
-        before = dict(there.seen[gateway].status)["conditions"]
-        assert [it["type"] for it in before] == ["Accepted", "Programmed"]
+        before = items(there.seen[gateway].status["conditions"])
+        assert [at(it, "type") for it in before] == ["Accepted", "Programmed"]
         path = f"/apis/{GATEWAY_API}/namespaces/{namespace}/gateways/{namespace}/status"
         conditions = [before[0], FOREIGN, before[1]]
         await there.client.patch(path, {"status": {"conditions": conditions}})
