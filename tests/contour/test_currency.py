@@ -7,8 +7,9 @@ import pytest
 
 from contour.currency import FORGOTTEN, Currency, Position
 from contour.envoyreports.encoding import LeaderStatus
-from tests.testbed.patience import PATIENCE
 
+SILENCE = 10.0
+"""Seconds after which a replica notices that it is cut off."""
 CURRENT = LeaderStatus("1", True, {}, ())
 CUT_OFF = "the API server has not answered for 10 s, but it answers the leader"
 
@@ -23,7 +24,7 @@ class Here:
     currency: Currency = field(init=False)
 
     def __post_init__(self) -> None:
-        self.currency = Currency(PATIENCE, lambda: self.silence, self.positions, lambda: self.now)
+        self.currency = Currency(SILENCE, lambda: self.silence, self.positions, lambda: self.now)
 
     def positions(self) -> Iterator[tuple[str, Position]]:
         yield from self.known.items()

@@ -49,7 +49,7 @@ def test_an_envoy_that_dies_in_a_loop(tmp_path: Path, monkeypatch: pytest.Monkey
     told = _complaint(tmp_path, _manifests(tmp_path))
     assert "exited with status 3" in told
     assert "I have no legs" in told
-    assert "never served" in told
+    assert "never became ready" in told
 
 
 def test_a_state_directory_that_another_run_has(tmp_path: Path, instance: Standalone) -> None:

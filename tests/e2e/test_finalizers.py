@@ -81,7 +81,9 @@ def test_a_class_stays_until_its_last_gateway_has_left(instance: Instance) -> No
     instance.cluster.kubectl("delete", "gatewayclass", name, "--wait=false")
     found = instance.until_condition("GatewayClass", name, "Accepted", status="True")
     instance.until(
-        lambda: "it is deleted" in instance.condition("GatewayClass", name, "Accepted")["message"],
+        lambda: (
+            "is being deleted" in instance.condition("GatewayClass", name, "Accepted")["message"]
+        ),
         "the class to be told that it stays",
         got=found,
     )

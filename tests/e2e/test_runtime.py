@@ -80,7 +80,9 @@ def test_keys_of_users_hold_but_none_lets_larger_expressions_in(tuned: Standalon
 
 def test_options_of_sockets_wait_for_the_next_start_and_say_so(tuned: Standalone) -> None:
     _configure(tuned, "{listener: {socketOptions: {tos: 32}, maxRequestsPerConnection: 9}}")
-    tuned.until_told("ContourConfiguration default/contour", "socketOptions: holds from the next")
+    tuned.until_told(
+        "ContourConfiguration default/contour", "socketOptions: takes effect at the next start"
+    )
     wait(lambda: tuned.statistic("listener_manager.listener_modified") > 0, "another listener")
     told = tuned.reasons("ContourConfiguration default/contour")
     assert "Envoy refuses" not in told
