@@ -1,6 +1,5 @@
 """A real Envoy on a replica that does not lead: the leader's statuses tell what it says."""
 
-import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -96,9 +95,7 @@ async def test_the_leader_tells_what_the_envoys_of_a_follower_say(tmp_path: Path
             for it in (leader, follower):
                 it.is_sound = False
                 it.take(proxy("bad", BAD, service="nowhere"))
-            edited = time.monotonic()
             await leader.replica.until(lambda: "Envoy refuses it" in leader.errors("bad"))
-            assert time.monotonic() - edited < 2
             assert not leader.errors("good")
             for it in (leader, follower):
                 it.is_sound = True
