@@ -50,17 +50,28 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
 ) -> None:
     """Measures what is named, or everything; ends with 1 if a target is not reached."""
     arguments = [*PYTEST, "-m", MARKERS[which], *map(str, WHERE[which])]
+    if list_them or names:
+        known = _names(arguments)
+        if unknown := set(names) - set(known):
+            raise click.UsageError(
+                f"no {', '.join(sorted(unknown))} here; there is {', '.join(known)}"
+            )
     if list_them:
-        known = Names()
-        with contextlib.redirect_stdout(io.StringIO()):
-            pytest.main([*arguments, "--collect-only"], [known])
-        click.echo("\n".join(known.found))
+        click.echo("\n".join(known))
         return
     arguments += [f"--row={it}" for it in names]
     arguments += [f"--seed={seed}", *(["--quick"] if quick else [])]
     arguments += [f"--runs={runs}"] if runs else []
     arguments += [f"--figures={path}"] if path else []
     sys.exit(pytest.main(arguments))
+
+
+def _names(arguments: list[str]) -> list[str]:
+    """The names of all measurements that these arguments of pytest select."""
+    known = Names()
+    with contextlib.redirect_stdout(io.StringIO()):
+        pytest.main([*arguments, "--collect-only"], [known])
+    return known.found
 
 
 if __name__ == "__main__":
