@@ -6,7 +6,7 @@ document of a few lines can expand to millions of values.
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from crds.raw import Raw, is_list, is_mapping
 
@@ -41,13 +41,14 @@ def screened(raw: Raw) -> Screening:
                     bad_text = bad_text or not _is_good(value)
                 elif value is None:
                     nulls = True
-                elif value.__class__ in _NESTED and (is_mapping(value) or is_list(value)):
+                elif _is_container(value):
                     below.append(value)
         level = below
     return Screening(nulls, bad_text, is_too_large=False)
 
 
-_NESTED = (dict, list)  # asked first: there are many more values than containers
+def _is_container(value: object) -> TypeGuard[list[object] | Raw]:
+    return isinstance(value, dict | list)
 
 
 def _parts(node: list[object] | Raw) -> Iterable[object]:
