@@ -128,6 +128,14 @@ def processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
+def calibration() -> float:
+    """The seconds of processor time of a fixed loop: how fast this machine is just now."""
+    start, total = time.process_time(), 0
+    for number in range(5_000_000):
+        total += number & 7
+    return time.process_time() - start
+
+
 def load_average() -> float:
     """How many processes wanted to run, of the last minute."""
     return float(Path("/proc/loadavg").read_text().split()[0])

@@ -1,0 +1,149 @@
+"""What a request costs Envoy: as we configure it, and as somebody would by hand.
+
+Both Envoys run at the same time and get the same requests in turn, so that what else the machine
+does meets both; the figure is the ratio of their processor time. The one configured by hand has a
+router, our access log, and nothing else: whatever more a request costs with us is our filters.
+"""
+
+import asyncio
+import contextlib
+import json
+import statistics
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hack.measuring import handwritten
+from hack.measuring.rush import Rush
+from tests.testbed import served, world
+from tests.testbed.envoys import Envoy
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
+from tests.testbed.ports import free_port
+from tests.testbed.programs import calibration, load_average, processor
+from tests.testbed.world import Document, World
+
+TARGETS = {10: 1.15, 10_000: 1.5}
+"""The ratio of processor time, by the number of hosts."""
+
+
+@dataclass(slots=True)
+class Costs:
+    """Microseconds of Envoy's processor time a request, of rounds that followed one another."""
+
+    ours: list[float] = field(default_factory=list)
+    theirs: list[float] = field(default_factory=list)
+
+    @property
+    def ratio(self) -> float:
+        """The median over all rounds of ours to theirs."""
+        return statistics.median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
+
+    def figures(self, name: str, other: str, target: float) -> Iterator[Figure]:
+        """The ratio with its target, and what it was made from."""
+        yield Figure(f"{name}: ours to {other}", self.ratio, "", target)
+        yield Figure(f"{name}: ours", statistics.median(self.ours), "µs")
+        yield Figure(f"{name}: {other}", statistics.median(self.theirs), "µs")
+
+
+@measures("request-cost", "bench")
+def request_cost(options: Options) -> Iterator[Figure]:
+    """Worlds of two sizes, answered by Envoy itself and by a backend."""
+    rounds, number = options.times(11, 5), 5_000 if options.quick else 20_000
+    for hosts, target in TARGETS.items():
+        for is_direct in (True, False):
+            name = f"{hosts:,} hosts, {'direct' if is_direct else 'proxied'}"
+            chance = options.random(name)
+            costs = asyncio.run(_measured(hosts, is_direct, rounds, number, chance))
+            yield from costs.figures(name, "by hand", target)
+            options.note("request-cost", name=name, ours=costs.ours, theirs=costs.theirs)
+    yield Figure("calibration: a fixed loop", calibration() * 1000, "ms")
+    yield Figure("load average", load_average(), "")
+
+
+async def _measured(hosts: int, is_direct: bool, rounds: int, number: int, chance: Random) -> Costs:
+    names = [world.fqdn(it) for it in range(hosts)]
+    async with answering() as backend:
+        of = World.of(hosts, backends=(backend,), children=False)
+        documents = _answered(of) if is_direct else list(of.documents())
+        async with served.running(of, documents) as site:
+            logs = await access_logs(site.envoy)
+            port = free_port()
+            resources = (
+                handwritten.direct(names, port, logs)
+                if is_direct
+                else handwritten.proxied(names, port, backend, logs)
+            )
+            async with _by_hand(resources) as other:
+                return compared(
+                    (site.envoy.pid, Rush(site.port, names, chance)),
+                    (other.pid, Rush(port, names, chance)),
+                    rounds,
+                    number,
+                )
+
+
+def compared(ours: tuple[int, Rush], theirs: tuple[int, Rush], rounds: int, number: int) -> Costs:
+    """The same load for both, again and again; the first round is for warming up."""
+    found = Costs()
+    for it in range(rounds + 1):
+        # Who comes first changes: what follows a pause, or is followed by one, meets both alike.
+        order = ((ours, found.ours), (theirs, found.theirs))
+        for (pid, rush), kept in order if it % 2 else reversed(order):
+            before = processor(pid)
+            rush.send(number)
+            kept.append((processor(pid) - before) / number * 1e6)
+    for (_, rush), kept in ((ours, found.ours), (theirs, found.theirs)):
+        rush.close()
+        kept.pop(0)
+    return found
+
+
+def _answered(of: World) -> list[Document]:
+    """The same hosts, but Envoy answers by itself."""
+    routes = [{"directResponsePolicy": {"statusCode": 200, "body": "ok"}}]
+    documents = [of.root(it) for it in range(of.hosts)]
+    return [it | {"spec": it["spec"] | {"routes": routes}} for it in documents]
+
+
+@contextlib.asynccontextmanager
+async def answering() -> AsyncIterator[int]:
+    """A backend that answers faster than it is asked; yields its port."""
+    port = free_port()
+    async with _by_hand(handwritten.direct(("*",), port)):
+        yield port
+
+
+@contextlib.asynccontextmanager
+async def _by_hand(resources: handwritten.Message) -> AsyncIterator[Envoy]:
+    with tempfile.TemporaryDirectory(prefix="by-hand-") as folder:
+        envoy = Envoy(Path(folder), "by-hand")
+        handwritten.configure(envoy, resources)
+        await envoy.start()
+        try:
+            yield envoy
+        finally:
+            await envoy.end()
+
+
+async def access_logs(envoy: Envoy) -> Sequence[handwritten.Message]:
+    """How this Envoy logs requests, in the words of its configuration."""
+    dumped = json.loads(await envoy.page("/config_dump", resource="dynamic_listeners"))
+    found = list(_managers(dumped))
+    logs: list[handwritten.Message] = found[0].get("access_log", [])
+    return logs
+
+
+def _managers(found: Any) -> Iterator[handwritten.Message]:
+    """Every HTTP connection manager within this configuration."""
+    if isinstance(found, list):
+        for it in found:
+            yield from _managers(it)
+    elif isinstance(found, dict):
+        if str(found.get("@type", "")).endswith(".HttpConnectionManager"):
+            yield found
+        for it in found.values():
+            yield from _managers(it)
