@@ -1,15 +1,19 @@
-"""Which fleet a stream may see.
+"""Which fleet a stream may see, and as whom.
 
 The node names its fleet; over TLS the client's certificate has to name it, too: one of its
-subject alternative names must be an identity of the fleet. Whoever may open our Unix socket, or
-connects where no TLS was asked for, is believed. The check is made once per stream, whichever
-method it calls: a stream never changes its node.
+subject alternative names must be an identity of the fleet. Where clients are served by name
+(`byname`), the node's cluster is `FLEET/VIEWER`, and the certificate needs the URI of the viewer,
+a kind of name of its own: a certificate for an Envoy opens no fleet of gRPC clients, and the other
+way round. Whoever may open our Unix socket, or connects where no TLS was asked for, is believed.
+The check is made once per stream, whichever method it calls: a stream never changes its node.
 """
 
 from collections.abc import Mapping, Sequence
 
 from contour.xds.fleet import Fleet
 from contour.xds.stream import Node
+
+NO_URIS: frozenset[str] = frozenset()
 
 
 class Denied(Exception):  # noqa: N818
@@ -24,17 +28,32 @@ class NotYet(Exception):  # noqa: N818
     """The fleet has no configuration so far; the client is to try again."""
 
 
+def grpc_client(namespace: str) -> str:
+    """The URI in the certificate of a gRPC client of a namespace."""
+    return f"projectcontour://grpc-client/{namespace}"
+
+
 def admitted(
-    fleets: Mapping[str, Fleet], fallback: str, node: Node, names: frozenset[str] | None
+    fleets: Mapping[str, Fleet],
+    fallback: str,
+    node: Node,
+    names: frozenset[str] | None,
+    uris: frozenset[str] = NO_URIS,
 ) -> Fleet:
-    """The fleet of a node. `names` are those of its certificate; None if it needs none."""
-    fleet = fleets.get(node.cluster) or fleets.get(fallback)
-    if names is not None and (fleet is None or not names & fleet.identities):
+    """The fleet of a node. `names` are those of its certificate, None if it needs none; `uris` are
+    the URIs in it."""
+    name, _, viewer = node.cluster.partition("/")
+    fleet = fleets.get(name)
+    if fleet is not None and fleet.is_by_name:
+        is_allowed = grpc_client(viewer) in uris
+    else:
+        fleet = fleets.get(node.cluster) or fleets.get(fallback)
+        is_allowed = fleet is not None and names is not None and bool(names & fleet.identities)
+    if names is not None and not is_allowed:
         # Whoever may not see a fleet learns nothing about which ones there are.
-        raise Denied(
-            f"a certificate for {sorted(names)} does not give access to fleet {node.cluster!r}"
-        )
-    if fleet is None:
+        shown = sorted(names | uris)
+        raise Denied(f"a certificate for {shown} does not give access to fleet {node.cluster!r}")
+    if fleet is None or (fleet.is_by_name and not viewer):
         raise UnknownFleet(
             f"there is no fleet {node.cluster!r} (`node.cluster` of node {node.id!r})"
         )
@@ -44,7 +63,14 @@ def admitted(
 
 
 def certificate_names(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str] | None:
-    """The subject alternative names of a peer, from what gRPC knows of its connection."""
+    """The subject alternative names of a peer but its URIs, from what gRPC knows of its connection;
+    None if that is without TLS."""
     if b"ssl" not in auth.get("transport_security_type", ()):
         return None
-    return frozenset(it.decode() for it in auth.get("x509_subject_alternative_name", ()))
+    found = frozenset(it.decode() for it in auth.get("x509_subject_alternative_name", ()))
+    return found - certificate_uris(auth)
+
+
+def certificate_uris(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str]:
+    """The URIs among them."""
+    return frozenset(it.decode(errors="replace") for it in auth.get("peer_uri", ()))

@@ -23,7 +23,11 @@ _MOST_NAMED = 8
 
 
 def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: str) -> None:
-    """A response was refused: everything it changed is suspect."""
+    """A response was refused: everything it changed is suspect. A client that is served by name
+    says itself what it refuses, and has kept what it had of that."""
+    if by.viewer is not None:
+        by.decline(response, words)
+        return
     search = by.search = by.search or Search()
     is_certain = _changed_one_part(by, response)
     suspects = [
@@ -40,6 +44,7 @@ def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: s
 
 def acknowledged(by: Subscription, response: InFlightResponse) -> None:
     """A response was accepted: what is blamed may do on top of it."""
+    by.accept(response)
     if by.search is not None:
         found = by.search.blamed.keys() - by.search.retried
         by.search.again |= {it for it in found if it.name in response.before}

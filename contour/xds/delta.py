@@ -12,7 +12,7 @@ from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest
 from contour.xds import state, wire
 from contour.xds.resources import ENDPOINTS, WHOLE
 from contour.xds.responses import Responses
-from contour.xds.stream import Stream, decoded
+from contour.xds.stream import Stream, Violation, decoded
 from contour.xds.subscription import Subscription
 
 
@@ -20,6 +20,8 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     """Takes in one request; raises as `Stream.receive` does."""
     asked = decoded(DeltaDiscoveryRequest, request)
     by, is_first = stream.subscription(asked)
+    if by.viewer is not None:
+        raise Violation("this fleet is served in the state-of-the-world variant of xDS only")
     if asked.response_nonce:
         _answer(stream, by, asked, now)
     for name in asked.resource_names_unsubscribe:

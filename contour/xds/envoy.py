@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from contour.xds import bisection, removals, state
+from contour.xds import bisection, byname, removals, state
 from contour.xds.alarms import Alarms
 from contour.xds.arrival import Arrival
 from contour.xds.events import (
@@ -81,6 +81,7 @@ class Envoy:
 
     def __init__(self, id: str, release: Release | None, served: Served, now: float) -> None:  # noqa: A002
         self.id = id
+        self.viewer: str | None = None  # who looks, where clients are served by name (`byname`)
         self.release = release
         self._store = served.store
         self._quarantine = served.quarantine
@@ -101,7 +102,8 @@ class Envoy:
 
     def open(self, type_url: str, wake: Callable[[], None]) -> Subscription:
         """A stream asks for something of a type for the first time."""
-        made = Subscription(type_url, self._store.types[type_url], wake, self.release)
+        published = byname.visible(self._store.types[type_url], self.viewer)
+        made = Subscription(type_url, published, wake, self.release, self.viewer)
         self.subscriptions[type_url].append(made)
         return made
 

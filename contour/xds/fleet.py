@@ -11,6 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
+from contour.xds import byname
 from contour.xds.acceptance import Acceptance
 from contour.xds.alarms import Alarms
 from contour.xds.delayed_removal import DelayedRemovals
@@ -21,6 +22,7 @@ from contour.xds.interest import Interest
 from contour.xds.observer import AckObserver, RefusedPart
 from contour.xds.outcomes import (
     Accepted,
+    Declined,
     Dropped,
     Gone,
     Outcome,
@@ -76,6 +78,7 @@ class Fleet:
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
         self.identities = frozenset({name})  # certificates of these names may see it
+        self.is_by_name = False  # clients see what is for them, and that by name only (`byname`)
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
@@ -85,7 +88,8 @@ class Fleet:
         self.is_open = True
         now, has_envoys = self.clock(), bool(self.envoys)
         kept, removed_at = self._removals.put_off(changes, now, has_envoys=has_envoys)
-        settled, paced_at = self.pacing.put_off(kept, now, has_envoys=has_envoys)
+        is_paced = has_envoys and not self.is_by_name
+        settled, paced_at = self.pacing.put_off(kept, now, has_envoys=is_paced)
         for when in (removed_at, paced_at):
             if when is not None:
                 self.alarms.set(when, lambda _: self.publish(()))
@@ -122,6 +126,8 @@ class Fleet:
                 if override is not None:
                     self._quarantine(envoy, by, outcome, override.value)
                     self.step(envoy, Quarantined(by, outcome), now)
+            case Declined(names):
+                self._tell_changed(Name(by.type_url, it) for it in names)
             case Gone():
                 self._tell_changed(self.acceptance.closed(by))
                 self._drop_refusals_of(by)
@@ -210,12 +216,13 @@ class Fleet:
         *,
         is_aggregated: bool,
         release: Release | None = None,
+        viewer: str | None = None,
     ) -> Envoy:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         if not self.envoys and self.pacing.waiting:
             self.publish(())
         known = None if is_aggregated else self._by_id.get(id)
-        envoy = known or self._new(id, release)
+        envoy = known or self._new(id, release, viewer)
         self.envoys.add(envoy)
         if release is not None and self.built_for is not None and release < self.built_for:
             told = (id, self.name, release, self.built_for)
@@ -228,9 +235,11 @@ class Fleet:
             self._by_id[id] = envoy
         return envoy
 
-    def _new(self, id: str, release: Release | None) -> Envoy:  # noqa: A002
+    def _new(self, id: str, release: Release | None, viewer: str | None) -> Envoy:  # noqa: A002
         served = Served(self.store, self.quarantine, self.waits, self.patience)
-        return Envoy(id, release, served, self.clock())
+        made = Envoy(id, release, served, self.clock())
+        made.viewer = viewer
+        return made
 
     def leave(self, envoy: Envoy) -> None:
         """The last stream of an Envoy has ended."""
@@ -271,7 +280,9 @@ class Fleet:
         for edit in edits:
             self.responses.forget(edit.name.type_url)
             for it, envoy in self.interest.of(edit.name):
-                concerned[envoy].append((it, edit))
+                as_seen = edit if envoy.viewer is None else byname.seen(edit, envoy.viewer)
+                if as_seen is not None:
+                    concerned[envoy].append((it, as_seen))
         for envoy, found in concerned.items():
             self.step(envoy, Published(found), now)
         self._tell_changed(edit.name for edit in edits)

@@ -3,7 +3,7 @@
 Each is about one resource of the subscription that it is returned with. Events are in `events`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contour.xds.state import Baseline
@@ -49,8 +49,14 @@ class Refused(NamedTuple):
     is_stray: bool  # the resource had not changed itself, so there is nothing to take back
 
 
+class Declined(NamedTuple):
+    """A client that is served by name refuses resources, or has ceased to; nobody else cares."""
+
+    names: Sequence[str]
+
+
 class Gone(NamedTuple):
     """The stream has ended."""
 
 
-Outcome = Pending | Settled | Dropped | Unchanged | Accepted | Refused | Gone
+Outcome = Pending | Settled | Dropped | Unchanged | Accepted | Refused | Declined | Gone

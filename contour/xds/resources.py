@@ -79,6 +79,8 @@ class Part:
     older: "Part | None" = None
     # The hosts it is about. What a listener and a table of routes say of one goes out together.
     hosts: tuple[str, ...] = ()
+    # Of the head, where resources are sent by name only: who may see it; None: everybody.
+    audience: frozenset[str] | None = None
 
 
 class Change(NamedTuple):
@@ -93,9 +95,17 @@ Parts = Mapping[str, "Part | None"]
 Shape = Callable[[str, str, str, bytes], bytes]  # (name, type URL, version, body) to an envelope
 
 
-def part(body: bytes, needs: Iterable[Name] = (), origins: Iterable[Origin] = ()) -> Part:
-    """A part of these bytes, with its digest."""
-    return Part(body, digest(body), frozenset(needs), tuple(origins))
+def part(
+    body: bytes,
+    needs: Iterable[Name] = (),
+    origins: Iterable[Origin] = (),
+    audience: frozenset[str] | None = None,
+) -> Part:
+    """A part of these bytes for this audience, with the digest of both."""
+    told = (
+        body if audience is None else b"\0".join((body, *(it.encode() for it in sorted(audience))))
+    )
+    return Part(body, digest(told), frozenset(needs), tuple(origins), audience=audience)
 
 
 def digest(body: bytes) -> bytes:
@@ -132,6 +142,12 @@ class Resource:
         self._shares: dict[int, str] | None = None
         self._history: list[tuple[int, str, Part | None]] = []
         self._renderings: dict[tuple[Shape, int], bytes] = {}
+
+    @property
+    def audience(self) -> frozenset[str] | None:
+        """Who may see it (`byname`); None: everybody."""
+        head = self.parts.get("")
+        return head.audience if head is not None else None
 
     def put(self, part: str, value: Part | None) -> Part | None:
         """Replaces one part at a cost that does not depend on the others; returns what it was."""

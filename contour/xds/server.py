@@ -156,9 +156,10 @@ class Server:
     def _method(self, dialect: Dialect, type_url: str) -> grpc.RpcMethodHandler:
         async def serve(requests: AsyncIterator[bytes], call: Call) -> None:
             names = authorization.certificate_names(call.auth_context())
+            uris = authorization.certificate_uris(call.auth_context())
 
             def admission(node: Node) -> Fleet:
-                return authorization.admitted(self.fleets, self.fallback, node, names)
+                return authorization.admitted(self.fleets, self.fallback, node, names, uris)
 
             stirred = asyncio.Event()
             stream = Stream(dialect, admission, stirred.set, type_url)

@@ -22,9 +22,9 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     """Takes in one request; raises as `Stream.receive` does."""
     asked = decoded(DiscoveryRequest, request)
     by, is_first = stream.subscription(asked)
-    names = set(asked.resource_names)
+    names = stream.called(by, asked.resource_names)
     if is_first:
-        if by.type_url in WHOLE and not names:
+        if by.type_url in WHOLE and not names and by.viewer is None:
             names = {"*"}
         by.lists_all = by.type_url in WHOLE
         by.is_owed = by.lists_all
@@ -36,7 +36,9 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         if by.is_wildcard and not names:
             return
     stream.limit(by, len(names - by.names))
-    _align(stream, by, names, asked.version_info if is_first else "", now)
+    # What a client says it has is believed of Envoys, for the version of everything tells it.
+    is_told = is_first and by.viewer is None
+    _align(stream, by, names, asked.version_info if is_told else "", now)
 
 
 def sendable(to: Subscription) -> list[str]:
@@ -57,7 +59,7 @@ def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes
     listed = sorted(_everything(to)) if to.lists_all else names
     has_newest = not (to.overrides or to.removing or any(map(to.differs, listed)))
     if has_newest and to.is_wildcard == to.lists_all:
-        key = (response, None if to.lists_all else frozenset(names))
+        key = (response, None if to.lists_all else frozenset(names), to.viewer)
         shared, nonce = made.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
         if nonce != to.last_nonce:
             return shared, nonce

@@ -7,14 +7,14 @@ acknowledgement while any of them warms. Types do not wait for one another, so a
 answers nothing holds up itself alone.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest, DiscoveryRequest
 from google.protobuf.message import DecodeError
 
-from contour.xds import resources
+from contour.xds import byname, resources
 from contour.xds.envoy import Envoy
 from contour.xds.events import (
     Answered,
@@ -171,8 +171,12 @@ class Stream:
         if self.fleet is None:
             self._node = node or Node("", "")
             self.fleet = self._admission(self._node)
+            viewer = self._node.cluster.partition("/")[2] if self.fleet.is_by_name else None
             self.envoy = self.fleet.envoy(
-                self._node.id, is_aggregated=not self.type_url, release=self._node.release
+                *(self._node.id,),
+                is_aggregated=not self.type_url,
+                release=self._node.release,
+                viewer=viewer,
             )
         elif node is not None and node != self._node:
             raise Violation(f"the node changed from {self._node} to {node} within a stream")
@@ -249,5 +253,16 @@ class Stream:
 
     def limit(self, by: Subscription, more: int) -> None:
         """Refuses to take on more names than anybody needs."""
-        if len(by.names) + more > MOST_NAMES:
-            raise Violation(f"more than {MOST_NAMES} subscriptions")
+        most = MOST_NAMES if by.viewer is None else byname.MOST_NAMES
+        if len(by.names) + more > most:
+            raise Violation(f"more than {most} subscriptions")
+
+    def called(self, by: Subscription, names: Sequence[str]) -> set[str]:
+        """The names as they are served; those of clients served by name in canonical form, without
+        `*`. Raises `Violation` if there are too many."""
+        if by.viewer is None:
+            return set(names)
+        if len(names) > byname.MOST_NAMES:
+            raise Violation(f"more than {byname.MOST_NAMES} subscriptions")
+        found, by.malformed = byname.called(names)
+        return found - {"*"}

@@ -15,8 +15,8 @@ out is decided in `envoy` and `gates`; how names become messages, in `delta` and
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from contour.xds import resources, state
-from contour.xds.outcomes import Dropped, Outcome, Pending, Settled, Unchanged
+from contour.xds import byname, resources, state
+from contour.xds.outcomes import Declined, Dropped, Outcome, Pending, Settled, Unchanged
 from contour.xds.releases import Release
 from contour.xds.resources import Part, Parts, Resource, is_same
 from contour.xds.state import Baseline, InFlightResponse, Override, Search
@@ -32,6 +32,7 @@ class Subscription:
     published: Mapping[str, Resource]  # of this type, by name: the fleet's own
     wake: Callable[[], None]  # tells the stream that it has something to send
     release: Release | None = None  # of the Envoy; None: it does not say
+    viewer: str | None = None  # who looks, where clients are served by name (`byname`)
     lists_all: bool = False  # every response lists everything: what is left out is removed
     is_wildcard: bool = False
     names: set[str] = field(default_factory=set)
@@ -45,6 +46,8 @@ class Subscription:
     # without which Envoy does not start.
     is_owed: bool = False
     outcomes: list[Outcome] = field(default_factory=list)  # since the last step
+    declined: dict[str, str] = field(default_factory=dict)  # by such a client: names, its words
+    malformed: dict[str, str] = field(default_factory=dict)  # names that it asks for, and why
 
     def wants(self, name: str) -> bool:
         return self.is_wildcard or name in self.names
@@ -231,6 +234,19 @@ class Subscription:
         self.is_owed = False
         return response
 
+    def decline(self, response: InFlightResponse, words: str) -> None:
+        """The client keeps what it had of these, and says why; they are not sent again before they
+        change."""
+        names = byname.concerned(response.before, words)
+        self.declined |= dict.fromkeys(names, words)
+        self.outcomes += [*map(Dropped, response.before), Declined(names)]
+
+    def accept(self, response: InFlightResponse) -> None:
+        """Forgets what such a client refused of that which it has accepted now."""
+        if self.declined:
+            names = [it for it in response.before if self.declined.pop(it, None) is not None]
+            self.outcomes.append(Declined(names))
+
     def response(self, nonce: str) -> InFlightResponse | None:
         return next((it for it in self.in_flight if it.nonce == nonce), None)
 
@@ -245,6 +261,7 @@ class Subscription:
         """Drops all that is known of a resource the other side no longer asks for."""
         self.dirty.pop(name, None)
         self.overrides.pop(name, None)
+        self.declined.pop(name, None)
         for response in self.in_flight:
             response.before.pop(name, None)
         self.outcomes.append(Dropped(name))

@@ -41,9 +41,16 @@ def _subscription(of: Subscription) -> dict[str, object]:
         "unsent": sorted(of.dirty),
         "unanswered": sorted({name for it in of.in_flight for name in it.before}),
         "waiting": _overridden(of, lambda it: [str(need.name) for need in sorted(it.awaits)]),
-        "refused": _overridden(of, lambda it: it.refusal),
+        "refused": _refused(of),
+        "malformed": dict(sorted(of.malformed.items())),
         "leaving": sorted(of.removing),
     }
+
+
+def _refused(of: Subscription) -> dict[str, dict[str, object]]:
+    """By resource and part; a client that is served by name refuses whole ones, part `""`."""
+    found = _overridden(of, lambda it: it.refusal)
+    return {**found, **{name: {"": words} for name, words in sorted(of.declined.items())}}
 
 
 def _names(of: Subscription) -> list[str]:

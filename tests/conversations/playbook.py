@@ -226,7 +226,8 @@ class DeltaClient:
 class SotwClient:
     """A client of the state-of-the-world dialect."""
 
-    def __init__(self, fleet: Fleet, type_url: str = "") -> None:
+    def __init__(self, fleet: Fleet, type_url: str = "", cluster: str = "web") -> None:
+        self.cluster = cluster
         self.stream = Stream(sotw, lambda _: fleet, lambda: None, type_url)
         self.names: dict[str, set[str]] = {}
         self.has: dict[str, dict[str, Any]] = {}
@@ -271,7 +272,7 @@ class SotwClient:
             version_info=self.versions.get(type_url, ""),
         )
         if self.stream.envoy is None:
-            made.node.id, made.node.cluster = "one", "web"
+            made.node.id, made.node.cluster = "one", self.cluster
         return made
 
 

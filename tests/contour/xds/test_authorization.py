@@ -73,3 +73,43 @@ def test_the_names_of_a_certificate(
     auth: dict[str, list[bytes]], names: frozenset[str] | None
 ) -> None:
     assert authorization.certificate_names(auth) == names
+
+
+SHOP = authorization.grpc_client("shop")
+
+
+@pytest.mark.parametrize(
+    ("cluster", "names", "uris", "error"),
+    [
+        ("clients/shop", None, set(), None),
+        ("clients/shop", set(), {SHOP}, None),
+        ("clients/bank", set(), {SHOP}, authorization.Denied),
+        ("clients/", set(), {SHOP}, authorization.Denied),
+        ("clients", None, set(), authorization.UnknownFleet),
+        ("clients/shop", {SHOP}, set(), authorization.Denied),  # no URI, but a name of that text
+        ("clients/shop", {"clients"}, set(), authorization.Denied),
+        ("web", set(), {SHOP, "web"}, authorization.Denied),
+    ],
+)
+def test_a_client_by_name_needs_the_uri_of_its_viewer(
+    cluster: str, names: set[str] | None, uris: set[str], error: type[Exception] | None
+) -> None:
+    known = fleets("web", "clients")
+    known["clients"].is_by_name = True
+    sans, node = None if names is None else frozenset(names), Node("one", cluster)
+    if error is None:
+        found = authorization.admitted(known, "", node, sans, frozenset(uris))
+        assert found is known["clients"]
+    else:
+        with pytest.raises(error):
+            authorization.admitted(known, "", node, sans, frozenset(uris))
+
+
+def test_the_uris_of_a_certificate_are_no_names() -> None:
+    auth = {
+        "transport_security_type": [b"ssl"],
+        "x509_subject_alternative_name": [b"web", SHOP.encode()],
+        "peer_uri": [SHOP.encode()],
+    }
+    assert authorization.certificate_names(auth) == frozenset({"web"})
+    assert authorization.certificate_uris(auth) == frozenset({SHOP})

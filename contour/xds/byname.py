@@ -1,0 +1,83 @@
+"""Clients of a fleet whose resources are only sent by name, such as gRPC clients without a proxy.
+
+Each client looks at the fleet as somebody (`viewer`). A resource says for whom it is
+(`Part.audience`); to everybody else it is not there. Nobody may ask for everything, or for more
+names than `MOST_NAMES`. A name that is malformed is not there, and the reason is shown; it ends no
+stream, because other channels of the same process share it.
+
+What such a client refuses concerns its stream only: it keeps what it had, says what is wrong, and
+nothing is held back from others.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from contour.xds import xdstp
+from contour.xds.resources import Resource
+from contour.xds.store import Edit
+
+MOST_NAMES = 1000
+"""Of one type on one stream."""
+_SHOWN = 80  # characters of a malformed name
+
+
+def visible(published: Mapping[str, Resource], viewer: str | None) -> Mapping[str, Resource]:
+    """The resources of one type as a viewer sees them; None sees everything."""
+    return published if viewer is None else _Visible(published, viewer)
+
+
+class _Visible(Mapping[str, Resource]):
+    """Without what is not for the viewer."""
+
+    def __init__(self, published: Mapping[str, Resource], viewer: str) -> None:
+        self._published = published
+        self._viewer = viewer
+
+    def __getitem__(self, name: str) -> Resource:
+        found = self._published[name]
+        if not _is_for(found.audience, self._viewer):
+            raise KeyError(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            it for it, found in self._published.items() if _is_for(found.audience, self._viewer)
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def seen(edit: Edit, viewer: str) -> Edit | None:
+    """An edit as a viewer sees it: a change of the audience may bring a resource, or take it away;
+    None if the viewer has not seen it and does not see it now."""
+    now = not edit.is_gone and _is_for(edit.resource.audience, viewer)
+    head = edit.before.get("")
+    before = edit.resource.audience if head is None else head.audience
+    had = not edit.is_new and _is_for(before, viewer)
+    if now and had:
+        return edit
+    if now:
+        return Edit(edit.resource, is_new=True)
+    return Edit(edit.resource, is_gone=True) if had else None
+
+
+def called(names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
+    """The canonical names, and of malformed ones the beginning with the reason."""
+    found: set[str] = set()
+    malformed: dict[str, str] = {}
+    for name in names:
+        try:
+            found.add(xdstp.canonical(name))
+        except xdstp.Malformed as error:
+            malformed[name[:_SHOWN]] = str(error)
+    return found, malformed
+
+
+def concerned(names: Iterable[str], words: str) -> list[str]:
+    """The resources that a refusal is about: gRPC names them; all of them, if it names none."""
+    found = list(names)
+    return [it for it in found if it in words] or found
+
+
+def _is_for(audience: frozenset[str] | None, viewer: str) -> bool:
+    return audience is None or viewer in audience
