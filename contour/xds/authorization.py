@@ -6,11 +6,16 @@ subject alternative names must be an identity of the fleet. Where clients are se
 a kind of name of its own: a certificate for an Envoy opens no fleet of gRPC clients, and the other
 way round. Whoever may open our Unix socket, or connects where no TLS was asked for, is believed.
 The check is made once per stream, whichever method it calls: a stream never changes its node.
+
+Who has the identity of a node ID (`identities`) is served the fleet of that node ID, and no other:
+`node.id` has to be the node ID, and `node.cluster` does not matter.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from contour.xds import identities
 from contour.xds.fleet import Fleet
+from contour.xds.identities import NodeIdentity
 from contour.xds.stream import Node
 
 NO_URIS: frozenset[str] = frozenset()
@@ -60,6 +65,34 @@ def admitted(
     if not fleet.is_open:
         raise NotYet(f"fleet {fleet.name!r} has no configuration yet")
     return fleet
+
+
+def of_node_id(
+    fleets: Mapping[NodeIdentity, Fleet], node: Node, allowed: frozenset[NodeIdentity]
+) -> Fleet:
+    """The fleet of a node ID, for a caller that has these identities of node IDs."""
+    mine = sorted(it for it in allowed if it.node == node.id)
+    if not mine:
+        known = ", ".join(map(str, sorted(allowed)))
+        raise Denied(f"the identity {known} does not give access to node ID {node.id!r}")
+    fleet = next((fleets[it] for it in mine if it in fleets), None)
+    if fleet is None:
+        raise UnknownFleet(
+            f"there is no EnvoyConfig for node ID {node.id!r} in namespace {mine[0].namespace}"
+        )
+    if not fleet.is_open:
+        raise NotYet(f"the EnvoyConfig for node ID {node.id!r} has nothing to serve yet")
+    return fleet
+
+
+def node_identities(
+    names: frozenset[str] | None, uris: frozenset[str], said: Iterable[tuple[str, str | bytes]]
+) -> frozenset[NodeIdentity]:
+    """The node IDs that a caller may speak for: those of its certificate, or, where it needs none
+    (`names` is None), those that it says in its metadata."""
+    if names is None:
+        uris = frozenset(str(it) for key, it in said if key == identities.METADATA)
+    return frozenset(it for uri in uris if (it := identities.parse(uri)) is not None)
 
 
 def certificate_names(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str] | None:

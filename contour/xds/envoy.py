@@ -51,6 +51,7 @@ from contour.xds.state import Baseline, InFlightResponse, Override
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Subscription
 from contour.xds.warming import Warming
+from contour.xds.whole import Edition, Whole
 
 _OF_CLUSTERS = frozenset({ENDPOINTS, SECRET})
 
@@ -74,6 +75,7 @@ class Served:
     quarantine: Quarantine
     waits: Waits
     patience: Patience
+    edition: Edition | None = None  # of a fleet that is served as a whole
 
 
 class Envoy:
@@ -95,6 +97,10 @@ class Envoy:
         self._warming = Warming(served.store, self.gates, self.subscriptions)
         self._removals = PendingRemovals()
         self._arrival = Arrival(self.subscriptions)
+        self._whole: Whole | None = None
+        if (edition := served.edition) is not None:
+            warming = served.patience.warming
+            self._whole = Whole(edition, self.subscriptions, self.alarms, warming, now)
         # Until then it may use what it has not told of, for it comes back and asks bit by bit.
         self._young_until = now + served.patience.absence
         self._vanished: list[PendingRemoval] = []
@@ -114,7 +120,7 @@ class Envoy:
 
     def holds(self, to: Subscription) -> bool:
         """Whether nothing of a type may go out for now."""
-        return self._arrival.holds(to)
+        return self._whole.holds(to) if self._whole else self._arrival.holds(to)
 
     def keep(self, by: Subscription, refused: Refused) -> Override | None:
         """Keeps what the Envoy accepted last in place of a part that it refuses; None if it is
@@ -171,6 +177,8 @@ class Envoy:
         """What the fleet does changes what is to be sent; nothing else comes of it."""
         match event:
             case Published(edits):
+                if self._whole:
+                    self._whole.published(self._number, now)
                 self._take(edits, now)
             case Quarantined(by, refused):
                 by.settle(refused.name)
@@ -247,7 +255,7 @@ class Envoy:
         if has_newest:
             self._warming.has(to, name, now)
             return True
-        before = _had(resource, version)
+        before = state.had(resource, version)
         self.gates.offer(to, resource, before, now)
         return not before.is_whole and not before.is_unknown
 
@@ -255,6 +263,8 @@ class Envoy:
         self, by: Subscription, response: InFlightResponse, refusal: str | None, now: float
     ) -> list[tuple[Subscription, Outcome]]:
         by.in_flight.remove(response)
+        if refusal is not None and self._whole:
+            return self._whole.refused(by, response, refusal)
         if refusal is not None:
             bisection.refused(self.gates, by, response, refusal)
             return []
@@ -268,7 +278,8 @@ class Envoy:
                 self._warming.has(by, name, now)
         self._removals.acknowledged(by, response)
         self._remove_passed(now)
-        return [(by, Accepted(response.before))]
+        taken = self._whole.acknowledged(by) if self._whole else []
+        return [(by, Accepted(response.before)), *taken]
 
     def _try_next(self, by: Subscription, now: float) -> list[tuple[Subscription, Outcome]]:
         """Goes on with the search for the part to blame; what it has found, if it is over."""
@@ -380,14 +391,6 @@ class Envoy:
                 is_known = bool(left.parts)
                 before = Baseline(dict(left.parts), is_whole=is_known, is_unknown=not is_known)
                 to.mark(name, before)
-
-
-def _had(resource: Resource, version: str | None) -> Baseline:
-    """What a stream had that says it has this version, as far as a version can tell."""
-    if version is None:
-        return state.absent()
-    parts = resource.since(version)
-    return state.unknown() if parts is None else Baseline(parts)
 
 
 def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:

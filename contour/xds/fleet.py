@@ -19,16 +19,19 @@ from contour.xds.envoy import Envoy, Patience, Served
 from contour.xds.events import Event, Published, Quarantined, Released
 from contour.xds.gates import Waits
 from contour.xds.interest import Interest
-from contour.xds.observer import AckObserver, RefusedPart
+from contour.xds.observer import AckObserver, RefusedPart, RefusedWhole
 from contour.xds.outcomes import (
     Accepted,
     Declined,
     Dropped,
     Gone,
-    Outcome,
+    OfEdition,
+    OfPart,
     Pending,
     Refused,
+    RefusedEdition,
     Settled,
+    TakenEdition,
     Unchanged,
 )
 from contour.xds.pacing import Pacing
@@ -38,6 +41,7 @@ from contour.xds.resources import LISTENER, Change, Name, Part
 from contour.xds.responses import Responses
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Subscription
+from contour.xds.whole import Edition
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +64,11 @@ class Fleet:
         patience: Patience | None = None,
         clock: Clock = time.monotonic,
         later: Later = _at_once,
+        edition: Edition | None = None,
     ) -> None:
         self.name = name
+        self.edition = edition
+        """What it is served as a whole (`whole`); None: parts, of which each stands alone."""
         self.patience = patience or Patience()
         self.clock = clock
         self._later = later
@@ -101,12 +108,21 @@ class Fleet:
             lambda name, part: part not in self.store.last_accepted.get(name, ()),
         )
 
+    def publish_edition(self, name: str, changes: Iterable[Change]) -> None:
+        """Serves the next edition; for a fleet that is served as a whole."""
+        assert self.edition is not None
+        self.edition.name = name
+        self.publish(changes)
+
     def step(self, envoy: Envoy, event: Event, now: float) -> None:
         """Hands an event to an Envoy, and applies what comes of it."""
         for by, outcome in envoy.step(event, now):
-            self._apply(envoy, by, outcome, now)
+            if isinstance(outcome, RefusedEdition | TakenEdition):
+                self._tell_of_edition(envoy, by, outcome)
+            else:
+                self._apply(envoy, by, outcome, now)
 
-    def _apply(self, envoy: Envoy, by: Subscription, outcome: Outcome, now: float) -> None:
+    def _apply(self, envoy: Envoy, by: Subscription, outcome: OfPart, now: float) -> None:
         match outcome:
             case Pending(name):
                 self._tell_changed(self.acceptance.expect(by, name))
@@ -131,6 +147,18 @@ class Fleet:
             case Gone():
                 self._tell_changed(self.acceptance.closed(by))
                 self._drop_refusals_of(by)
+
+    def _tell_of_edition(self, envoy: Envoy, by: Subscription, outcome: OfEdition) -> None:
+        if isinstance(outcome, TakenEdition):
+            self.observer.edition_taken(self.edition.name if self.edition else "")
+            return
+        log.warning(
+            "Envoy %s of fleet %s rejects edition %s: %s",
+            *(envoy.id, self.name, outcome.edition, outcome.words),
+        )
+        self.observer.edition_refused(
+            RefusedWhole(outcome.edition, envoy, by.type_url, *outcome[1:])
+        )
 
     def _tell_changed(self, names: Iterable[Name]) -> None:
         for name in names:
@@ -221,7 +249,9 @@ class Fleet:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         if not self.envoys and self.pacing.waiting:
             self.publish(())
-        known = None if is_aggregated else self._by_id.get(id)
+        # Envoys of a fleet that is served as a whole may have one id, so streams do not share one.
+        is_alone = is_aggregated or self.edition is not None
+        known = None if is_alone else self._by_id.get(id)
         envoy = known or self._new(id, release, viewer)
         self.envoys.add(envoy)
         if release is not None and self.built_for is not None and release < self.built_for:
@@ -231,12 +261,13 @@ class Fleet:
                 "left out",
                 *told,
             )
-        if not is_aggregated:
+        if not is_alone:
             self._by_id[id] = envoy
         return envoy
 
     def _new(self, id: str, release: Release | None, viewer: str | None) -> Envoy:  # noqa: A002
-        served = Served(self.store, self.quarantine, self.waits, self.patience)
+        shared = (self.store, self.quarantine, self.waits, self.patience, self.edition)
+        served = Served(*shared)
         made = Envoy(id, release, served, self.clock())
         made.viewer = viewer
         return made

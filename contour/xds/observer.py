@@ -19,6 +19,16 @@ class RefusedPart(NamedTuple):
     by: Mapping[str, int] = NO_RELEASES  # the releases that refuse it, if others accept it
 
 
+class RefusedWhole(NamedTuple):
+    """An edition that an Envoy refuses, and Envoy's message about it."""
+
+    edition: str
+    envoy: object  # which one, for as long as it is connected
+    type_url: str
+    names: tuple[str, ...]  # of the resources that the refused response brought
+    words: str
+
+
 class AckObserver:
     """Calls come in the middle of a publication or an answer: note them, act later.
 
@@ -33,6 +43,12 @@ class AckObserver:
 
     def changed(self, name: Name) -> None:
         """A resource, or what Envoys have accepted of it, may have changed."""
+
+    def edition_refused(self, refused: RefusedWhole) -> None:
+        """An Envoy refuses an edition; nothing more of it is sent there."""
+
+    def edition_taken(self, edition: str) -> None:
+        """An Envoy has accepted all that it asked for of the newest edition."""
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """So many Envoys subscribe to listeners, by release; "": it does not say."""

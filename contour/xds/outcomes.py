@@ -55,8 +55,22 @@ class Declined(NamedTuple):
     names: Sequence[str]
 
 
+class RefusedEdition(NamedTuple):
+    """The Envoy refuses what a fleet is served as a whole."""
+
+    edition: str
+    names: tuple[str, ...]  # of the resources that the refused response brought
+    words: str  # Envoy's message
+
+
+class TakenEdition(NamedTuple):
+    """The Envoy has accepted all that it asked for of the newest edition."""
+
+
 class Gone(NamedTuple):
     """The stream has ended."""
 
 
-Outcome = Pending | Settled | Dropped | Unchanged | Accepted | Refused | Declined | Gone
+OfPart = Pending | Settled | Dropped | Unchanged | Accepted | Refused | Declined | Gone
+OfEdition = RefusedEdition | TakenEdition
+Outcome = OfPart | OfEdition

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, KeysView
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import grpc
@@ -20,8 +20,11 @@ from contour.xds import authorization, credentials, delta, resources, sotw
 from contour.xds.disconnecting import disconnect
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
+from contour.xds.identities import NodeIdentity
 from contour.xds.limits import Limits, Peers, TooMany
+from contour.xds.pacing import Pace
 from contour.xds.stream import Dialect, Node, Stream, Violation
+from contour.xds.whole import Edition
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +78,7 @@ class Server:
     clock: Callable[[], float] = time.monotonic
     limits: Limits = field(default_factory=Limits)
     fleets: dict[str, Fleet] = field(default_factory=dict)
+    by_node: dict[NodeIdentity, Fleet] = field(default_factory=dict)  # served as a whole
     services: tuple[grpc.GenericRpcHandler, ...] = ()  # beside xDS, on the same port
     ports: tuple[int, ...] = ()  # where it listens, once it does
     _grpc: aio.Server | None = None
@@ -91,9 +95,23 @@ class Server:
             self.fleets[name] = Fleet(name, self.patience, self.clock, _later)
         return self.fleets[name]
 
+    def fleet_of_node(self, identity: NodeIdentity) -> Fleet:
+        """The fleet of a node ID, which is served as a whole; made when it is first asked for."""
+        if identity not in self.by_node:
+            patience = replace(self.patience, pace=Pace(interval=0))
+            made = Fleet(str(identity), patience, self.clock, _later, Edition())
+            self.by_node[identity] = made
+        return self.by_node[identity]
+
     def remove(self, name: str) -> None:
         """Ends the fleet and its streams; Envoys keep what they have."""
-        fleet = self.fleets.pop(name, None)
+        self._end(self.fleets.pop(name, None))
+
+    def remove_node(self, identity: NodeIdentity) -> None:
+        """Ends the fleet of a node ID and its streams; Envoys keep what they have."""
+        self._end(self.by_node.pop(identity, None))
+
+    def _end(self, fleet: Fleet | None) -> None:
         for stream, reading in self._reading.items():
             if fleet is not None and stream.fleet is fleet:
                 reading.cancel()
@@ -155,10 +173,15 @@ class Server:
 
     def _method(self, dialect: Dialect, type_url: str) -> grpc.RpcMethodHandler:
         async def serve(requests: AsyncIterator[bytes], call: Call) -> None:
-            names = authorization.certificate_names(call.auth_context())
-            uris = authorization.certificate_uris(call.auth_context())
+            auth = call.auth_context()
+            names = authorization.certificate_names(auth)
+            uris = authorization.certificate_uris(auth)
+            said = call.invocation_metadata() or ()
+            nodes = authorization.node_identities(names, uris, said)
 
             def admission(node: Node) -> Fleet:
+                if nodes:
+                    return authorization.of_node_id(self.by_node, node, nodes)
                 return authorization.admitted(self.fleets, self.fallback, node, names, uris)
 
             stirred = asyncio.Event()
@@ -183,7 +206,7 @@ class Server:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(stream, stirred, over, call))
                 reading = tasks.create_task(self._read(stream, stirred, requests))
-                reading.add_done_callback(lambda _: _end(writing, stirred, over))
+                reading.add_done_callback(lambda _: _let_out(writing, stirred, over))
                 self._reading[stream], self._callers[stream] = reading, call.peer()
         finally:
             self._reading.pop(stream, None)
@@ -236,7 +259,7 @@ def _later(seconds: float, action: Callable[[], None]) -> None:
 _LAST_WRITE = 0.5  # seconds
 
 
-def _end(writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event) -> None:
+def _let_out(writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event) -> None:
     """Lets a response that is on its way go out: gRPC cannot end a call in the middle of one.
 
     A client that does not take it is not waited for.

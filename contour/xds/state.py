@@ -48,6 +48,14 @@ def same() -> Baseline:
     return Baseline({})
 
 
+def had(resource: Resource, version: str | None) -> Baseline:
+    """What a stream had that says it has this version, as far as a version can tell."""
+    if version is None:
+        return absent()
+    parts = resource.since(version)
+    return unknown() if parts is None else Baseline(parts)
+
+
 def empty_endpoints(name: str) -> Resource:
     """A ClusterLoadAssignment without endpoints: Envoy would go on using what is merely removed."""
     resource = Resource(Name(resources.ENDPOINTS, name))

@@ -4,6 +4,7 @@ import pytest
 
 from contour.xds import authorization
 from contour.xds.fleet import Fleet
+from contour.xds.identities import METADATA, NodeIdentity, parse
 from contour.xds.stream import Node
 
 
@@ -113,3 +114,75 @@ def test_the_uris_of_a_certificate_are_no_names() -> None:
     }
     assert authorization.certificate_names(auth) == frozenset({"web"})
     assert authorization.certificate_uris(auth) == frozenset({SHOP})
+
+
+MINE, THEIRS = NodeIdentity("shop", "proxy"), NodeIdentity("bank", "proxy")
+URI = "projectcontour://envoy-node"
+
+
+@pytest.mark.parametrize("cluster", ["", "web", str(THEIRS)])
+def test_the_identity_of_a_node_id_leads_to_its_fleet_and_no_other(cluster: str) -> None:
+    known = {it: Fleet(str(it)) for it in (MINE, THEIRS)}
+    for fleet in known.values():
+        fleet.publish([])
+    node = Node("proxy", cluster)
+    assert authorization.of_node_id(known, node, frozenset({MINE})) is known[MINE]
+    other = NodeIdentity("shop", "other")
+    assert authorization.of_node_id(known, node, frozenset({MINE, other})) is known[MINE]
+    with pytest.raises(authorization.UnknownFleet):
+        authorization.of_node_id({THEIRS: known[THEIRS]}, node, frozenset({MINE}))
+    with pytest.raises(authorization.NotYet):
+        authorization.of_node_id({MINE: Fleet("")}, node, frozenset({MINE}))
+
+
+@pytest.mark.parametrize("node", ["", "other", "web", str(MINE), "PROXY"])
+def test_another_node_id_than_that_of_the_identity_is_denied(node: str) -> None:
+    with pytest.raises(authorization.Denied):
+        authorization.of_node_id({MINE: Fleet("")}, Node(node, "proxy"), frozenset({MINE}))
+
+
+@pytest.mark.parametrize("names", [frozenset({"web"}), frozenset({str(MINE)})])
+def test_no_certificate_of_a_fleet_leads_to_a_node_id(names: frozenset[str]) -> None:
+    """Not by the cluster, nor with a DNS name that reads like the URI."""
+    with pytest.raises(authorization.Denied):
+        authorization.admitted(fleets("web"), "", Node("proxy", str(MINE)), names)
+
+
+SAID: list[tuple[str, str | bytes]] = [(METADATA, str(MINE)), ("user-agent", "grpc")]
+
+
+@pytest.mark.parametrize(
+    ("names", "uris", "said", "expected"),
+    [
+        (None, [], [], []),
+        (None, [], SAID, [MINE]),
+        (None, [], [(METADATA, f"{URI}/Shop/proxy")], []),
+        ([], [], SAID, []),  # what a certificate does not say, nobody says
+        ([str(MINE)], [], [], []),  # no URI, but a name of that text
+        ([], [SHOP, "spiffe://a/b"], SAID, []),
+        ([], [str(THEIRS), "spiffe://a/b"], SAID, [THEIRS]),
+    ],
+)
+def test_the_node_ids_of_a_caller(
+    names: list[str] | None,
+    uris: list[str],
+    said: list[tuple[str, str | bytes]],
+    expected: list[NodeIdentity],
+) -> None:
+    sans = None if names is None else frozenset(names)
+    got = authorization.node_identities(sans, frozenset(uris), said)
+    assert got == frozenset(expected)
+
+
+@pytest.mark.parametrize("node", ["proxy", "a/b", "ü", "a b", f"{URI}/x/y", "x" * 256, "%"])
+def test_a_node_id_of_any_characters_has_one_uri(node: str) -> None:
+    assert parse(str(NodeIdentity("shop", node))) == NodeIdentity("shop", node)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    ["", "proxy", f"{URI}/shop/", f"{URI}/shop/a/b", f"{URI}/shop/%61", f"{URI}/a.b/c",
+     "https://envoy-node/shop/proxy", f"{URI}/shop/a?b", SHOP],
+)  # fmt: skip
+def test_no_other_text_is_an_identity_of_a_node_id(uri: str) -> None:
+    assert parse(uri) is None

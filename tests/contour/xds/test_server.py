@@ -13,6 +13,7 @@ from envoy.service.discovery.v3 import discovery_pb2
 from grpc import aio
 
 from contour.xds import credentials
+from contour.xds.identities import NodeIdentity
 from contour.xds.observer import NO_RELEASES, AckObserver
 from contour.xds.resources import CLUSTER, ENDPOINTS
 from contour.xds.server import Server
@@ -278,6 +279,35 @@ async def test_a_certificate_sees_its_fleet_and_no_other(tmp_path: Path, method:
         unknown = Caller(channel, method)
         await unknown.ask(type_url=CLUSTER, node=node("nobody"))
         assert await unknown.code() is grpc.StatusCode.PERMISSION_DENIED
+
+
+@pytest.mark.parametrize("method", SHAPES)
+async def test_the_kind_of_identity_decides_which_fleets_are_looked_at(
+    tmp_path: Path, method: str
+) -> None:
+    ours, mine = certificates.authority(), NodeIdentity("shop", "web")
+    files = credentials.Files(*certificates.write(certificates.issued(ours, "xds"), ours, tmp_path))
+    async with (
+        serving("127.0.0.1:0", files) as server,
+        _channel(server, ours, certificates.issued(ours, str(mine))) as channel,
+        _channel(server, ours, certificates.issued(ours, "web")) as other,
+    ):
+        server.fleet_of_node(mine).publish_edition("1", [world.cluster("raw")])
+        server.fleet_of_node(NodeIdentity("bank", "web")).publish_edition("1", [])
+        allowed = Caller(channel, method)
+        await allowed.ask(type_url=CLUSTER, node=node("other", "web"))
+        (got,) = (await allowed.answer()).resources
+        assert b"raw" in got.SerializeToString()
+        server.remove_node(mine)
+        assert await allowed.code() is grpc.StatusCode.OK
+        for where, who, code in (
+            (channel, node("web", "web"), grpc.StatusCode.NOT_FOUND),
+            (channel, node("web", "one"), grpc.StatusCode.PERMISSION_DENIED),
+            (other, node(str(mine), "web"), grpc.StatusCode.PERMISSION_DENIED),
+        ):
+            caller = Caller(where, method)
+            await caller.ask(type_url=CLUSTER, node=who)
+            assert await caller.code() is code
 
 
 async def test_without_a_certificate_of_our_authority_nobody_gets_in(tmp_path: Path) -> None:
