@@ -4,8 +4,9 @@ A complaint belongs to a subject: the object it is about, or a file or an unknow
 object can be told. Consumers keep the complaints of each subject; a batch replaces them whole.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from crds import meta
 
@@ -15,6 +16,17 @@ ManifestSource = NewType("ManifestSource", str)
 """A file or folder as the user named it, or an unknown kind: `kind Deployment of apps/v1`."""
 
 Subject = meta.ObjectRef | ManifestSource
+
+
+class Place(NamedTuple):
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+
+Locate = Callable[[meta.ObjectRef, str], Place | None]
+"""Where a field of an object stands, by the path of the field; None if nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +39,8 @@ class Complaint:
     field: str  # `spec.routes[0].services[1].port`, empty for the whole document
     message: str
     severity: Severity
+    is_unreadable: bool = False
+    """The document or file cannot be read at all, so nobody knows what it says."""
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

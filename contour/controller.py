@@ -21,10 +21,10 @@ from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
-from dag import fleets, listeners, nodes, plan, ports, refusals, statuses, tables
+from dag import fleets, hints, listeners, nodes, plan, ports, refusals, statuses, tables
 from dag.configuration import reading, settings
 from dag.engine.incremental import Engine
-from dag.engine.view import Change
+from dag.engine.view import Change, Plan
 from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
@@ -67,8 +67,12 @@ class Controller:
         notify: Notify | None = None,
         on_fleets_changed: OnFleetsChanged | None = None,
         now: aging.Clock = aging.utc,
+        *,
+        gives_hints: bool = False,
     ) -> None:
-        self.engine = Engine(plan.PLAN + outputs.PLAN)
+        """`gives_hints`: all objects belong to one user, so names may be suggested."""
+        self.engine = Engine(plan.PLAN + outputs.PLAN + (hints.PLAN if gives_hints else Plan()))
+        self.engine.write(hints.GIVEN, (), gives_hints or None)
         self.board = Board()
         self._publish = publish
         self._notify = notify or _nobody
@@ -173,9 +177,11 @@ class Controller:
         self._write(others)
         for place, complaints in batch.complaints.items():
             if isinstance(place, ObjectRef):
-                remarks = tuple(Remark(it.severity, str(it)) for it in complaints)
+                remarks = tuple(Remark(it.severity, str(it), it) for it in complaints)
                 self._remark(place, "document", remarks)
                 self._note_unknown(place, complaints)
+            else:
+                self.board.complain(place, complaints)
         self.settle()
 
     def _write(self, events: Iterable[Event]) -> None:

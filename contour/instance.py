@@ -6,18 +6,20 @@ spoken of; what its Envoys answer settles once for everything that they say at a
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
+from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.inspection import PageContent
+from contour.status import listing
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
+from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 
 log = logging.getLogger(__name__)
@@ -27,6 +29,10 @@ _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
 def _nobody(_: FleetReports) -> None:
     """Nobody else cares what the Envoys of a fleet say."""
+
+
+def _nowhere(_: ObjectRef, __: str) -> Place | None:
+    """No file is known."""
 
 
 @dataclass(slots=True, eq=False)
@@ -40,31 +46,40 @@ class Instance:
     """Is told of each fleet as it comes, and what is said of it."""
     on_fleets_changed: OnFleetsChanged | None = None
     """Is called when there are to be other fleets than before."""
+    logs_complaints: bool = True
+    """Whether what providers complain of is logged; else somebody else tells it."""
+    gives_hints: bool = False
+    """Whether statuses may suggest names of other objects (`dag.hints`)."""
+    locate: Locate = _nowhere
+    """Where the fields of objects stand, for listings."""
     controller: Controller = field(init=False)
     _settling: asyncio.Handle | None = None
 
     def __post_init__(self) -> None:
-        self.controller = Controller(self._publish, self.tell, self.on_fleets_changed)
+        self.controller = Controller(
+            self._publish, self.tell, self.on_fleets_changed, gives_hints=self.gives_hints
+        )
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:
         """One step of the loop; what the provider complains of for the first time is logged."""
         for folder in batch.healed:
             log.info("%s: can be listed again", folder)
-        for complaint in batch.fresh:
+        for complaint in batch.fresh if self.logs_complaints else ():
             log.log(_LEVELS[complaint.severity], "%s", complaint)
         self.controller.take(batch)
 
     def pages(self) -> dict[str, PageContent]:
         """What it tells about itself, by name."""
         return {
-            "status": lambda: list(self._rows()),
+            "status": lambda: self._rows(every=False),
+            "objects": lambda: self._rows(every=True),
             "config": lambda: [view.fleet(it) for it in self.server.fleets.values()],
         }
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
-        for row in self.controller.board.rows():
-            yield asdict(row) | {"subject": row.subject._asdict()}
+    def _rows(self, *, every: bool) -> list[dict[str, object]]:
+        board, engine = self.controller.board, self.controller.engine
+        return listing.plain(listing.listed(board, engine, self.locate, every=every))
 
     def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         self._fleet(fleet).publish(changes)

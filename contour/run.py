@@ -38,6 +38,8 @@ class RunOptions:
     moved_ports: tuple[tuple[int, int], ...] = ()
     """Ports that are moved although nobody asked for it."""
     controller_name: str | None = None
+    lenient: bool = False
+    """Unknown fields of manifests are warnings."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
     """Is called with the listeners once Envoy serves the first complete configuration."""
@@ -55,12 +57,12 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     socket = directory.socket(XDS_SOCKET)
     # Envoy is our child and has nobody else to ask: its connection may grow old.
     server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))
-    instance = Instance(server)
+    manifests = files.Manifests(options.paths, lenient=options.lenient)
+    instance = Instance(server, gives_hints=True, locate=manifests.locate)
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     if options.controller_name is not None:
         controller.name(options.controller_name)
-    manifests = files.Manifests(options.paths)
     with process.without_collections():
         instance.take(manifests.read())
     sockets.hold(controller.engine)

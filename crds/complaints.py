@@ -28,6 +28,8 @@ class Complaint(NamedTuple):
     """The path of the field in the user's document."""
     message: str
     severity: Literal["error", "warning"] = "error"
+    meant: str = ""
+    """Of an unknown field: the most similar known name; empty if none is similar."""
 
     def __str__(self) -> str:
         return f"{dotted(self.path)}: {self.message}" if self.path else self.message
@@ -64,15 +66,17 @@ def _is_consequence(found: ErrorDetails) -> bool:
 def _complaint(model: type, found: ErrorDetails) -> Complaint:
     path = tuple(it for it in found["loc"] if it != "[key]")
     if found["type"] == UNKNOWN_FIELD:
-        return Complaint(path, _unknown(model, path), "warning")
+        near = _similar(model, path)
+        text = f"unknown field; did you mean {near}?" if near else "unknown field"
+        return Complaint(path, text, "warning", near)
     return Complaint(path, _message(found, path))
 
 
-def _unknown(model: type, path: FieldPath) -> str:
+def _similar(model: type, path: FieldPath) -> str:
+    """The known field with the most similar name; empty if there is none."""
     holder = _model_at(model, path[:-1])
     known = list(shape.fields(holder)) if holder else []
-    near = difflib.get_close_matches(str(path[-1])[:100], known, n=1)
-    return f"unknown field; did you mean {near[0]}?" if near else "unknown field"
+    return next(iter(difflib.get_close_matches(str(path[-1])[:100], known, n=1)), "")
 
 
 def _model_at(model: type | None, path: FieldPath) -> type | None:

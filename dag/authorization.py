@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from crds import authorization as crd
-from crds.meta import NamespacedName
-from dag import extensions, nodes
+from crds.meta import NamespacedName, ObjectRef
+from dag import extensions, hints, nodes
 from dag.engine.view import View
 from dag.problems import Refused
 from dag.problems.places import Place
@@ -119,9 +119,15 @@ def _extension(
         raise Refused(say.version(place.at("apiVersion"), text))
     found = view.ask(extensions.extension, name) if name is not None else None
     if found is None:
-        text = f"ExtensionService {name} not found" if name else "names no ExtensionService"
-        raise Refused(say.not_found(place, text))
+        raise Refused(say.not_found(place, _missing(view, name)))
     return found
+
+
+def _missing(view: View, name: NamespacedName | None) -> str:
+    if name is None:
+        return "names no ExtensionService"
+    hint = hints.hint(view, ObjectRef("ExtensionService", *name))
+    return f"ExtensionService {name} not found{hint}"
 
 
 def _authority(cluster: nodes.ExtensionCluster) -> str:

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from crds.contourconfiguration import TracingSettings
 from crds.endpoints import ObjectName
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.ratelimits import GlobalRateLimitPolicy
-from dag import authorization, extensions, nodes, tables
+from dag import authorization, extensions, hints, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import View, query
 from dag.problems import Problem, Refused
@@ -168,8 +168,13 @@ def _extension(
     place, name = place.at("extensionService"), NamespacedName(written.namespace, written.name)
     found = view.ask(extensions.extension, name)
     if found is None:
-        return problems.unresolved(place, f"ExtensionService {name} not found")
+        return problems.unresolved(place, _not_found(view, name))
     if found.cluster is None:
         text = f"ExtensionService {name} cannot be asked; its status says why"
         return problems.unresolved(place, text)
     return found.cluster, found.timeout
+
+
+def _not_found(view: View, name: NamespacedName) -> str:
+    hint = hints.hint(view, ObjectRef("ExtensionService", *name))
+    return f"ExtensionService {name} not found{hint}"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crds import endpointslice, service
-from crds.meta import NamespacedName
-from dag import limits, nodes, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, limits, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
@@ -43,7 +43,7 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     name, number = key
     found = view.read(tables.SERVICES, name)
     if found is None:
-        return referents.service_not_found(name)
+        return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
     if refusal := closed(view, found):
         return refusal
     if found.spec.type == "ExternalName":
@@ -51,7 +51,7 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     for port in found.spec.ports:
         if port.port == number:
             return _internal(view, found, port)
-    return referents.port_not_found(name, str(number))
+    return referents.port_not_found(name, str(number), found.spec.ports)
 
 
 @query

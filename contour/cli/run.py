@@ -50,6 +50,11 @@ from showing import signals
     help="Minimum time in seconds that open connections last after a change of their listener or "
     "TLS settings. Envoy keeps the old settings in memory for about that time.",
 )  # fmt: skip
+@click.option(
+    "--lenient", is_flag=True,
+    help="Take objects with unknown fields, without these fields. Otherwise an unknown field is an "
+    "error, as it is for `kubectl apply`, and the last good version of the object stays.",
+)  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also log messages of level debug.")
 def run(
     paths: tuple[Path, ...],
@@ -60,6 +65,7 @@ def run(
     concurrency: int | None,
     drain_time: float,
     listener_drain_time: int,
+    lenient: bool,
     verbose: bool,
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
@@ -75,6 +81,7 @@ def run(
             address=bind,
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             controller_name=controller_name,
+            lenient=lenient,
             envoy=host.EnvoyOptions(
                 concurrency=concurrency,
                 drain_seconds=drain_time,

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -33,33 +32,55 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 @click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
 )  # fmt: skip
-def status(paths: tuple[str, ...], state_dir: Path | None, format_: Any, strict: bool) -> None:
+@click.option(
+    "--lenient", is_flag=True,
+    help="With -f: take objects with unknown fields, without these fields, and report them as "
+    "warnings. Otherwise an unknown field is an error, as it is for `kubectl apply`.",
+)  # fmt: skip
+@click.option(
+    "--all", "every", is_flag=True,
+    help="Also show Services, Secrets and other objects that have no status of their own.",
+)  # fmt: skip
+def status(
+    paths: tuple[str, ...],
+    state_dir: Path | None,
+    format_: Any,
+    strict: bool,
+    lenient: bool,
+    every: bool,
+) -> None:
     """Shows the status of every object of a running `contour run`, or of manifests.
 
     With -f no instance has to run: the manifests are checked offline, and Envoy is assumed to
-    accept them.
+    accept them. Files that cannot be read have a row too; with -f the exit code is then 2.
     """
-    rows = _offline(paths) if paths else running.page("status", state_dir)
+    rows, is_unreadable = (
+        _offline(paths, every=every, lenient=lenient)
+        if paths
+        else (running.page("objects" if every else "status", state_dir), False)
+    )
     if format_ == "table":
         _print(rows)
     else:
         output.document(rows, format_)
+    if is_unreadable:
+        sys.exit(2)
     if strict and any(it["state"] == "error" for it in rows):
         sys.exit(1)
 
 
-def _offline(paths: tuple[str, ...]) -> list[dict[str, Any]]:
-    from contour import files, offline
-    from contour.controller import Controller
+def _offline(
+    paths: tuple[str, ...], *, every: bool, lenient: bool
+) -> tuple[list[dict[str, Any]], bool]:
+    """The rows, and whether anything cannot be read."""
+    from contour.cli import manifestinput
+    from contour.status import listing
 
-    controller = Controller(offline.Fleets().publish)
-    controller.assume_acceptance()
-    try:
-        controller.take(files.Manifests([Path(it) for it in paths]).read())
-    except files.UnreadableInput as error:
-        click.echo(f"contour: {error}", err=True)
-        sys.exit(2)
-    return [asdict(it) | {"subject": it.subject._asdict()} for it in controller.board.rows()]
+    found = manifestinput.read(paths, lenient=lenient)
+    rows = listing.plain(manifestinput.listed(found, every=every))
+    if not rows:
+        click.echo(f"contour: there are no objects in {', '.join(paths)}", err=True)
+    return rows, found.is_unreadable
 
 
 def _print(rows: list[dict[str, Any]]) -> None:

@@ -6,13 +6,12 @@ place of Envoys. Scripts rely on this interface; it changes only by addition.
 
 import dataclasses
 import sys
-from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-from contour import files, offline
-from contour.cli import output
+from contour import offline
+from contour.cli import manifestinput, output
 from contour.controller import Controller
 from crds import shape
 from crds.meta import ObjectRef
@@ -47,6 +46,7 @@ To = Literal["xds", "status", "dag", "fleets"]
 @click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
 )  # fmt: skip
+@click.option("--lenient", is_flag=True, help=manifestinput.LENIENT)
 def translate(
     paths: tuple[str, ...],
     to: To,
@@ -54,40 +54,21 @@ def translate(
     fleet: str,
     controller_name: str | None,
     strict: bool,
+    lenient: bool,
 ) -> None:
     """Prints the Envoy configuration or the statuses that manifests lead to.
 
     Works offline: nothing is served. Errors and warnings about documents go to standard error,
     each with its file, line and field. Exit code 2 means that some input could not be read.
     """
-    fleets = offline.Fleets()
-    controller = Controller(fleets.publish)
-    controller.assume_acceptance()
-    if controller_name is not None:
-        controller.name(controller_name)
-    broken = _take(controller, paths)
-    _print(controller, fleets, to, format_, fleet)
-    if broken:
+    found = manifestinput.read(paths, controller_name, lenient=lenient)
+    for line in found.complaints:
+        click.echo(line, err=True)
+    _print(found.controller, found.fleets, to, format_, fleet)
+    if found.is_unreadable:
         sys.exit(2)
-    if strict and any(it.state == "error" for it in controller.board.rows()):
+    if strict and any(it.state == "error" for it in manifestinput.listed(found)):
         sys.exit(1)
-
-
-def _take(controller: Controller, paths: tuple[str, ...]) -> bool:
-    """Reads the manifests; whether any document cannot be read at all."""
-    try:
-        batch = files.Manifests([Path(it) for it in paths]).read()
-    except files.UnreadableInput as error:
-        click.echo(f"contour: {error}", err=True)
-        sys.exit(2)
-    broken = False
-    for subject, complaints in batch.complaints.items():
-        for complaint in complaints:
-            click.echo(f"{complaint.severity}: {complaint}", err=True)
-            unread = complaint.severity == "error" and not isinstance(subject, ObjectRef)
-            broken = broken or unread
-    controller.take(batch)
-    return broken
 
 
 def _print(

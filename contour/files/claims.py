@@ -77,7 +77,10 @@ def complaints(subject: Subject, claims: Sequence[Definition]) -> Iterator[Compl
 def _problems(subject: Subject, claims: Iterable[Definition]) -> Iterator[Complaint]:
     for file, document, item in claims:
         for line, field, message, severity in item.problems:
-            yield Complaint(file, document.line + line, subject, field, message, severity)
+            place = document.line + line
+            yield Complaint(
+                file, place, subject, field, message, severity, is_unreadable=not item.is_read
+            )
 
 
 def _duplicates(subject: Subject, claims: Sequence[Definition]) -> Iterator[Complaint]:

@@ -2,16 +2,19 @@
 
 A document always has a subject to complain about: the object it says it is; if it cannot be read,
 the object that it looks like; else its file. Lines are looked up only where there is a complaint.
-Validation is `crds.decode`; what becomes of an object that several documents define is `claims`.
+Validation is `crds.decode`. An unknown field is an error, as it is for `kubectl apply`: what it was
+meant to say would be missing from what is served. What becomes of an object that several documents
+define is `claims`.
 """
 
+import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from contour.complaints import ManifestSource, Severity, Subject
 from contour.files import guess, lines, parse
-from crds import decode, kinds, meta
+from crds import complaints, decode, kinds, meta
 from crds.complaints import dotted
 
 FieldPath = tuple[str | int, ...]
@@ -36,10 +39,14 @@ class Item:
     object: Any | None = None  # None if it is broken or of no kind that is read
     problems: tuple[LocatedComplaint, ...] = ()
     field: str = ""  # of the document, if the object is an item of a list
+    is_read: bool = True  # whether it is known what the document says, be it right or wrong
 
 
-def items(file: ManifestSource, raw: bytes) -> Iterator[Item]:
-    """The objects of a document; one item for a document that cannot be read, none for an empty."""
+def items(file: ManifestSource, raw: bytes, *, lenient: bool = False) -> Iterator[Item]:
+    """The objects of a document; one item for a document that cannot be read, none for an empty.
+
+    Lenient: unknown fields are warnings, and are left out of the objects.
+    """
     try:
         value = parse.value(raw)
     except parse.MalformedError as error:
@@ -47,14 +54,18 @@ def items(file: ManifestSource, raw: bytes) -> Iterator[Item]:
         return
     if value is not None:
         for path, item in _listed(value):
-            yield _item(file, raw, path, item)
+            yield _item(file, raw, path, item, lenient=lenient)
 
 
 def _malformed(file: ManifestSource, raw: bytes, error: parse.MalformedError) -> Item:
     problem = LocatedComplaint(error.line, "", error.message, "error")
     if (guessed := guess.subject(raw)) is not None:
-        return Item(guessed, "guessed", problems=(problem,))
-    return Item(file, "no", problems=(problem,))
+        return Item(guessed, "guessed", problems=(problem,), is_read=False)
+    return _unread(file, (problem,))
+
+
+def _unread(file: ManifestSource, problems: tuple[LocatedComplaint, ...]) -> Item:
+    return Item(file, "no", problems=problems, is_read=False)
 
 
 def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
@@ -63,29 +74,55 @@ def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
         yield (() if item is value else ("items", index)), item
 
 
-def _item(file: ManifestSource, raw: bytes, path: FieldPath, value: object) -> Item:
+def _item(
+    file: ManifestSource, raw: bytes, path: FieldPath, value: object, *, lenient: bool
+) -> Item:
     decoded = decode.decode(value)
     if isinstance(decoded, decode.NotAnObject):
-        return Item(file, "no", problems=_problems(raw, [(path, decoded.message, "error")]))
+        return _unread(file, _problems(raw, [(path, decoded.message, "error")]))
     if isinstance(decoded, decode.UnknownKind):
         return _unknown(raw, path, value, decoded)
+    unread = () if lenient else tuple(_errors(decoded))
     found: list[tuple[FieldPath, str, Severity]] = [
-        ((*path, *it.path), it.message, it.severity) for it in decoded.complaints
+        ((*path, *it.path), it.message, "error" if it in unread else it.severity)
+        for it in decoded.complaints
     ]
     problems = _problems(raw, found)
     if not decoded.key.name:
-        return Item(file, "no", problems=problems)
+        return _unread(file, problems)
     subject = meta.ObjectRef(decoded.kind.kind, *decoded.key)
-    return Item(subject, "yes", decoded.kind, decoded.object, problems, dotted(path))
+    good = None if unread else decoded.object
+    is_read = not any(it.path == ("apiVersion",) for it in decoded.errors)
+    return Item(subject, "yes", decoded.kind, good, problems, dotted(path), is_read)
+
+
+def _errors(decoded: decode.Decoded) -> Iterator[complaints.Complaint]:
+    """The unknown fields for which the object is not taken.
+
+    Not those that a later release of the Gateway API may have: its fields are added in every
+    release. What is almost the name of a known field is a typing error there, too.
+    """
+    for it in decoded.complaints:
+        is_unknown = it.severity == "warning"
+        if is_unknown and (decoded.kind.group != kinds.GATEWAY or _is_typo(it)):
+            yield it
+
+
+def _is_typo(unknown: complaints.Complaint) -> bool:
+    written = str(unknown.path[-1])[:100]
+    return difflib.SequenceMatcher(None, written, unknown.meant).ratio() >= _TYPO
+
+
+_TYPO = 0.8
+"""Similarity (`difflib`) from which a name counts as a misspelt one."""
 
 
 def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind) -> Item:
     """A kind that is not read; if it is one that is, misspelt, the object may be meant to stay."""
     if (meant := guess.misspelt(unknown, value)) is not None:
         message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
-        return Item(
-            meant, "guessed", problems=_problems(raw, [((*path, "kind"), message, "error")])
-        )
+        problems = _problems(raw, [((*path, "kind"), message, "error")])
+        return Item(meant, "guessed", problems=problems, is_read=False)
     place = ManifestSource(f"kind {unknown.kind} of {unknown.group_version}")
     message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
     return Item(place, problems=_problems(raw, [((*path, "kind"), message, "warning")]))

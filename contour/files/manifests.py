@@ -12,10 +12,11 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from contour.complaints import ManifestSource
+from contour.complaints import ManifestSource, Place
 from contour.events import Batch
-from contour.files import documents, reading, store, tracking
+from contour.files import documents, places, reading, store, tracking
 from contour.files.watch import Watch
+from crds.meta import ObjectRef
 
 
 class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
@@ -23,11 +24,14 @@ class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
 
 
 class Manifests:
-    """The manifests under some files and folders; `-` is standard input, which is read once."""
+    """The manifests under some files and folders; `-` is standard input, which is read once.
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    Lenient: an object with an unknown field is taken without that field, which is a warning.
+    """
+
+    def __init__(self, paths: Sequence[Path], *, lenient: bool = False) -> None:
         self._roots = [reading.STDIN if str(it) == "-" else ManifestSource(str(it)) for it in paths]
-        self._store = store.Store()
+        self._store = store.Store(lenient=lenient)
         self._tracker = tracking.Tracker([])
         self._faults: set[ManifestSource] = set()
         self._kept: set[ManifestSource] = set()  # missing together with a folder above them
@@ -41,6 +45,11 @@ class Manifests:
             self._load(file, _undisturbed)
         self._tell_faults()
         return self._store.batch()
+
+    def locate(self, subject: ObjectRef, field: str) -> Place | None:
+        """The file and line of a field of an object; None if no file defines the object."""
+        definition = self._store.definition(subject)
+        return definition and places.of(definition, field)
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
         """What changes after `read`. While a batch is being taken, the next one gathers."""

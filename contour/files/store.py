@@ -16,7 +16,8 @@ from crds import meta
 class Store:
     """Written by file, read by batch."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lenient: bool = False) -> None:
+        self._is_lenient = lenient
         self._files: dict[ManifestSource, list[claims.Document]] = {}
         self._faults: dict[ManifestSource, str] = {}
         self._healed: list[ManifestSource] = []
@@ -37,7 +38,7 @@ class Store:
                 document = same.pop()
                 self._move(document, text.line, position)
             else:
-                items = tuple(contents.items(file, text.raw))
+                items = tuple(contents.items(file, text.raw, lenient=self._is_lenient))
                 document = claims.Document(digest, text.line, position, items)
                 fresh.append(document)
             now.append(document)
@@ -83,6 +84,10 @@ class Store:
         self._touched.clear()
         healed, self._healed = tuple(self._healed), []
         return Batch(tuple(events), complaints, tuple(fresh), healed)
+
+    def definition(self, subject: meta.ObjectRef) -> claims.Definition | None:
+        """The document that owns an object; None if there is none. From any thread."""
+        return min(list(self._claims.get(subject, ())), key=_place, default=None)
 
     def _move(self, document: claims.Document, line: int, position: int) -> None:
         """The order of several claims and the lines of complaints depend on the place."""
@@ -152,7 +157,7 @@ class Store:
     ) -> tuple[Complaint, ...]:
         found = tuple(claims.complaints(subject, claimed))
         if isinstance(subject, str) and (fault := self._faults.get(subject)):
-            return (Complaint(subject, 0, subject, "", fault, "error"), *found)
+            return (Complaint(subject, 0, subject, "", fault, "error", is_unreadable=True), *found)
         return found
 
     def _say(self, subject: Subject, said: tuple[Complaint, ...]) -> None:

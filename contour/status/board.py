@@ -1,30 +1,21 @@
-"""The board: what every object is told right now, and how that reads in one line.
+"""The board: what every object and every file is told right now, and how that reads in one line.
 
 `contour status` shows it as a table, `contour translate --to status` as a stream of objects. It
-is fed with changes, so it never walks the world; a listing sorts what there is.
+is fed with changes, so it never walks the world; a listing sorts what there is. How a status reads
+is `rows`; why an object has no status is `unserved`.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from contour.status import rendering
+from contour.complaints import Complaint, ManifestSource
+from contour.status import rendering, rows
+from contour.status.rows import Row, Told
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
 from crds.raw import Raw
 from dag import statuses
-
-State = Literal["ok", "warning", "error"]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One object: how it fares, and why."""
-
-    subject: ObjectRef
-    state: State
-    summary: str
-    reasons: tuple[str, ...] = ()
 
 
 class Remark(NamedTuple):
@@ -32,6 +23,16 @@ class Remark(NamedTuple):
 
     severity: Literal["error", "warning"]  # an error: the version was not taken
     message: str
+    complaint: Complaint | None = None
+    """What the provider said, if it was the provider."""
+
+    @property
+    def told(self) -> Told:
+        """The same as a part of a row."""
+        it = self.complaint
+        if it is None:
+            return rows.of_text(self.message, self.severity)
+        return Told(self.message, it.severity, it.message, "", "", it.field, it.file, it.line)
 
 
 @dataclass(slots=True)
@@ -40,6 +41,8 @@ class Board:
 
     told: dict[ObjectRef, statuses.Status] = field(default_factory=dict)
     remarks: dict[ObjectRef, dict[str, tuple[Remark, ...]]] = field(default_factory=dict)
+    files: dict[ManifestSource, tuple[Complaint, ...]] = field(default_factory=dict)
+    """What is wrong with files, and documents of kinds that are not read."""
 
     def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
         """Notes what an object is told, or that it is gone."""
@@ -57,6 +60,13 @@ class Board:
             if not self.remarks[subject]:
                 del self.remarks[subject]
 
+    def complain(self, place: ManifestSource, complaints: tuple[Complaint, ...]) -> None:
+        """Replaces what is wrong with a file, or with the documents of a kind."""
+        if complaints:
+            self.files[place] = complaints
+        else:
+            self.files.pop(place, None)
+
     def faults(self, subject: ObjectRef) -> tuple[str, ...]:
         """Why the newest version of an object was not taken; empty if it was."""
         remarks = self.remarks.get(subject, {}).values()
@@ -65,7 +75,29 @@ class Board:
     def rows(self) -> Iterator[Row]:
         """One row for each object with a status or a remark, sorted."""
         for subject in sorted(self.told.keys() | self.remarks.keys()):
-            yield self._row(subject)
+            yield self.row(subject)
+
+    def file_rows(self) -> Iterator[Row]:
+        """One row for each file with a fault that is not told of an object, sorted."""
+        found: dict[str, list[Told]] = {}
+        for complaints in self.files.values():
+            for it in complaints:
+                found.setdefault(it.file, []).append(Remark(it.severity, str(it), it).told)
+        for file, told in sorted(found.items()):
+            yield Row(_of_file(file), rows.worst(told), rows.of_count(told), tuple(told))
+
+    def row(self, subject: ObjectRef) -> Row:
+        """How an object fares; "ok" if nothing is known of it."""
+        found = self.told.get(subject)
+        state, summary, told = rows.judged(found)
+        remarks = [it.told for of in self.remarks.get(subject, {}).values() for it in of]
+        said = [it for it in remarks if not _is_said(it.text, told)]
+        told = (*said, *(it for it in told if not _is_placed(it, said)))
+        if any(it.severity == "error" for it in remarks):
+            return Row(subject, "error", "newest version refused" if found else "invalid", told)
+        if remarks and state == "ok":
+            state = "warning"
+        return Row(subject, state, summary, told)
 
     def objects(self, generations: dict[ObjectRef, int]) -> Iterator[Raw]:
         """Every object that gets a status, as a Kubernetes object without its specification.
@@ -86,120 +118,27 @@ class Board:
         }
         problems, warnings = list(faults), []
         if isinstance(found, statuses.IngressStatus):
-            said = [_line(it) for it in found.problems]
-            problems = [it for it in faults if not _is_said(it, tuple(said))] + said
-            warnings = [_line(it) for it in found.warnings]
-        told = {"problems": problems, "warnings": warnings}
-        return shown | {name: lines for name, lines in told.items() if lines}
-
-    def _row(self, subject: ObjectRef) -> Row:
-        found = self.told.get(subject)
-        remarks = [it for of in self.remarks.get(subject, {}).values() for it in of]
-        state, summary, reasons = _judged(found)
-        said = tuple(it.message for it in remarks if not _is_said(it.message, reasons))
-        reasons = tuple(it for it in reasons if not _is_placed(it, said))
-        if any(it.severity == "error" for it in remarks):
-            what = "newest version refused" if found else "refused"
-            return Row(subject, "error", what, (*said, *reasons))
-        if remarks and state == "ok":
-            state = "warning"
-        return Row(subject, state, summary, (*said, *reasons))
+            told = rows.judged(found)[2]
+            said = [it.text for it in told if it.severity == "error"]
+            problems = [it for it in faults if not _is_said(it, told)] + said
+            warnings = [it.text for it in told if it.severity == "warning"]
+        beside = {"problems": problems, "warnings": warnings}
+        return shown | {name: lines for name, lines in beside.items() if lines}
 
 
-def _is_said(message: str, reasons: tuple[str, ...]) -> bool:
+def _is_said(message: str, told: Iterable[Told]) -> bool:
     """The status says it already."""
-    return any(message in it for it in reasons)
+    return any(message in it.text for it in told)
 
 
-def _is_placed(reason: str, said: tuple[str, ...]) -> bool:
+def _is_placed(told: Told, said: Iterable[Told]) -> bool:
     """A remark says the same, and in which line of which file."""
-    field = reason.partition(": ")[2]
-    return bool(field) and any(it.endswith(f": {field}") for it in said)
+    rest = told.text.partition(": ")[2]
+    return bool(rest) and any(it.text.endswith(f": {rest}") for it in said)
 
 
-def _judged(found: statuses.Status | None) -> tuple[State, str, tuple[str, ...]]:
-    match found:
-        case None:
-            return "ok", "", ()
-        case statuses.ContourStatus():
-            return _of_contour(found)
-        case statuses.IngressStatus():
-            return _of_ingress(found)
-        case statuses.GatewayClassStatus():
-            return _by_conditions(found.conditions)
-        case statuses.GatewayStatus() | statuses.ListenerSetStatus():
-            own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
-            return _by_conditions(found.conditions, own)
-        case statuses.PolicyStatus():
-            those = ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in found.ancestors)
-            return _by_conditions((), those)
-        case statuses.RouteStatus():
-            parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
-            if not found.parents:
-                return "warning", "not attached to a Gateway of this controller", ()
-            return _by_conditions((), parents)
-
-
-def _of_contour(found: statuses.ContourStatus) -> tuple[State, str, tuple[str, ...]]:
-    state: State = "error" if found.errors or found.current_status != "valid" else "ok"
-    if state == "ok" and found.warnings:
-        state = "warning"
-    lines = tuple(_line(it) for it in (*found.errors, *found.warnings))
-    if found.current_status == "orphaned":
-        lines = (found.valid.message, *lines)
-    return state, found.current_status, lines
-
-
-def _of_ingress(found: statuses.IngressStatus) -> tuple[State, str, tuple[str, ...]]:
-    lines = tuple(_line(it) for it in (*found.problems, *found.warnings))
-    if found.problems:
-        return "error", "has problems", lines
-    return ("warning", "has warnings", lines) if lines else ("ok", "valid", ())
-
-
-def _by_conditions(
-    own: tuple[statuses.Condition, ...],
-    parts: Iterable[tuple[str, tuple[statuses.Condition, ...]]] = (),
-) -> tuple[State, str, tuple[str, ...]]:
-    all_of_them = [("", own), *parts]
-    bad = tuple(
-        f"{where}{it.type}={it.status} {it.reason}: {it.message}"
-        for where, conditions in all_of_them
-        for it in conditions
-        if is_bad(it)
-    )
-    warnings = tuple(
-        f"{where}{text}"
-        for where, conditions in all_of_them
-        for it in conditions
-        if not is_bad(it)
-        for text in it.warnings
-    )
-    if bad:
-        return "error", "see reasons", (*bad, *warnings)
-    good = [it.type for _, conditions in all_of_them for it in conditions]
-    summary = ", ".join(dict.fromkeys(good)) or "none"
-    return "warning" if warnings else "ok", summary, warnings
-
-
-_BAD_IF_TRUE = frozenset(
-    {
-        "Conflicted",
-        "PartiallyInvalid",
-        "OverlappingTLSConfig",
-        "InsecureFrontendValidationMode",
-        "UnservedGuard",
-    }
-)
-
-
-def is_bad(condition: statuses.Condition) -> bool:
-    """Whether it says that something is not as it should be, or that nobody knows."""
-    return condition.status != ("False" if condition.type in _BAD_IF_TRUE else "True")
-
-
-def _line(found: statuses.SubCondition) -> str:
-    return f"{found.type}/{found.reason}: {found.message}"
+def _of_file(name: str) -> ObjectRef:
+    return ObjectRef("File", "", name)
 
 
 def _metadata(subject: ObjectRef) -> dict[str, str]:

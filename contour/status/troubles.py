@@ -8,7 +8,7 @@ are told elsewhere (`contour.status.announcements`).
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from contour.status.board import is_bad
+from contour.status.rows import is_bad
 from dag import statuses
 
 

@@ -136,7 +136,8 @@ def _parent(
     fleet = view.ask(selection.fleet, gateway) or ""
     points = tuple(_points(fleet, admitting, hosts))
     if not points:
-        why = problems.no_matching_listener_hostname(own, holder)
+        served = sorted({it.host for it in admitting})
+        why = problems.no_matching_listener_hostname(own, holder, served)
         return Parent(reference, gateway, refusal=why)
     counted = points if view.ask(routes.is_accepted, ref) else ()
     allowing = {it.section for it in admitting if it.allows_certificates}

@@ -3,8 +3,8 @@
 A Service may have the same port number for TCP and for UDP; elsewhere only that for TCP counts.
 """
 
-from crds.meta import NamespacedName
-from dag import nodes, services, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, nodes, services, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 from dag.services import Upstream, left_out
@@ -16,11 +16,11 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     name, number = key
     found = view.read(tables.SERVICES, name)
     if found is None:
-        return referents.service_not_found(name)
+        return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
     if refusal := services.closed(view, found):
         return refusal
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
             reference = nodes.ServicePort(name, number, port.name)
             return Upstream(reference, left_out=left_out(view, reference))
-    return referents.port_not_found(name, f"{number} of UDP")
+    return referents.port_not_found(name, f"{number} of UDP", found.spec.ports)

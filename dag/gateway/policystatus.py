@@ -11,7 +11,7 @@ from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
-from dag import tables
+from dag import hints, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.gateway import attachment, conditions, policies, routes
@@ -88,7 +88,7 @@ def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) ->
     name = NamespacedName(key.namespace, target.name)
     ports = view.ask(port_names, name)
     if ports is None:
-        yield complaints.policy_target_not_found(at, f"Service {name} not found")
+        yield complaints.policy_target_not_found(at, _not_found(view, name))
     elif target.section_name is not None and target.section_name not in ports:
         why = f"Service {name} has no port {target.section_name}"
         yield complaints.policy_target_not_found(at, why)
@@ -119,3 +119,8 @@ GATEWAYS: Index[NamespacedName, NamespacedName] = Index(
 
 INDEXES = (GATEWAYS,)
 KEPT = routes.kept(reached)
+
+
+def _not_found(view: View, name: NamespacedName) -> str:
+    hint = hints.hint(view, ObjectRef("Service", *name))
+    return f"Service {name} not found{hint}"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
-from crds.meta import NamespacedName
-from dag import nodes, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, nodes, tables
 from dag.foreign import ignored
 from dag.httpproxy import conditions, guards, owner, routes
 from dag.httpproxy.included import IncludedProxy
@@ -121,7 +121,8 @@ def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.
         raise Refused(problems.include_too_deep(place, MAX_DEPTH))
     child = walk.scope.view.read(tables.HTTPPROXIES, target)
     if child is None or not owner.is_ours(walk.scope.view, child):
-        raise Refused(problems.include_not_found(place, target))
+        hint = hints.hint(walk.scope.view, ObjectRef("HTTPProxy", *target))
+        raise Refused(problems.include_not_found(place, target, hint))
     if child.spec.virtualhost is not None:
         raise Refused(problems.root_includes_root(place, target))
     if not walk.covers(child):

@@ -7,8 +7,8 @@ reference, "TCPProxy".
 from collections.abc import Generator, Sequence
 
 from crds import httpproxy as crd
-from crds.meta import NamespacedName
-from dag import nodes, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, nodes, tables
 from dag.engine.view import View
 from dag.foreign import ignored
 from dag.httpproxy import backends, balancing, healthchecks, owner
@@ -89,7 +89,8 @@ def _child(
         raise Refused(problems.include_too_deep(place, MAX_DEPTH))
     child = view.read(tables.HTTPPROXIES, target)
     if child is None or not owner.is_ours(view, child):
-        raise Refused(problems.include_not_found(place, target))
+        hint = hints.hint(view, ObjectRef("HTTPProxy", *target))
+        raise Refused(problems.include_not_found(place, target, hint))
     if child.spec.virtualhost is not None:
         raise Refused(problems.root_includes_root(place, target))
     return child

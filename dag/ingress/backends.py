@@ -7,8 +7,8 @@ path does not take over. Source: Ingress documentation, "IngressBackend".
 from typing import NamedTuple
 
 from crds.ingress import IngressBackend, IngressServiceBackend
-from crds.meta import NamespacedName
-from dag import nodes, services, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, nodes, services, tables
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
@@ -68,5 +68,12 @@ def _upstream(
     if number is None:
         number = view.ask(port_number, NamedPort(name, written.port.name))
     if number is None:
-        return referents.port_not_found(name, repr(written.port.name))
+        return _without_port(view, name, written.port.name)
     return view.ask(services.upstream, (name, number))
+
+
+def _without_port(view: View, name: NamespacedName, port: str) -> Problem:
+    found = view.read(tables.SERVICES, name)
+    if found is None:
+        return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
+    return referents.port_not_found(name, repr(port), found.spec.ports)

@@ -227,15 +227,26 @@ def no_matching_parent(owner: Place, holder: ObjectRef) -> Problem:
 
 def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     kind, namespace, _ = owner.subject
-    message = f"no listener of {holder} allows a {kind} from namespace {namespace}"
+    message = (
+        f"no listener of {holder} allows a {kind} from namespace {namespace} "
+        "(see allowedRoutes of the listeners)"
+    )
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
 
 
-def no_matching_listener_hostname(owner: Place, holder: ObjectRef) -> Problem:
-    why = f"none matches the hostname of a listener of {holder}"
+def no_matching_listener_hostname(
+    owner: Place, holder: ObjectRef, served: Sequence[str]
+) -> Problem:
+    """`served` are the hostnames of the listeners that would take the route."""
+    shown = ", ".join(served[:_HOSTS]) + (", …" if len(served) > _HOSTS else "")
+    why = f"none matches the hostname of a listener of {holder}, which has {shown}"
     return owner.at("hostnames").error(
         ConditionType.Accepted, Gateway.NoMatchingListenerHostname, why
     )
+
+
+_HOSTS = 4
+"""Hostnames that are named."""
 
 
 DROPPED = ConditionType.PartiallyInvalid

@@ -122,9 +122,10 @@ fallback_not_valid = error(ErrorType.TLSError, Contour.FallbackNotValid)
 # Includes, of routes and of a tcpproxy.
 
 
-def include_not_found(place: Place, target: NamespacedName) -> Problem:
+def include_not_found(place: Place, target: NamespacedName, hint: str = "") -> Problem:
     """An include of what is not there, or is not for this controller."""
-    return place.error(_of_include(place), Contour.IncludeNotFound, f"HTTPProxy {target} not found")
+    text = f"HTTPProxy {target} not found{hint}"
+    return place.error(_of_include(place), Contour.IncludeNotFound, text)
 
 
 def root_includes_root(place: Place, target: NamespacedName) -> Problem:

@@ -4,17 +4,31 @@ The subject is the object itself, which has no status of ours; the message is a 
 Whoever refers to the object tells it at a place of its own, with a type and reason of its kind.
 """
 
+from collections.abc import Sequence
+
+from crds import service
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.reasons import ErrorType, Referent
 
 
-def service_not_found(name: NamespacedName) -> Problem:
-    return _of_service(name, Referent.ServiceNotFound, f"Service {name} not found")
+def service_not_found(name: NamespacedName, hint: str = "") -> Problem:
+    """`hint` is the end of the sentence: which Service may be meant (`dag.hints`)."""
+    return _of_service(name, Referent.ServiceNotFound, f"Service {name} not found{hint}")
 
 
-def port_not_found(name: NamespacedName, port: str) -> Problem:
-    return _of_service(name, Referent.PortNotFound, f"Service {name} has no port {port}")
+def port_not_found(
+    name: NamespacedName, port: str, ports: Sequence[service.ServicePort] = ()
+) -> Problem:
+    """`ports` are those that the Service has."""
+    shown = [f"{it.port} ({it.name})" if it.name else str(it.port) for it in ports[:_PORTS]]
+    more = ", …" if len(ports) > _PORTS else ""
+    has = f"; it has {', '.join(shown)}{more}" if shown else ""
+    return _of_service(name, Referent.PortNotFound, f"Service {name} has no port {port}{has}")
+
+
+_PORTS = 4
+"""Ports that are named."""
 
 
 def port_not_tcp(name: NamespacedName, port: int) -> Problem:

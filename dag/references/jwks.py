@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.raw import is_list, is_mapping
-from dag import nodes, tables
+from dag import hints, nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 
@@ -35,7 +35,8 @@ def local(view: View, entry: Entry) -> nodes.LocalJwks | Problem:
     """The key set, as it was written."""
     found = view.read(tables.SECRETS, entry.secret)
     if found is None:
-        return referents.secret_not_valid(entry.secret, "not found")
+        hint = hints.hint(view, ObjectRef("Secret", *entry.secret))
+        return referents.secret_not_valid(entry.secret, f"not found{hint}")
     content = found.data.get(entry.key)
     if content is None:
         return referents.secret_not_valid(entry.secret, f"has no {entry.key[:60]}")

@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from crds import secret as secret_
-from crds.meta import NamespacedName
-from dag import nodes, tables
+from crds.meta import NamespacedName, ObjectRef
+from dag import hints, nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 
@@ -27,7 +27,10 @@ MAX_PEM = 256 * 1024
 def certificate(view: View, key: NamespacedName) -> nodes.Secret | Problem:
     """The pair in a Secret of type kubernetes.io/tls or Opaque."""
     found = view.read(tables.SECRETS, key)
-    return referents.secret_not_valid(key, "not found") if found is None else checked(found)
+    if found is None:
+        hint = hints.hint(view, ObjectRef("Secret", *key))
+        return referents.secret_not_valid(key, f"not found{hint}")
+    return checked(found)
 
 
 @query
@@ -47,7 +50,11 @@ def secret(view: View, key: NamespacedName) -> nodes.Secret | None:
 def checked(found: secret_.Secret) -> nodes.Secret | Problem:
     """The pair in a Secret, if it can serve."""
     pair = _pair_of(found)
-    return referents.secret_not_valid(found.metadata.key, pair) if isinstance(pair, str) else pair
+    if not isinstance(pair, str):
+        return pair
+    is_opaque = found.type == "Opaque"
+    hint = "; its type is Opaque, not kubernetes.io/tls" if is_opaque else ""
+    return referents.secret_not_valid(found.metadata.key, f"{pair}{hint}")
 
 
 def _pair_of(found: secret_.Secret) -> nodes.Secret | str:

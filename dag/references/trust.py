@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from cryptography import x509
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import nodes, tables
+from dag import hints, nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 
@@ -36,9 +36,16 @@ def refusal(view: View, key: nodes.Trust) -> Problem | None:
 def _problems(view: View, key: nodes.Trust) -> Iterator[Problem]:
     for ref in key.authorities:
         if why := authorities_refusal(_authorities(view, ref)):
-            yield referents.trust_not_valid(ref, why)
+            yield referents.trust_not_valid(ref, why + _hint(view, ref))
     if key.revocations is not None and (why := revocations_refusal(_revocations(view, key))):
-        yield referents.trust_not_valid(ObjectRef("Secret", *key.revocations), why)
+        ref = ObjectRef("Secret", *key.revocations)
+        yield referents.trust_not_valid(ref, why + _hint(view, ref))
+
+
+def _hint(view: View, ref: ObjectRef) -> str:
+    """Which object may be meant, if this one is not there."""
+    is_there = view.read(tables.BY_KIND[ref.kind], ref.key) is not None
+    return "" if is_there else hints.hint(view, ref)
 
 
 def authorities_refusal(pem: bytes | None) -> str | None:

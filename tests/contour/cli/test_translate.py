@@ -133,22 +133,27 @@ def test_the_acceptance_by_envoy_is_assumed_and_the_status_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "told", "code"),
     [
-        ("{fqdn: web.example.com, tls: {secretName: web}}", "[]", "spec.virtualhost"),
-        ("projectcontour.io/v1\n", "projectcontour.io/v1alpha7\n", "v1alpha7"),
-        ("routes: [", "routes: 3 #", "spec.routes"),
+        ("{fqdn: web.example.com, tls: {secretName: web}}", "[]", "spec.virtualhost", 0),
+        ("routes: [", "routes: 3 #", "spec.routes", 0),
+        ("fqdn:", "fqnd:", "did you mean fqdn?", 0),
+        # Nobody knows what these say.
+        ("projectcontour.io/v1\n", "projectcontour.io/v1alpha7\n", "v1alpha7", 2),
+        ("HTTPProxy", "HTTPProxi", "did you mean HTTPProxy?", 2),
     ],
 )
-def test_an_object_that_is_refused_is_among_the_statuses(old: str, new: str, told: str) -> None:
+def test_an_object_that_is_refused_is_among_the_statuses(
+    old: str, new: str, told: str, code: int
+) -> None:
     text = MANIFESTS.replace(old, new)
     result = translate("-f", "-", "--to", "status", "-o", "json", stdin=text)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     (shown,) = json.loads(result.stdout)["items"]
     assert (shown["kind"], shown["metadata"]["name"]) == ("HTTPProxy", "web")
     assert told in " ".join(shown["problems"])
     assert re.search(r"^error: <stdin>:\d+: HTTPProxy default/web: ", result.stderr, re.M)
-    assert translate("-f", "-", "--strict", stdin=text).exit_code == 1
+    assert translate("-f", "-", "--strict", stdin=text).exit_code == (code or 1)
 
 
 def test_errors_of_objects_count_only_if_strict() -> None:

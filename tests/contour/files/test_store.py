@@ -1,5 +1,7 @@
 """Which document owns an object, what breaks without harm, and what is said once."""
 
+import pytest
+
 from contour.complaints import Complaint, ManifestSource
 from contour.events import Batch
 from contour.files import documents, store
@@ -243,3 +245,58 @@ def test_many_equal_documents_are_duplicates_of_the_first() -> None:
     said = desk.told.complaints[ObjectRef("HTTPProxy", "default", "x")]
     assert [it.line for it in said] == [1 + 13 * n for n in range(1, 40)]
     assert all(isinstance(it, Complaint) for it in said)
+
+
+def test_a_misspelt_field_is_an_error_that_keeps_the_last_good_version() -> None:
+    desk, typo = Desk(), proxy("v", "new.example.com").replace("virtualhost", "virtulhost")
+    desk.write(A, proxy("v"))
+    (said,) = desk.write(A, typo).fresh
+    assert (said.field, said.severity) == ("spec.virtulhost", "error")
+    assert "did you mean virtualhost?" in said.message
+    assert desk.told.fqdns == {"v": "example.com"}
+    desk.write(A, proxy("v", "new.example.com"))
+    assert desk.told.fqdns == {"v": "new.example.com"}
+    assert not desk.told.complaints
+
+
+def test_a_misspelt_field_of_a_new_object_keeps_it_from_being_served() -> None:
+    desk = Desk()
+    desk.write(A, proxy("v").replace("virtualhost", "virtulhost"))
+    assert desk.told.fqdns == {}
+
+
+_ROUTE = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: it}
+spec: {hostnames: [a.example.com], FIELD: []}
+"""
+
+
+@pytest.mark.parametrize(
+    ("document", "is_lenient", "severity"),
+    [
+        # A later Gateway API may have it.
+        (_ROUTE.replace("FIELD", "tracing"), False, "warning"),
+        (_ROUTE.replace("FIELD", "parentRef"), False, "error"),
+        (_ROUTE.replace("FIELD", "parentRef"), True, "warning"),
+        (proxy("v").replace("virtualhost", "tracing: 1\n  virtualhost"), False, "error"),
+        (proxy("v").replace("virtualhost", "tracing: 1\n  virtualhost"), True, "warning"),
+    ],
+)
+def test_which_unknown_fields_are_errors(document: str, is_lenient: bool, severity: str) -> None:
+    found = store.Store(lenient=is_lenient)
+    found.write(A, documents.texts(document.encode()))
+    batch = found.batch()
+    assert [it.severity for it in batch.fresh] == [severity]
+    assert len(batch.events) == (severity == "warning")
+
+
+@pytest.mark.parametrize("name", ["ownerReferences", "managedFields", "creationTimestamp"])
+def test_what_kubectl_prints_has_no_unknown_field(name: str) -> None:
+    """`kubectl get -o yaml` prints these; they are no typing errors."""
+    values = {"ownerReferences": "[]", "managedFields": "[]", "creationTimestamp": "null"}
+    text = proxy("v").replace("name: v", f"name: v\n  {name}: {values[name]}")
+    found = store.Store()
+    found.write(A, documents.texts(text.encode()))
+    assert not found.batch().fresh

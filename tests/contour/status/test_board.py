@@ -43,7 +43,7 @@ def _conflicted() -> ListenerStatus:
         (ContourStatus(GOOD, "valid"), "ok", 0),
         (ContourStatus(GOOD, "valid", warnings=(PROBLEM,)), "warning", 1),
         (ContourStatus(BAD, "invalid", errors=(PROBLEM,)), "error", 1),
-        (ContourStatus(BAD, "orphaned", errors=(PROBLEM,)), "error", 2),
+        (ContourStatus(BAD, "orphaned", errors=(PROBLEM,)), "error", 1),
         (IngressStatus(), "ok", 0),
         (IngressStatus((PROBLEM,)), "error", 1),
         (RouteStatus(()), "warning", 0),

@@ -1,0 +1,58 @@
+"""The manifests that `contour status` and `contour translate` are given: read, settled offline."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from contour import files, offline
+from contour.complaints import Locate
+from contour.controller import Controller
+from contour.status import listing
+from contour.status.rows import Row
+
+LENIENT = (
+    "Take objects with unknown fields, without these fields, and report them as warnings. "
+    "Otherwise an unknown field is an error, as it is for `kubectl apply`."
+)
+"""The help of `--lenient`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What the manifests lead to."""
+
+    controller: Controller
+    fleets: offline.Fleets
+    complaints: tuple[str, ...]
+    """What is wrong with documents and files, a line each."""
+    is_unreadable: bool
+    """Whether there is a file or document that cannot be read: exit code 2."""
+    locate: Locate
+
+
+def read(paths: tuple[str, ...], controller_name: str | None = None, *, lenient: bool) -> Read:
+    """Reads the manifests; ends the program if one of the paths cannot be read at all."""
+    fleets = offline.Fleets()
+    controller = Controller(fleets.publish, gives_hints=True)
+    controller.assume_acceptance()
+    if controller_name is not None:
+        controller.name(controller_name)
+    manifests = files.Manifests([Path(it) for it in paths], lenient=lenient)
+    try:
+        batch = manifests.read()
+    except files.UnreadableInput as error:
+        click.echo(f"contour: {error}", err=True)
+        sys.exit(2)
+    controller.take(batch)
+    found = [it for told in batch.complaints.values() for it in told]
+    lines = tuple(f"{it.severity}: {it}" for it in found)
+    is_unreadable = any(it.is_unreadable for it in found)
+    return Read(controller, fleets, lines, is_unreadable, manifests.locate)
+
+
+def listed(found: Read, *, every: bool = False) -> list[Row]:
+    """A row for each object and for each file with a fault."""
+    controller = found.controller
+    return listing.listed(controller.board, controller.engine, found.locate, every=every)

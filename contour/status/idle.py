@@ -1,0 +1,30 @@
+"""Services without a ready endpoint, for the objects that lead to them.
+
+For the command line alone: endpoints come and go, and a status that followed them would be written
+with each. The answers of the graph are looked at, so a Service to which nothing is routed is none.
+"""
+
+from collections.abc import Iterator
+
+from contour.status.rows import Told
+from crds.meta import NamespacedName, ObjectRef
+from dag import nodes, services, tables
+from dag.engine.incremental import Engine
+from dag.warnings import uses
+
+
+def told(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
+    """For an object that is served, or a Service: what has no ready endpoint."""
+    names = [subject.key] if subject.kind == "Service" else uses.services(engine, subject)
+    for name in names:
+        if _is_idle(engine, name):
+            text = f"Service {name} has no ready endpoints: requests to it are answered with 503"
+            yield Told(text, "info", text)
+
+
+def _is_idle(engine: Engine, name: NamespacedName) -> bool:
+    found = engine.row(tables.SERVICES, name)
+    ports = found.spec.ports if found is not None else ()
+    keys = (nodes.ServicePort(name, it.port, it.name) for it in ports)
+    answers = [engine.answer(services.endpoints, it) for it in keys]
+    return any(it is not None and not it.endpoints for it in answers)

@@ -1,0 +1,69 @@
+"""Every object and every file that is known, in one listing: for the command line.
+
+Beside what the board has: objects that are for another controller, files that cannot be read, and,
+if they are asked for, the objects that have no status of their own (Services, Secrets …). A listing
+walks all of them; it is made when somebody asks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from contour.complaints import Locate
+from contour.status import idle, rows, unserved
+from contour.status.board import Board
+from contour.status.rows import Row
+from crds.kinds import KINDS
+from crds.meta import ObjectRef
+from dag import tables
+from dag.engine.incremental import Engine
+from dag.gateway import routes
+
+
+def listed(board: Board, engine: Engine, locate: Locate, *, every: bool = False) -> list[Row]:
+    """The rows, sorted. `every`: also of objects without a status of which nothing is told."""
+    known = set(_with_status(engine)) | board.told.keys() | board.remarks.keys()
+    if every:
+        known |= set(_without_status(engine))
+    found = [*board.file_rows(), *(row(board, engine, it) for it in sorted(known))]
+    return [it.located(locate) for it in found]
+
+
+def plain(found: list[Row]) -> list[dict[str, object]]:
+    """The same as plain data, for JSON."""
+    return [rows.plain(it) for it in found]
+
+
+def row(board: Board, engine: Engine, subject: ObjectRef) -> Row:
+    """How one object fares, whether or not it is for this controller."""
+    found = board.row(subject)
+    idle_ones = tuple(idle.told(engine, subject)) if subject.kind in _LEADING else ()
+    if idle_ones:
+        found = replace(found, told=(*found.told, *idle_ones))
+    table = tables.BY_KIND.get(subject.kind)
+    if subject in board.told or table is None or engine.row(table, subject.key) is None:
+        return found
+    if subject.kind not in _TELLING:
+        return replace(found, summary=found.summary or "read")
+    if found.state == "error":
+        return found
+    reason = unserved.row(engine, subject)
+    return replace(reason, told=(*found.told, *reason.told))
+
+
+_LEADING = frozenset({"Service", "HTTPProxy", "Ingress", *routes.KINDS})
+"""What leads to endpoints."""
+
+_TELLING = frozenset(it.kind for it in KINDS.values() if it.has_status)
+
+
+def _with_status(engine: Engine) -> Iterator[ObjectRef]:
+    yield from (it for it in _objects(engine) if it.kind in _TELLING)
+
+
+def _without_status(engine: Engine) -> Iterator[ObjectRef]:
+    yield from (it for it in _objects(engine) if it.kind not in _TELLING)
+
+
+def _objects(engine: Engine) -> Iterator[ObjectRef]:
+    for kind, table in tables.BY_KIND.items():
+        yield from (ObjectRef(kind, *key) for key, _ in engine.rows(table))

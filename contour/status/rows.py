@@ -1,0 +1,202 @@
+"""One object in one row: how it fares, and what is told of it, as text and as fields.
+
+The text is for people, the fields are for programs; both come from the status. A status knows the
+path of a field and no file; whoever has read the files knows the place (`Locate`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from contour.complaints import Locate
+from crds.meta import ObjectRef
+from dag import statuses
+
+State = Literal["ok", "warning", "error"]
+Severity = Literal["info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing that is told of an object."""
+
+    text: str
+    """The whole, as people read it."""
+    severity: Severity
+    message: str
+    """What is wrong, without type, reason, field and place."""
+    type: str = ""
+    """The type of the condition or sub-condition, such as `ServiceError`; empty without one."""
+    reason: str = ""
+    field: str = ""
+    """The path of the field, such as `spec.routes[0].services[0]`; empty for the whole object."""
+    file: str = ""
+    line: int = 0
+    """Counted from 1; 0 if it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object: how it fares, and why."""
+
+    subject: ObjectRef
+    state: State
+    summary: str
+    told: tuple[Told, ...] = ()
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is told, as text."""
+        return tuple(it.text for it in self.told)
+
+    def located(self, locate: Locate) -> "Row":
+        """The same with the file and line of what is told, where they are known."""
+        return replace(self, told=tuple(_located(self.subject, it, locate) for it in self.told))
+
+
+def plain(row: Row) -> dict[str, object]:
+    """A row as plain data: `reasons` are texts, `problems` the same as fields."""
+    return {
+        "subject": row.subject._asdict(),
+        "state": row.state,
+        "summary": row.summary,
+        "reasons": list(row.reasons),
+        "problems": [
+            {
+                "severity": it.severity,
+                "type": it.type,
+                "reason": it.reason,
+                "field": it.field,
+                "file": it.file,
+                "line": it.line,
+                "message": it.message,
+            }
+            for it in row.told
+        ],
+    }
+
+
+def _located(subject: ObjectRef, told: Told, locate: Locate) -> Told:
+    place = None if told.file else locate(subject, told.field)
+    return told if place is None else replace(told, file=place.file, line=place.line)
+
+
+def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]:
+    """How an object with this status fares: its state, a summary, and why."""
+    match found:
+        case None:
+            return "ok", "", ()
+        case statuses.ContourStatus():
+            return _of_contour(found)
+        case statuses.IngressStatus():
+            told = (*_lines(found.problems, "error"), *_lines(found.warnings, "warning"))
+            return _summed("valid", told)
+        case statuses.GatewayClassStatus():
+            return _by_conditions(found.conditions)
+        case statuses.GatewayStatus() | statuses.ListenerSetStatus():
+            own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
+            return _by_conditions(found.conditions, own)
+        case statuses.PolicyStatus():
+            those = ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in found.ancestors)
+            return _by_conditions((), those)
+        case statuses.RouteStatus():
+            parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
+            if not found.parents:
+                return "warning", "not attached to a Gateway of this controller", ()
+            return _by_conditions((), parents)
+
+
+def of_count(told: Iterable[Told]) -> str:
+    """`2 problems`, or `1 warning` where nothing is an error; empty for neither."""
+    of = Counter(it.severity for it in told)
+    nouns: Mapping[Severity, str] = {"error": "problem", "warning": "warning"}
+    for severity, noun in nouns.items():
+        if count := of[severity]:
+            return f"{count} {noun}{'s' if count > 1 else ''}"
+    return ""
+
+
+def _summed(good: str, told: tuple[Told, ...]) -> tuple[State, str, tuple[Told, ...]]:
+    return worst(told), of_count(told) or good, told
+
+
+def worst(told: Iterable[Told]) -> State:
+    """The state of an object of which this is told."""
+    of = {it.severity for it in told}
+    return "error" if "error" in of else "warning" if "warning" in of else "ok"
+
+
+def _of_contour(found: statuses.ContourStatus) -> tuple[State, str, tuple[Told, ...]]:
+    errors, warnings = _lines(found.errors, "error"), _lines(found.warnings, "warning")
+    if found.current_status != "valid" and not errors:
+        # Else the message only says that there are errors.
+        valid = found.valid
+        errors = (_told(f"{valid.message}", valid.message, valid.type, valid.reason),)
+    state = worst((*errors, *warnings))
+    return state, found.current_status, (*errors, *warnings)
+
+
+def _lines(found: Iterable[statuses.SubCondition], severity: Severity) -> tuple[Told, ...]:
+    return tuple(
+        _told(f"{it.type}/{it.reason}: {it.message}", it.message, it.type, it.reason, severity)
+        for it in found
+    )
+
+
+def _by_conditions(
+    own: tuple[statuses.Condition, ...],
+    parts: Iterable[tuple[str, tuple[statuses.Condition, ...]]] = (),
+) -> tuple[State, str, tuple[Told, ...]]:
+    every = [(where, it) for where, conditions in [("", own), *parts] for it in conditions]
+    bad = tuple(_bad(where, it) for where, it in every if is_bad(it))
+    warnings = tuple(it for where, found in every for it in _warnings(where, found))
+    good = ", ".join(dict.fromkeys(it.type for _, it in every)) or "none"
+    if bad:
+        return "error", of_count(bad), (*bad, *warnings)
+    return "warning" if warnings else "ok", good, warnings
+
+
+def _bad(where: str, it: statuses.Condition) -> Told:
+    text = f"{where}{it.type}={it.status} {it.reason}: {it.message}"
+    return _told(text, it.message, it.type, it.reason)
+
+
+def _warnings(where: str, found: statuses.Condition) -> Iterator[Told]:
+    if not is_bad(found):
+        for text in found.warnings:
+            yield _told(f"{where}{text}", text, found.type, "", "warning")
+
+
+_FIELD = re.compile(r"((?:spec|metadata|data)(?:\.\w+|\[[^\]]*\])*): (.*)", re.DOTALL)
+
+
+def _told(
+    text: str, message: str, type_: str = "", reason: str = "", severity: Severity = "error"
+) -> Told:
+    """What a status tells; its message begins with the path of the field where there is one."""
+    found = _FIELD.fullmatch(message)
+    field, rest = (found[1], found[2]) if found else ("", message)
+    return Told(text, severity, rest, type_, reason, field)
+
+
+def of_text(text: str, severity: Severity) -> Told:
+    """What nobody but this text tells."""
+    return _told(text, text, severity=severity)
+
+
+_BAD_IF_TRUE = frozenset(
+    {
+        "Conflicted",
+        "PartiallyInvalid",
+        "OverlappingTLSConfig",
+        "InsecureFrontendValidationMode",
+        "UnservedGuard",
+    }
+)
+
+
+def is_bad(condition: statuses.Condition) -> bool:
+    """Whether it says that something is not as it should be, or that nobody knows."""
+    return condition.status != ("False" if condition.type in _BAD_IF_TRUE else "True")

@@ -1,0 +1,125 @@
+"""Why an object has no status: it is for another controller, or a name in it is misspelt.
+
+For the command line alone. In a cluster such objects are for others to speak of, so nothing is
+written to the API server.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from contour.status.rows import Row, Told
+from crds.gateway.gateway import Gateway
+from crds.gateway.gatewayclass import GatewayClass
+from crds.gateway.listenerset import ListenerSet, ParentGatewayReference
+from crds.gateway.references import GROUP, ParentReference
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress
+from crds.meta import NamespacedName, ObjectRef
+from dag import classes, hints, tables
+from dag.configuration import settings
+from dag.engine.view import View
+from dag.gateway import routes, selection
+from dag.ingress.classes import CONTROLLER
+
+
+def row(view: View, subject: ObjectRef) -> Row:
+    """The row of an object that is there and has no status."""
+    told = tuple(
+        Told(": ".join(filter(None, (field, why))), "warning", why, field=field)
+        for field, why in _reasons(view, subject)
+    )
+    return Row(subject, "warning", "not served", told)
+
+
+Reason = tuple[str, str]
+"""The path of a field, and what is wrong with it."""
+
+
+def _reasons(view: View, subject: ObjectRef) -> Iterator[Reason]:
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    match found:
+        case GatewayClass():
+            yield "spec.controllerName", _other_controller(view, found)
+        case Gateway():
+            yield "spec.gatewayClassName", _other_class(view, found)
+        case Ingress():
+            yield from _ingress(view, found)
+        case HTTPProxy():
+            yield from _named_class(view, found)
+        case ListenerSet():
+            yield from _parents(view, subject.namespace, "spec.parentRef", [found.spec.parent_ref])
+        case _ if found is not None and subject.kind in routes.KINDS:
+            references = found.spec.parent_refs
+            if not references:
+                yield "spec.parentRefs", "names no Gateway"
+            yield from _parents(view, subject.namespace, "spec.parentRefs", references)
+        case _:
+            yield "", _OTHERS.get(subject.kind, "not for this controller")
+
+
+_OTHERS = {
+    "BackendTLSPolicy": "no route that is served leads to the Services that it is for",
+    "ContourConfiguration": "another ContourConfiguration is in force",
+}
+
+
+def _other_controller(view: View, found: GatewayClass) -> str:
+    ours = view.ask(settings.controller_name, ())
+    meant = hints.similar(found.spec.controller_name, [ours]) if ours else ""
+    return f"{found.spec.controller_name} is another controller; this one is {ours}" + (
+        " (a typing error?)" if meant else ""
+    )
+
+
+def _other_class(view: View, found: Gateway) -> str:
+    name = found.spec.gateway_class_name
+    named = view.read(tables.GATEWAY_CLASSES, NamespacedName("", name))
+    if named is None:
+        hint = hints.hint(view, ObjectRef("GatewayClass", "", name))
+        return f"GatewayClass {name} not found{hint}"
+    ours = view.ask(settings.controller_name, ())
+    if named.spec.controller_name != ours:
+        return f"GatewayClass {name} is of controller {named.spec.controller_name}, not of {ours}"
+    return f"GatewayClass {name} is not served"
+
+
+def _parents(
+    view: View, own: str, path: str, references: Iterable[ParentReference | ParentGatewayReference]
+) -> Iterator[Reason]:
+    for index, it in enumerate(references):
+        at = path if path.endswith("parentRef") else f"{path}[{index}]"
+        ref = ObjectRef(it.kind, it.namespace or own, it.name)
+        if it.group != GROUP or it.kind not in ("Gateway", "ListenerSet"):
+            yield at, f"parents of kind {it.kind} are not supported"
+            continue
+        found = view.read(tables.BY_KIND[it.kind], ref.key)
+        if found is None:
+            yield f"{at}.name", f"{ref} not found{hints.hint(view, ref)}"
+        elif it.kind == "Gateway" and not view.ask(selection.is_ours, ref.key):
+            yield at, f"{ref} is not served: {_other_class(view, found)}"
+        else:
+            yield at, f"{ref} is not served; its status says why"
+
+
+def _named_class(view: View, found: HTTPProxy | Ingress) -> Iterator[Reason]:
+    """By annotation or field."""
+    field = "spec.ingressClassName"
+    for annotation in classes.ANNOTATIONS:
+        if annotation in found.metadata.annotations:
+            field = f"metadata.annotations[{annotation}]"
+            break
+    name = classes.class_name(found.metadata, found.spec.ingress_class_name)
+    served = view.ask(settings.class_names, ()) or (classes.DEFAULT,)
+    meant = hints.similar(name, served)
+    hint = f" (did you mean {meant}?)" if meant else ""
+    what = f"class {name}" if name else "an object without a class"
+    yield field, f"{what} is not served here, only {' and '.join(sorted(served))}{hint}"
+
+
+def _ingress(view: View, found: Ingress) -> Iterator[Reason]:
+    name = classes.class_name(found.metadata, found.spec.ingress_class_name)
+    named = view.read(tables.INGRESS_CLASSES, NamespacedName("", name)) if name else None
+    if named is not None and not view.ask(settings.class_names, ()):
+        why = f"IngressClass {name} is of controller {named.spec.controller}, not of {CONTROLLER}"
+        yield "spec.ingressClassName", why
+        return
+    yield from _named_class(view, found)

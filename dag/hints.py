@@ -1,0 +1,60 @@
+"""Which name was probably meant where an object is not found.
+
+Only where everything belongs to one user: on one machine, and offline (`GIVEN`). In a cluster the
+author of an object may not be allowed to list the Secrets of a namespace, or anything of another
+one, so a status names nothing that its author did not. And there the names of a namespace would
+concern each reference that leads nowhere: a status would change with objects that it has nothing
+to do with.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.engine.view import Index, Plan, Table, View, query
+
+GIVEN: Table[tuple[()], bool] = Table("hints given")
+"""True where names may be told; else no row."""
+
+_MOST = 1000
+"""Names among which is looked: in a larger namespace there is no hint."""
+
+
+def _name(key: NamespacedName, _: object) -> Iterator[tuple[str, str]]:
+    yield key.namespace, key.name
+
+
+NAMES: Mapping[str, Index[str, str]] = {
+    kind: Index(f"names of {kind}", tables.BY_KIND[kind], _name)
+    for kind in (
+        *("Service", "Secret", "ConfigMap", "HTTPProxy", "ExtensionService"),
+        *("Gateway", "GatewayClass", "ListenerSet"),
+    )
+}
+"""By kind: the names of each namespace."""
+
+PLAN = Plan(indexes=tuple(NAMES.values()))
+"""What an engine maintains beside the rules, where `GIVEN` is written."""
+
+
+def hint(view: View, missing: ObjectRef) -> str:
+    """` (did you mean cart?)` for an object that is not there; empty if no name is similar."""
+    if not view.read(GIVEN, ()) or missing.kind not in NAMES:
+        return ""
+    near = view.ask(_near, missing)
+    return f" (did you mean {near}?)" if near else ""
+
+
+@query
+def _near(view: View, missing: ObjectRef) -> str:
+    """The most similar name in the namespace. A query, so that other names wake nobody else."""
+    index = NAMES[missing.kind]
+    if view.count(index, missing.namespace) > _MOST:
+        return ""
+    return similar(missing.name, sorted(view.bucket(index, missing.namespace)))
+
+
+def similar(written: str, known: Iterable[str]) -> str:
+    """The known name that was probably meant; empty if none is similar enough."""
+    return next(iter(difflib.get_close_matches(written, list(known), n=1)), "")
