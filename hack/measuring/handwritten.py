@@ -12,23 +12,27 @@ from tests.testbed.envoys import Envoy
 
 Message = dict[str, Any]
 
+LOOPBACK = "127.0.0.1"
+
 _TYPES = "type.googleapis.com/envoy.extensions.filters"
 _DIRECT: Message = {"direct_response": {"status": 200, "body": {"inline_string": "ok"}}}
 _PROXIED: Message = {"route": {"cluster": "backend"}}
 
 
-def direct(hosts: Sequence[str], port: int, logs: Sequence[Message] = ()) -> Message:
+def direct(
+    hosts: Sequence[str], port: int, logs: Sequence[Message] = (), address: str = LOOPBACK
+) -> Message:
     """The listeners of an Envoy that answers all requests to these hosts itself."""
-    return {"listeners": [_listener(hosts, port, _DIRECT, logs)]}
+    return {"listeners": [_listener(hosts, _address(port, address), _DIRECT, logs)]}
 
 
 def proxied(hosts: Sequence[str], port: int, backend: int, logs: Sequence[Message]) -> Message:
     """The listeners and clusters of an Envoy that sends all requests to this port."""
-    address = {"socket_address": {"address": "127.0.0.1", "port_value": backend}}
-    endpoints = [{"lb_endpoints": [{"endpoint": {"address": address}}]}]
+    endpoints = [{"lb_endpoints": [{"endpoint": {"address": _address(backend)}}]}]
     assignment = {"cluster_name": "backend", "endpoints": endpoints}
     cluster = {"name": "backend", "connect_timeout": "2s", "load_assignment": assignment}
-    return {"listeners": [_listener(hosts, port, _PROXIED, logs)], "clusters": [cluster]}
+    listener = _listener(hosts, _address(port), _PROXIED, logs)
+    return {"listeners": [listener], "clusters": [cluster]}
 
 
 def configure(envoy: Envoy, resources: Message) -> None:
@@ -39,7 +43,13 @@ def configure(envoy: Envoy, resources: Message) -> None:
     Path(envoy.configuration).write_text(json.dumps(whole))
 
 
-def _listener(hosts: Sequence[str], port: int, action: Message, logs: Sequence[Message]) -> Message:
+def _address(port: int, address: str = LOOPBACK) -> Message:
+    return {"socket_address": {"address": address, "port_value": port}}
+
+
+def _listener(
+    hosts: Sequence[str], address: Message, action: Message, logs: Sequence[Message]
+) -> Message:
     virtual_hosts = [
         {"name": it, "domains": [it, f"{it}:*"], "routes": [{"match": {"prefix": "/"}} | action]}
         for it in hosts
@@ -52,6 +62,5 @@ def _listener(hosts: Sequence[str], port: int, action: Message, logs: Sequence[M
         "http_filters": [router],
         "route_config": {"name": "hosts", "virtual_hosts": virtual_hosts},
     }
-    address = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
     filters = [{"name": "http", "typed_config": manager}]
     return {"name": "http", "address": address, "filter_chains": [{"filters": filters}]}

@@ -110,10 +110,10 @@ def _answered(of: World) -> list[Document]:
 
 
 @contextlib.asynccontextmanager
-async def answering() -> AsyncIterator[int]:
+async def answering(address: str = handwritten.LOOPBACK) -> AsyncIterator[int]:
     """A backend that answers faster than it is asked; yields its port."""
     port = free_port()
-    async with _by_hand(handwritten.direct(("*",), port)):
+    async with _by_hand(handwritten.direct(("*",), port, address=address)):
         yield port
 
 

@@ -9,7 +9,7 @@ import contextlib
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from provisioning import rights
@@ -27,24 +27,31 @@ LEASE = "leader-elect"
 
 
 @dataclass(slots=True)
-class Site:
-    """An API server, whom to ask it by, and what runs beside it."""
+class Ground:
+    """An API server with our CRDs, and whom to ask it by; no controller of Ingress is there yet."""
 
     folder: Path
     control_plane: controlplane.ControlPlane
     cluster: Cluster
     api: Caller
-    backends: tuple[int, ...]
     port: int
-    """Where Envoy takes requests."""
-    replica: Replica
-    envoy: Envoy
+    """Where an Envoy is to take requests."""
+    https: int
 
     async def write(self, documents: Iterable[Document]) -> float:
         """Creates all of these; the seconds that took."""
         start = time.monotonic()
         await self.api.all(map(caller.created, adapted(documents)))
         return time.monotonic() - start
+
+
+@dataclass(slots=True)
+class Site(Ground):
+    """The same with a replica of ours, its Envoy, and backends."""
+
+    backends: tuple[int, ...]
+    replica: Replica
+    envoy: Envoy
 
     @property
     def pids(self) -> Mapping[str, int]:
@@ -57,31 +64,48 @@ class Site:
 
 
 @contextlib.asynccontextmanager
-async def running(
-    backends: int = 1, controllers: Sequence[str] = (), flags: Sequence[str] = ()
-) -> AsyncIterator[Site]:
-    """A cluster with the configuration of an instance; its processes are for others to start."""
+async def ground(controllers: Sequence[str] = ()) -> AsyncIterator[Ground]:
+    """A cluster with the configuration of an instance, and nothing that runs in it."""
     with (
         tempfile.TemporaryDirectory(prefix="measured-") as path,
         controlplane.ControlPlane(Path(path, "cluster"), controllers) as control_plane,
     ):
-        folder = Path(path)
         cluster = Cluster(control_plane.folder)
         cluster.install_crds()
-        replicas.make_certificates(folder)
         with caller.calling(cluster.url, cluster.admin_token, cluster.tls) as api:
             port, https = free_ports(2)
             for document in replicas.installation(port, https):
                 await api.ask(caller.created(document))
-            replica = Replica(folder, "contour", _kubeconfig(cluster), *flags)
-            envoy = Envoy(folder, "envoy", replica)
-            async with backends_of(backends, own_address()) as ports:
-                found = Site(folder, control_plane, cluster, api, ports, port, replica, envoy)
-                try:
-                    yield found
-                finally:
-                    await envoy.end()
-                    await replica.end()
+            yield Ground(Path(path), control_plane, cluster, api, port, https)
+
+
+@contextlib.asynccontextmanager
+async def running(
+    backends: int = 1, controllers: Sequence[str] = (), flags: Sequence[str] = ()
+) -> AsyncIterator[Site]:
+    """A cluster with what is measured in it; its processes are for others to start."""
+    async with (
+        ground(controllers) as it,
+        backends_of(backends, own_address()) as ports,
+        placed(it, ports, flags) as site,
+    ):
+        yield site
+
+
+@contextlib.asynccontextmanager
+async def placed(
+    it: Ground, backends: tuple[int, ...], flags: Sequence[str] = ()
+) -> AsyncIterator[Site]:
+    """A replica and an Envoy of ours, on these backends; started by others, ended here."""
+    replicas.make_certificates(it.folder)
+    replica = Replica(it.folder, "contour", _kubeconfig(it.cluster), *flags)
+    envoy = Envoy(it.folder, "envoy", replica)
+    known = {field.name: getattr(it, field.name) for field in fields(Ground)}
+    try:
+        yield Site(**known, backends=backends, replica=replica, envoy=envoy)
+    finally:
+        await envoy.end()
+        await replica.end()
 
 
 def _kubeconfig(cluster: Cluster) -> Path:
