@@ -4,14 +4,15 @@ The order is what makes it safe: everything is read and settled before the xDS s
 socket is open before Envoy starts, and `ready` appears only once Envoy serves all of it.
 """
 
-import asyncio
-import logging
+import sys
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from contour import bootstrap, files, host, inspection, process, sockets
+from contour.console import news
+from contour.console.terminal import Terminal
 from contour.controller import Controller
 from contour.host import ports as host_ports
 from contour.host import state
@@ -22,8 +23,6 @@ from dag import listeners
 from dag.nodes import Listener
 from dag.ports import HostPorts
 from showing import signals
-
-log = logging.getLogger(__name__)
 
 XDS_SOCKET = "xds.sock"
 
@@ -58,7 +57,11 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     # Envoy is our child and has nobody else to ask: its connection may grow old.
     server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
-    instance = Instance(server, gives_hints=True, locate=manifests.locate)
+    concerned = news.Concerned()
+    instance = Instance(
+        server, concerned, logs_complaints=False, gives_hints=True, locate=manifests.locate
+    )
+    console = news.Console(instance, concerned, Terminal(sys.stderr), manifests.locate)
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     if options.controller_name is not None:
@@ -75,8 +78,8 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
         envoy = host.EnvoyProcess(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
         activities = (
-            _follow(instance, manifests),
-            _announce(envoy, controller, options),
+            _follow(console, manifests),
+            _announce(envoy, console, controller, options),
             controller.age(),
         )
         await process.until(stopped, activities)
@@ -93,22 +96,20 @@ def _bootstrap(directory: state.StateDirectory) -> str:
     )
 
 
-async def _follow(instance: Instance, manifests: files.Manifests) -> None:
+async def _follow(console: news.Console, manifests: files.Manifests) -> None:
     async for batch in manifests.changes():
-        instance.take(batch)
+        console.take(batch)
 
 
-async def _announce(envoy: host.EnvoyProcess, controller: Controller, options: RunOptions) -> None:
+async def _announce(
+    envoy: host.EnvoyProcess, console: news.Console, controller: Controller, options: RunOptions
+) -> None:
     await envoy.live()
     envoy.mark_ready()
-    for listener in controller.listeners():
-        log.info(
-            "serving %s port %d on %s:%d",
-            *(listener.protocol, listener.port, listener.address, listener.bind_port),
-        )
+    await console.greet()
     if options.when_ready:
         options.when_ready(controller.listeners())
-    await asyncio.Event().wait()
+    await console.follow()
 
 
 @asynccontextmanager

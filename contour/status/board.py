@@ -17,6 +17,9 @@ from crds.meta import ObjectRef
 from crds.raw import Raw
 from dag import statuses
 
+KEPT = "newest version refused"
+"""The summary of an object of which an older version is served."""
+
 
 class Remark(NamedTuple):
     """What was said of the newest version of an object before any rule saw it."""
@@ -91,10 +94,9 @@ class Board:
         found = self.told.get(subject)
         state, summary, told = rows.judged(found)
         remarks = [it.told for of in self.remarks.get(subject, {}).values() for it in of]
-        said = [it for it in remarks if not _is_said(it.text, told)]
-        told = (*said, *(it for it in told if not _is_placed(it, said)))
+        told = (*remarks, *(it for it in told if not _is_placed(it, remarks)))
         if any(it.severity == "error" for it in remarks):
-            return Row(subject, "error", "newest version refused" if found else "invalid", told)
+            return Row(subject, "error", KEPT if found else "invalid", told)
         if remarks and state == "ok":
             state = "warning"
         return Row(subject, state, summary, told)
@@ -134,7 +136,7 @@ def _is_said(message: str, told: Iterable[Told]) -> bool:
 def _is_placed(told: Told, said: Iterable[Told]) -> bool:
     """A remark says the same, and in which line of which file."""
     rest = told.text.partition(": ")[2]
-    return bool(rest) and any(it.text.endswith(f": {rest}") for it in said)
+    return bool(rest) and any(it.text.endswith(f": {rest}") or it.text in rest for it in said)
 
 
 def _of_file(name: str) -> ObjectRef:

@@ -1,0 +1,53 @@
+"""What is served, in one line: hosts, routes, ports. Of ports only what Envoy has accepted."""
+
+from collections.abc import Iterator, Sequence
+
+from contour.controller import Controller
+from contour.instance import Instance
+from contour.status.rows import Row
+from contour.xds.acceptance import State
+from contour.xds.resources import LISTENER, Name
+from dag import hosts
+from dag.listeners import DEFAULT_FLEET
+
+
+def summary(controller: Controller, rows: Sequence[Row]) -> str:
+    """`serving 9 hosts, 14 routes from 13 objects; 8 objects have problems: contour status`."""
+    routes: dict[str, int] = {}
+    origins: set[object] = set()
+    for key, found in controller.engine.answers(hosts.virtual_host):
+        if found is None:
+            continue
+        routes[key.host] = max(routes.get(key.host, 0), len(found.routes))
+        origins.update(found.origins)
+    total = sum(routes.values())
+    text = (
+        f"serving {_counted(len(routes), 'host')}, {_counted(total, 'route')} "
+        f"from {_counted(len(origins), 'object')}"
+        if routes
+        else "serving nothing yet: no object has a host"
+    )
+    bad = sum(it.state != "ok" for it in rows)
+    have = "has" if bad == 1 else "have"
+    return f"{text}; {_counted(bad, 'object')} {have} problems: contour status" if bad else text
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listening(instance: Instance) -> Iterator[str]:
+    """The ports of the default fleet on which Envoy listens, by its own answer."""
+    fleet = instance.server.fleets.get(DEFAULT_FLEET)
+    for it in instance.controller.listeners() if fleet is not None else ():
+        name = Name(LISTENER, it.name)
+        resource = fleet.store.resource(name) if fleet is not None else None
+        if fleet is None or resource is None or not resource.parts:
+            continue
+        states = {fleet.acceptance.answer(name, part).state for part in resource.parts}
+        if State.ACCEPTED in states and State.PENDING not in states:
+            yield f"{it.protocol} port {it.port} on {_joined(it.address, it.bind_port)}"
+
+
+def _joined(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,240 @@
+"""What `contour run` says on the terminal while files are edited, behind a real Envoy."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e import standalone
+from tests.e2e.standalone import Standalone, manifest
+from tests.testbed import certificates, pairs, processes
+
+pytestmark = pytest.mark.envoy
+
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: http, protocol: HTTP, port: 80, hostname: "*.example.com"}
+"""
+TEAM = """
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: team-b}
+spec: {ports: [{port: 80, name: http}]}
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: cart-route, namespace: team-b}
+spec: {routes: [{services: [{name: cart, port: 80}]}]}
+"""
+
+
+def proxy(name: str, spec: str, namespace: str = "default") -> str:
+    return (
+        "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\n"
+        f"metadata: {{name: {name}, namespace: {namespace}}}\nspec:\n"
+        f"  virtualhost: {{fqdn: {name}.example.com}}\n  {spec}\n"
+    )
+
+
+def ingress(name: str, port: str, class_name: str = "contour") -> str:
+    return (
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\n"
+        f"metadata: {{name: {name}}}\nspec:\n  ingressClassName: {class_name}\n"
+        f"  rules: [{{host: {name}.example.com, http: {{paths: [{{path: /, pathType: Prefix, "
+        f"backend: {{service: {{name: one, port: {port}}}}}}}]}}}}]\n"
+    )
+
+
+def route(name: str, parent: str, service: str = "name: one", namespace: str = "default") -> str:
+    return (
+        "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\n"
+        f"metadata: {{name: {name}, namespace: {namespace}}}\nspec:\n"
+        f"  parentRefs: [{{{parent}}}]\n  hostnames: [{name}.example.com]\n"
+        f"  rules: [{{backendRefs: [{{{service}, port: 80}}]}}]\n"
+    )
+
+
+GATEWAY_TYPO = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: s06}
+spec: {gatewayClassName: countour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+"""
+SECRET = """---
+apiVersion: v1
+kind: Secret
+metadata: {name: wrongtype}
+type: Opaque
+data: {tls.crt: cnViYmlzaA==, tls.key: cnViYmlzaA==}
+"""
+EMPTY = "---\napiVersion: v1\nkind: Service\nmetadata: {name: empty}\nspec: {ports: [{port: 80}]}\n"
+
+FAULTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "a misspelt Service": (
+        proxy("s01", "routes: [{services: [{name: onne, port: 80}]}]"),
+        ("HTTPProxy default/s01: spec.routes[0].services[0]: Service default/onne not found "
+         "(did you mean one?)",),
+    ),
+    "the name of a port": (
+        ingress("s02", "{name: htpp}"),
+        ("Ingress default/s02: ", "Service default/one has no port 'htpp'; it has 80"),
+    ),
+    "the number of a port": (
+        proxy("s02b", "routes: [{services: [{name: one, port: 8080}]}]"),
+        ("HTTPProxy default/s02b: ", "Service default/one has no port 8080; it has 80"),
+    ),
+    "no ReferenceGrant": (
+        route("s03", "name: web", "name: cart, namespace: team-b"),
+        ("HTTPRoute default/s03: ", "no ReferenceGrant in namespace team-b"),
+    ),
+    "a misspelt include": (
+        proxy("s04", "includes: [{name: cart-routes, namespace: team-b}]"),
+        ("HTTPProxy default/s04: spec.includes[0]", "HTTPProxy team-b/cart-routes not found "
+         "(did you mean cart-route?)"),
+    ),
+    "a host of another": (
+        proxy("s05", "routes: [{services: [{name: one, port: 80}]}]").replace("s05.", "live."),
+        ("HTTPProxy default/s05: ", "live.example.com", "HTTPProxy default/live"),
+    ),
+    "a misspelt class": (
+        GATEWAY_TYPO,
+        ("Gateway default/s06: spec.gatewayClassName: GatewayClass countour not found "
+         "(did you mean contour?)",),
+    ),
+    "a misspelt parent": (
+        route("s07", "name: wbe"),
+        ("HTTPRoute default/s07: spec.parentRefs[0].name: Gateway default/wbe not found "
+         "(did you mean web?)",),
+    ),
+    "an Ingress of another class": (
+        ingress("s08", "{number: 80}", "nginx"),
+        ("Ingress default/s08: spec.ingressClassName: class nginx is not served here",),
+    ),
+    "a host that no listener has": (
+        route("s09", "name: web").replace("example.com", "example.org"),
+        ("HTTPRoute default/s09: spec.hostnames: ", "which has *.example.com"),
+    ),
+    "a namespace that is not allowed": (
+        route("s10", "name: web, namespace: default", namespace="team-b"),
+        ("HTTPRoute team-b/s10: ", "from namespace team-b (see allowedRoutes"),
+    ),
+    "a Secret of rubbish": (
+        proxy("s11", "routes: [{services: [{name: one, port: 80}]}]").replace(
+            "example.com}", "example.com, tls: {secretName: wrongtype}}"
+        ) + SECRET,
+        ("HTTPProxy default/s11: spec.virtualhost.tls.secretName: ", "does not parse; its type is "
+         "Opaque"),
+    ),
+    "no endpoints": (
+        proxy("s12", "routes: [{services: [{name: empty, port: 80}]}]") + EMPTY,
+        ("HTTPProxy default/s12: Service default/empty has no ready endpoints",),
+    ),
+    "a misspelt field": (
+        proxy("s13", "rutes: []"),
+        ("HTTPProxy default/s13: spec.rutes: unknown field; did you mean routes?",),
+    ),
+    "no YAML": ("a: [\n", ("case.yaml: ", "case.yaml:")),
+}  # fmt: skip
+"""Each with what one line has to say: the object and the cause."""
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    names = ("services.yaml", "live.yaml")
+    files = {it: manifest(it) for it in names} | {"gateway.yaml": GATEWAY, "team.yaml": TEAM}
+    with standalone.standalone(tmp_path_factory.mktemp("console"), files) as instance:
+        instance.until_logged("serving HTTP port 80")
+        yield instance
+
+
+def said_after(
+    running: Standalone, name: str, text: str | None, words: tuple[str, ...]
+) -> list[str]:
+    """The lines after a file was saved, or removed, up to the one that has all the words."""
+    before = len(running.log.read_text())
+    if text is None:
+        running.remove(name)
+    else:
+        running.write(name, text)
+    lines: list[str] = []
+
+    def is_said() -> bool:
+        lines[:] = running.log.read_text()[before:].splitlines()
+        return any(all(word in it for word in words) for it in lines)
+
+    processes.wait(is_said, f"{words} in {running.log}", processes=[running.process])
+    return lines
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_cause_of_a_broken_setup_is_told_in_a_line_when_the_file_is_saved(
+    running: Standalone, fault: str
+) -> None:
+    text, words = FAULTS[fault]
+    lines = said_after(running, "case.yaml", text, words)
+    # The cause, and a line for another object of the same file.
+    assert len(lines) <= 2, lines
+    assert "case.yaml:" in next(it for it in lines if words[0] in it)
+    removed = said_after(running, "case.yaml", None, ("- ",) if fault != "no YAML" else ("can be",))
+    assert not any("✗" in it for it in removed)
+
+
+def test_what_is_mended_is_told_with_the_time_until_envoy_had_it(running: Standalone) -> None:
+    good = proxy("mended", "routes: [{services: [{name: one, port: 80}]}]")
+    (line,) = said_after(running, "mended.yaml", good, ("default/mended",))
+    assert re.fullmatch(r"\+ HTTPProxy default/mended \(in Envoy after \d+ ms\)", line)
+    assert running.ask("http://mended.example.com/").backend == "one"
+    said_after(running, "mended.yaml", good.replace("one", "onne"), ("not found",))
+    (line,) = said_after(running, "mended.yaml", good, ("valid again",))
+    assert re.fullmatch(
+        r"✓ HTTPProxy default/mended is valid again \(in Envoy after \d+ ms\)", line
+    )
+    (line,) = said_after(running, "mended.yaml", good.replace("one", "two"), ("changed",))
+    assert re.fullmatch(r"~ HTTPProxy default/mended changed \(in Envoy after \d+ ms\)", line)
+    said_after(running, "mended.yaml", None, ("- HTTPProxy default/mended removed",))
+
+
+def test_a_typing_error_keeps_what_was_served(running: Standalone) -> None:
+    good = proxy("kept", "routes: [{services: [{name: one, port: 80}]}]")
+    said_after(running, "kept.yaml", good, ("+ HTTPProxy default/kept",))
+    typo = good.replace("virtualhost", "virtulhost").replace("one", "two")
+    said_after(
+        running,
+        "kept.yaml",
+        typo,
+        ("spec.virtulhost", "virtualhost?", "its last good version stays"),
+    )
+    assert running.ask("http://kept.example.com/").backend == "one"
+    assert running.status()["HTTPProxy default/kept"]["summary"] == "newest version refused"
+    running.remove("kept.yaml")
+
+
+def test_a_burst_is_summed(running: Standalone) -> None:
+    text = "---\n".join(
+        proxy(f"many-{n}", "routes: [{services: [{name: nobody, port: 80}]}]") for n in range(300)
+    )
+    lines = said_after(running, "many.yaml", text, ("and 28", " more: 28", "with problems"))
+    assert len(lines) == 20
+    running.remove("many.yaml")
+
+
+def test_ports_are_told_when_envoy_listens_and_not_before(running: Standalone) -> None:
+    assert "HTTPS" not in running.log.read_text()
+    tls = proxy("tls", "routes: [{services: [{name: one, port: 80}]}]").replace(
+        "example.com}", "example.com, tls: {secretName: pair}}"
+    )
+    words = ("serving HTTPS port 443 on 127.0.0.1:",)
+    secret = pairs.of("pair", certificates.issued(running.authority, "tls.example.com"))
+    said_after(running, "tls.yaml", f"{tls}---\n{secret}", words)
+    assert running.ask("https://tls.example.com/").backend == "one"
+    said_after(running, "tls.yaml", None, ("not serving HTTPS port 443",))
