@@ -95,7 +95,7 @@ class Instance:
 
     def _reports(self, fleet: Fleet) -> FleetReports:
         def is_accepted(name: resources.Name) -> bool:
-            return name not in fleet.acceptance.pending
+            return not fleet.acceptance.is_pending(name)
 
         reports = self.controller.attach_observer(
             fleet.name, self._settle_soon, is_accepted, fleet.acceptance

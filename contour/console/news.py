@@ -112,7 +112,7 @@ class Console:
 
     def _is_pending(self) -> bool:
         fleets = self._instance.server.fleets.values()
-        return any(it.acceptance.pending or it.pacing.waiting for it in fleets)
+        return any(not it.acceptance.is_settled or it.pacing.waiting for it in fleets)
 
     def _greet(self) -> None:
         found = self._rows()

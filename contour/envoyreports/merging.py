@@ -12,7 +12,7 @@ newer than ours waits for that version.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -82,12 +82,14 @@ class FleetReports(AckObserver):
         """A newer version of a refused part was accepted."""
         self._say(ReportDelta(refusals={(name, part): None}))
 
-    def changed(self, name: Name) -> None:
-        """A resource was changed, sent or accepted."""
-        if name in self._early:
-            self._meet(name)
-        if name.type_url == LISTENER:
-            self._say(ReportDelta(listeners={name.name: self._listener_state(name)}))
+    def changed(self, type_url: str, names: Collection[str]) -> None:
+        """Resources of a type were changed, sent or accepted."""
+        if self._early:
+            for name in self._early.keys() & {Name(type_url, it) for it in names}:
+                self._meet(name)
+        if type_url == LISTENER:
+            found = {it: self._listener_state(Name(type_url, it)) for it in names}
+            self._say(ReportDelta(listeners=found))
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """`envoys` of this replica subscribe to listeners; they may already hold some."""

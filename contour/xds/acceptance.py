@@ -2,11 +2,12 @@
 
 An Envoy has accepted the newest state of a part unless something of it is still to be sent,
 unanswered, held back or refused. So only exceptions are kept, and one change costs one entry per
-Envoy that was asked. The observer is told the names; the answer is given when it is asked for.
+Envoy that was asked. Resources that are pending on the same streams share one set of them. The
+observer is told the names; the answer is given when it is asked for.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -45,38 +46,72 @@ class Acceptance:
         self._store = store
         self._quarantine = quarantine
         self._interest = interest
-        self.pending: defaultdict[Name, set[Subscription]] = defaultdict(set)
+        # By type and name: the streams on which a resource is pending.
+        self._pending: defaultdict[str, dict[str, frozenset[Subscription]]] = defaultdict(dict)
         # The Envoy that noted it had the newest of these already; accepted with the next answer.
         self._unchanged: list[tuple[Name, str, Part | None]] = []
 
-    def expect(self, by: Subscription, name: str) -> list[Name]:
-        """Something of a resource is on its way to a stream."""
-        key = Name(by.type_url, name)
-        pending = self.pending[key]
-        is_first = not pending
-        pending.add(by)
-        return [key] if is_first else []
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is pending on any stream."""
+        return not any(self._pending.values())
 
-    def settled(self, by: Subscription, name: str) -> list[Name]:
-        """All of a resource that was pending on a stream was accepted, or is refused for good."""
-        key = Name(by.type_url, name)
-        if not by.is_held_whole(name):
-            for part in self._store.last_accepted.get(key, ()):
-                if part not in by.overrides_of(name):
-                    self.unchanged(key, part)
-        return self.dropped(by, name)
+    def is_pending(self, name: Name) -> bool:
+        """Whether something of a resource is pending on any stream."""
+        return name.name in self._pending[name.type_url]
 
-    def dropped(self, by: Subscription, name: str) -> list[Name]:
-        """Nothing of a resource is pending on a stream, for whatever reason."""
-        key = Name(by.type_url, name)
-        pending = self.pending.get(key)
-        if pending is None:
+    def expect(self, by: Subscription, names: Collection[str]) -> list[str]:
+        """Something of these resources is on its way to a stream."""
+        pending = self._pending[by.type_url]
+        first = [it for it in names if it not in pending]
+        if len(first) < len(names):
+            joined: dict[frozenset[Subscription], frozenset[Subscription]] = {}
+            for name in names:
+                streams = pending.get(name)
+                if streams is not None and by not in streams:
+                    if streams not in joined:
+                        joined[streams] = streams | {by}
+                    pending[name] = joined[streams]
+        pending.update(dict.fromkeys(first, frozenset((by,))))
+        return first
+
+    def settled(self, by: Subscription, names: Collection[str]) -> list[str]:
+        """All of these that was pending on a stream was accepted, or is refused for good."""
+        for key in self._unaccepted(by.type_url, names):
+            if not by.is_held_whole(key.name):
+                for part in self._store.last_accepted[key]:
+                    if part not in by.overrides_of(key.name):
+                        self.unchanged(key, part)
+        return self.dropped(by, names)
+
+    def dropped(self, by: Subscription, names: Iterable[str]) -> list[str]:
+        """Nothing of these resources is pending on a stream, for whatever reason."""
+        pending = self._pending[by.type_url]
+        left: dict[frozenset[Subscription], frozenset[Subscription]] = {}
+        done: list[str] = []
+        for name in names:
+            streams = pending.get(name)
+            if streams is None or by not in streams:
+                continue
+            others = left.get(streams)
+            if others is None:
+                others = left[streams] = streams - {by}
+            if others:
+                pending[name] = others
+            else:
+                del pending[name]
+                done.append(name)
+        return done
+
+    def _unaccepted(self, type_url: str, names: Collection[str]) -> list[Name]:
+        """Those of these resources of which no Envoy has accepted some part yet."""
+        last = self._store.last_accepted
+        if not last:
             return []
-        pending.discard(by)
-        if pending:
-            return []
-        del self.pending[key]
-        return [key]
+        if len(last) < len(names):
+            wanted = set(names)
+            return [it for it in last if it.type_url == type_url and it.name in wanted]
+        return [it for it in (Name(type_url, name) for name in names) if it in last]
 
     def unchanged(self, name: Name, part: str) -> None:
         """An Envoy has the part as it is now."""
@@ -86,16 +121,15 @@ class Acceptance:
     def accepted(self, by: Subscription, before: Mapping[str, Baseline]) -> None:
         """An Envoy has accepted what a response brought."""
         self._accept_unchanged()
-        for it, had in before.items():
-            name = Name(by.type_url, it)
-            for part in list(self._store.last_accepted.get(name, ())):
-                if (had.is_unknown or had.tells(part)) and by.is_current(it, part):
+        for name in self._unaccepted(by.type_url, before):
+            had = before[name.name]
+            for part in list(self._store.last_accepted[name]):
+                if (had.is_unknown or had.tells(part)) and by.is_current(name.name, part):
                     self._store.mark_accepted(name, part)
 
-    def closed(self, by: Subscription) -> list[Name]:
+    def closed(self, by: Subscription) -> list[str]:
         """A stream has ended: nothing is expected of it any more."""
-        pending = [it for it, them in self.pending.items() if by in them]
-        return [name for it in pending for name in self.dropped(by, it.name)]
+        return self.dropped(by, list(self._pending[by.type_url]))
 
     def _accept_unchanged(self) -> None:
         unchanged, self._unchanged = self._unchanged, []
@@ -113,7 +147,8 @@ class Acceptance:
             return Answer(State.REFUSED, len(asked), words=refusal.words)
         if not asked:
             return Answer(State.UNSEEN)
-        pending = sum(not it.is_current(name.name, part) for it in self.pending.get(name, ()))
+        streams = self._pending[name.type_url].get(name.name, ())
+        pending = sum(not it.is_current(name.name, part) for it in streams)
         return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)
 
     def names(self, type_url: str) -> Iterable[str]:

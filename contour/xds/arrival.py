@@ -9,6 +9,8 @@ What a response makes an Envoy ask for, it asks for before it answers that respo
 keeps the order). So when nothing asked for is unanswered, there is nothing more to come.
 """
 
+from collections.abc import Iterable
+
 from contour.xds.resources import EXTENSION, LISTENER, ROUTE, SCOPE, SECRET
 from contour.xds.subscription import Subscription
 
@@ -23,15 +25,16 @@ class Arrival:
         self._expected: set[tuple[Subscription, str]] = set()
         self._is_over = False
 
-    def expect(self, by: Subscription, name: str) -> None:
-        """A stream asks for something for the first time."""
+    def expect(self, by: Subscription, names: Iterable[str]) -> None:
+        """A stream asks for resources for the first time."""
         if not self._is_over and by.type_url in _AWAITED:
-            self._expected.add((by, name))
+            self._expected.update((by, it) for it in names)
 
-    def met(self, by: Subscription, name: str) -> None:
-        """Something was answered, or nothing of it is to be answered any more."""
-        if (by, name) in self._expected and not _is_in_question(by, name):
-            self._expected.discard((by, name))
+    def met(self, by: Subscription, names: Iterable[str]) -> None:
+        """Resources were answered, or nothing of them is to be answered any more."""
+        for name in names if self._expected else ():
+            if (by, name) in self._expected and not _is_in_question(by, name):
+                self._expected.discard((by, name))
 
     def closed(self, by: Subscription) -> None:
         """A stream has ended: it answers nothing."""

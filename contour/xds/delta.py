@@ -33,11 +33,11 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     versions = dict(asked.initial_resource_versions)
     by.is_owed |= is_first and "*" in names and not versions
     stream.limit(by, len(names))
-    for name in names:
-        if name == "*":
-            stream.subscribe_to_all(by, versions.get, versions, now)
-        else:
-            stream.subscribe(by, name, versions.get, now)
+    if "*" in names:
+        stream.subscribe_to_all(by, versions, now)
+        names = [it for it in names if it != "*"]
+    if names:
+        stream.subscribe(by, names, versions, now)
 
 
 def sendable(to: Subscription) -> list[str]:
@@ -47,8 +47,9 @@ def sendable(to: Subscription) -> list[str]:
 
 def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
-    if all(not to.differs(it) and it in to.published for it in names):
-        key = (response, frozenset(names))
+    asked = frozenset(names)
+    if to.has_newest(asked):
+        key = (response, asked)
         shared, nonce = made.shared(to.type_url, key, lambda nonce: _encoded(to, names, nonce))
         if nonce != to.last_nonce:
             return shared, nonce

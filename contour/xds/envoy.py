@@ -8,7 +8,7 @@ parts wait at the `gates` for what they need, `removals` go out last, refusals a
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,6 +23,7 @@ from contour.xds.events import (
     Published,
     Quarantined,
     Released,
+    Repeated,
     Sent,
     Subscribed,
     TrialDue,
@@ -30,6 +31,7 @@ from contour.xds.events import (
     Woken,
 )
 from contour.xds.gates import Gates, Waits
+from contour.xds.introduction import Introduction
 from contour.xds.outcomes import Accepted, Dropped, Gone, Outcome, Refused, Settled
 from contour.xds.pacing import Pace
 from contour.xds.quarantine import Quarantine
@@ -95,6 +97,7 @@ class Envoy:
             *(served.patience.warming, served.waits),
         )
         self._warming = Warming(served.store, self.gates, self.subscriptions)
+        self._introduction = Introduction(served.store, self.gates, self._warming)
         self._removals = PendingRemovals()
         self._arrival = Arrival(self.subscriptions)
         self._whole: Whole | None = None
@@ -109,7 +112,8 @@ class Envoy:
     def open(self, type_url: str, wake: Callable[[], None]) -> Subscription:
         """A stream asks for something of a type for the first time."""
         published = byname.visible(self._store.types[type_url], self.viewer)
-        made = Subscription(type_url, published, wake, self.release, self.viewer)
+        varied = self._store.varied[type_url]
+        made = Subscription(type_url, published, varied, wake, self.release, self.viewer)
         self.subscriptions[type_url].append(made)
         return made
 
@@ -158,10 +162,10 @@ class Envoy:
             case Sent(by, names, nonce):
                 self._number += 1
                 self._warming.sent(by, by.launch(names, nonce, self._number), now)
-            case Subscribed(by, name, _, True):
-                by.mark(name, state.same())
-            case Subscribed(by, name, version):
-                return self._introduce(by, name, version, now)
+            case Subscribed(by, names, had):
+                return self._introduce(by, names, had, now)
+            case Repeated(by, names):
+                by.mark_same(names)
             case Unsubscribed(by, name):
                 self._removals.cancel(by, name)
                 by.unsubscribe(name)
@@ -181,7 +185,7 @@ class Envoy:
                     self._whole.published(self._number, now)
                 self._take(edits, now)
             case Quarantined(by, refused):
-                by.settle(refused.name)
+                by.settle((refused.name,))
                 if not refused.is_stray and by.served(refused.name) is not None:
                     # Back to what was accepted, and said so, whatever Envoy made of the response.
                     by.mark(refused.name, state.same())
@@ -200,8 +204,9 @@ class Envoy:
         is_awaited = False
         for by, outcome in noted:
             if isinstance(outcome, (Settled, Dropped)):
-                self._arrival.met(by, outcome.name)
-                is_awaited |= self._removals.settled(by, outcome.name)
+                names = outcome.names if isinstance(outcome, Settled) else (outcome.name,)
+                self._arrival.met(by, names)
+                is_awaited |= self._removals.settled(by, names)
         if is_awaited:
             self._remove_passed(now)
         return noted
@@ -224,17 +229,27 @@ class Envoy:
             self._remove_passed(now)
 
     def _introduce(
-        self, by: Subscription, name: str, version: str | None, now: float
+        self, by: Subscription, names: Sequence[str], had: Mapping[str, str], now: float
     ) -> list[tuple[Subscription, Outcome]]:
-        """The first word about a resource on a stream; `version` is what it has of it."""
-        if version is None:
-            self._arrival.expect(by, name)
-        else:
+        """The first word about resources on a stream; `had` are the versions that it has."""
+        new = [it for it in names if it not in had] if had else names
+        self._arrival.expect(by, new)
+        if len(new) < len(names):
             self._arrival.has(by)
+        newest = self._introduction.newest(by, names, had)
+        self._introduction.keep(by, newest, now)
+        taken = {*newest, *self._introduction.offer_all(by, new)}
+        others = [it for it in names if it not in taken]
+        known = [it for it in others if self._introduce_one(by, it, had.get(it), now)]
+        if not newest and not known:
+            return []
+        return [(by, Accepted(dict.fromkeys((*newest, *known), state.unknown())))]
+
+    def _introduce_one(self, by: Subscription, name: str, version: str | None, now: float) -> bool:
+        """The same for one of any kind; whether it is known which parts the Envoy has of it."""
         resource = by.resource(name)
         if resource is not None:
-            is_known = self._bring(by, resource, version, now)
-            return [(by, Accepted({name: state.unknown()}))] if is_known else []
+            return self._introduction.bring(by, resource, version, now)
         if version is None:
             by.mark(name, state.absent())
         elif by.type_url in _OF_CLUSTERS | {CLUSTER}:
@@ -242,22 +257,7 @@ class Envoy:
             self._remove_later((by, by.removing[name]))
         else:
             by.mark(name, state.unknown())
-        return []
-
-    def _bring(self, to: Subscription, resource: Resource, version: str | None, now: float) -> bool:
-        """Brings a stream to the newest of a resource; whether it is known which parts it has."""
-        name = resource.name.name
-        has_newest = version == resource.version(to.overridden_parts(name))
-        if resource.name.type_url == CLUSTER:
-            self.gates.close(resource.name)
-            if has_newest and "" in resource.parts:
-                self._warming.start(resource.name, resource.parts[""], now)
-        if has_newest:
-            self._warming.has(to, name, now)
-            return True
-        before = state.had(resource, version)
-        self.gates.offer(to, resource, before, now)
-        return not before.is_whole and not before.is_unknown
+        return False
 
     def _answered(
         self, by: Subscription, response: InFlightResponse, refusal: str | None, now: float
@@ -269,13 +269,12 @@ class Envoy:
             bisection.refused(self.gates, by, response, refusal)
             return []
         bisection.acknowledged(by, response)
-        for name in response.before:
-            by.settle(name)
-            self._arrival.met(by, name)
-            if by.type_url == CLUSTER and by.is_acknowledged(name):
-                self._warming.acknowledged(Name(CLUSTER, name), now)
-            elif by.type_url in _OF_CLUSTERS and by.is_acknowledged(name):
-                self._warming.has(by, name, now)
+        by.settle(response.before)
+        self._arrival.met(by, response.before)
+        if by.type_url == CLUSTER:
+            self._warming.acknowledged(by.acknowledged(response.before), now)
+        elif by.type_url in _OF_CLUSTERS:
+            self._warming.has(by, by.acknowledged(response.before), now)
         self._removals.acknowledged(by, response)
         self._remove_passed(now)
         taken = self._whole.acknowledged(by) if self._whole else []
@@ -309,7 +308,7 @@ class Envoy:
             self._regain(to, left, resource, now)
             return
         if resource.name.type_url == CLUSTER:
-            self.gates.close(resource.name)
+            self._introduction.close(to, (resource.name.name,))
         else:
             self.gates.open(resource.name, now)
             self._warming.cools(resource.name, now)
@@ -349,7 +348,7 @@ class Envoy:
         else:
             self._removals.begin(to, resource)
             removing.append((to, resource))
-        to.settle(name)
+        to.settle((name,))
 
     def _remove_later(self, removal: PendingRemoval) -> None:
         """What vanished before this stream began goes after everything else was asked for."""

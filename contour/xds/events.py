@@ -1,6 +1,6 @@
 """What happens to one Envoy. `Envoy.step` takes an event and returns `outcomes`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from contour.xds.outcomes import Refused
@@ -31,12 +31,18 @@ class Released(NamedTuple):
 
 
 class Subscribed(NamedTuple):
-    """A stream asks for a resource."""
+    """A stream asks for resources for the first time."""
 
     by: Subscription
-    name: str
-    version: str | None  # that it has; None: it has none; empty: one that it cannot tell
-    is_repeated: bool = False  # it asked for that before, and is to be sent it again
+    names: Sequence[str]
+    had: Mapping[str, str]  # the versions of those that it has; empty: one that it cannot tell
+
+
+class Repeated(NamedTuple):
+    """A stream asks for resources again that it has asked for before, and is sent them again."""
+
+    by: Subscription
+    names: Sequence[str]
 
 
 class Unsubscribed(NamedTuple):
@@ -79,4 +85,6 @@ class Woken(NamedTuple):
 
 
 FromFleet = Published | Quarantined | Released
-Event = FromFleet | Subscribed | Unsubscribed | Sent | Answered | TrialDue | Closed | Woken
+Event = (
+    FromFleet | Subscribed | Repeated | Unsubscribed | Sent | Answered | TrialDue | Closed | Woken
+)

@@ -9,7 +9,7 @@ and applies the `outcomes` to what all Envoys share.
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from contour.xds import byname
 from contour.xds.acceptance import Acceptance
@@ -39,6 +39,7 @@ from contour.xds.quarantine import Quarantine, Refusal
 from contour.xds.releases import Release, written
 from contour.xds.resources import LISTENER, Change, Name, Part
 from contour.xds.responses import Responses
+from contour.xds.state import Baseline
 from contour.xds.store import Edit, Store
 from contour.xds.subscription import Subscription
 from contour.xds.whole import Edition
@@ -124,29 +125,33 @@ class Fleet:
 
     def _apply(self, envoy: Envoy, by: Subscription, outcome: OfPart, now: float) -> None:
         match outcome:
-            case Pending(name):
-                self._tell_changed(self.acceptance.expect(by, name))
-            case Settled(name):
-                self._tell_changed(self.acceptance.settled(by, name))
+            case Pending(names):
+                self._tell_changed(by.type_url, self.acceptance.expect(by, names))
+            case Settled(names):
+                self._tell_changed(by.type_url, self.acceptance.settled(by, names))
             case Dropped(name):
-                self._tell_changed(self.acceptance.dropped(by, name))
+                self._tell_changed(by.type_url, self.acceptance.dropped(by, (name,)))
             case Unchanged(name, part):
                 self.acceptance.unchanged(Name(by.type_url, name), part)
             case Accepted(before):
-                self.acceptance.accepted(by, before)
-                names = [Name(by.type_url, it) for it in before]
-                self._recover(names, lambda name, part: by.is_current(name.name, part))
-                self._spread(self.store.settled())
+                self._accept(by, before)
             case Refused():
                 override = envoy.keep(by, outcome)
                 if override is not None:
                     self._quarantine(envoy, by, outcome, override.value)
                     self.step(envoy, Quarantined(by, outcome), now)
             case Declined(names):
-                self._tell_changed(Name(by.type_url, it) for it in names)
+                self._tell_changed(by.type_url, names)
             case Gone():
-                self._tell_changed(self.acceptance.closed(by))
+                self._tell_changed(by.type_url, self.acceptance.closed(by))
                 self._drop_refusals_of(by)
+
+    def _accept(self, by: Subscription, before: Mapping[str, Baseline]) -> None:
+        self.acceptance.accepted(by, before)
+        if self.quarantine.has_released:
+            found = [Name(by.type_url, it) for it in before]
+            self._recover(found, lambda name, part: by.is_current(name.name, part))
+        self._spread(self.store.settled())
 
     def _tell_of_edition(self, envoy: Envoy, by: Subscription, outcome: OfEdition) -> None:
         if isinstance(outcome, TakenEdition):
@@ -160,9 +165,9 @@ class Fleet:
             RefusedWhole(outcome.edition, envoy, by.type_url, *outcome[1:])
         )
 
-    def _tell_changed(self, names: Iterable[Name]) -> None:
-        for name in names:
-            self.observer.changed(name)
+    def _tell_changed(self, type_url: str, names: Collection[str]) -> None:
+        if names:
+            self.observer.changed(type_url, names)
 
     def _quarantine(
         self, envoy: Envoy, by: Subscription, found: Refused, kept: Part | None
@@ -183,7 +188,7 @@ class Fleet:
         self.quarantine.add(key, part, refusal)
         self.counts["quarantined", by.type_url] += 1
         self._tell_refusal(key, part)
-        self.observer.changed(key)
+        self.observer.changed(key.type_url, (key.name,))
         if refused is not None and not is_partial:
             for it in envoy.removing(kept):
                 self.store.bring_back(it)
@@ -316,4 +321,8 @@ class Fleet:
                     concerned[envoy].append((it, as_seen))
         for envoy, found in concerned.items():
             self.step(envoy, Published(found), now)
-        self._tell_changed(edit.name for edit in edits)
+        changed: defaultdict[str, list[str]] = defaultdict(list)
+        for edit in edits:
+            changed[edit.name.type_url].append(edit.name.name)
+        for type_url, names in changed.items():
+            self._tell_changed(type_url, names)

@@ -8,7 +8,7 @@ it, once, and nothing else. `warming` decides when a cluster is ready.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
@@ -54,14 +54,15 @@ class Gates:
         self._waiting: defaultdict[Name, set[_Held]] = defaultdict(set)
         self._ending: dict[float, list[Name]] = {}
 
-    def close(self, name: Name) -> None:
-        """Makes parts wait for a resource that is not sent yet; without limit until it is sent."""
-        self.closed[name] = inf
+    def close(self, names: Iterable[Name]) -> None:
+        """Makes parts wait for resources that are not sent yet; without limit until they are."""
+        self.closed.update(dict.fromkeys(names, inf))
 
-    def start(self, name: Name, now: float) -> None:
-        """Starts the patience with a resource that was sent, if its gate is closed."""
-        if name in self.closed:
-            self._end_at(now + self._patience, name)
+    def start(self, names: Iterable[Name], now: float) -> None:
+        """Starts the patience with resources that were sent, as far as their gates are closed."""
+        closed = [it for it in names if it in self.closed]
+        if closed:
+            self._end_at(now + self._patience, closed)
 
     def open(self, name: Name, now: float) -> None:
         """Releases the parts that wait for a resource: it is ready, or it is gone."""
@@ -72,16 +73,39 @@ class Gates:
             self._waits.seconds += now - (until - self._patience)
         self._let(held, now)
 
+    def open_all(self, names: Iterable[Name], now: float) -> None:
+        """The same for each of these."""
+        if self._waiting:
+            for name in names:
+                self.open(name, now)
+            return
+        for name in names:
+            self.closed.pop(name, None)
+        if not self.closed:
+            self.closed = {}  # a dict keeps the memory of what was taken out
+
     @property
     def held(self) -> int:
         """The number of parts that wait."""
         return len({it for held in self._waiting.values() for it in held})
 
+    def free(self, type_url: str, names: Sequence[str]) -> Sequence[str]:
+        """Those of these resources of which no part may have to wait; they may not exist."""
+        if type_url not in GATED or self.is_open or not self._may_block:
+            return names
+        known = self._store.types[type_url]
+        return [it for it in names if it not in known or not _needs_any(known[it])]
+
+    @property
+    def _may_block(self) -> bool:
+        """Whether there is anything that a part may have to wait for."""
+        return bool(self.closed or self._store.lacking)
+
     def offer(self, to: Subscription, resource: Resource, before: Baseline, now: float) -> None:
         """Sends the newest of a resource, except for the parts that have to wait; the stream has
         `before` of it."""
         name = resource.name.name
-        blocked = self._blocked(resource, now)
+        blocked = self._blocked(resource, before, now)
         if before.is_unknown:
             to.drop_overrides(name)
             if self._is_lacking(to, name):
@@ -96,7 +120,7 @@ class Gates:
             if self.keep_accepted(to, name, part, before.parts[part], resource.parts.get(part)):
                 del before.parts[part]
         for part, awaits in blocked.items():
-            if before.tells(part):
+            if before.tells(part):  # still: what is kept was taken out
                 self._hold(to, name, part, Override(before.parts.get(part), awaits))
         if not to.is_head_held(name):
             to.mark(name, before)
@@ -108,7 +132,7 @@ class Gates:
         if words:
             to.unmark_all(name)
             to.override(name, "", Override(None, refusal=words, is_whole=True))
-            to.settle(name)
+            to.settle((name,))
         return bool(words)
 
     def replace(
@@ -154,20 +178,26 @@ class Gates:
         else:
             to.serve_newest(name, part)
 
-    def _blocked(self, resource: Resource, now: float) -> dict[str, frozenset[Name]]:
-        """The parts of a resource that have to wait, each with the resources it waits for."""
-        if resource.name.type_url not in GATED:
+    def _blocked(
+        self, resource: Resource, before: Baseline, now: float
+    ) -> dict[str, frozenset[Name]]:
+        """The parts that have to wait, each with the resources it waits for, of those that are
+        to be sent to who has `before`."""
+        if resource.name.type_url not in GATED or not self._may_block:
             return {}
-        waits = ((part, self._blockers(it, now)) for part, it in resource.parts.items())
+        is_any = before.is_whole or before.is_unknown
+        parts = resource.parts if is_any else before.parts.keys() & resource.parts.keys()
+        needy = ((part, it) for part in parts if (it := resource.parts[part]).needs)
+        waits = ((part, self._blockers(it, now)) for part, it in needy)
         return {part: awaits for part, awaits in waits if awaits}
 
     def _blockers(self, part: Part | None, now: float) -> frozenset[Name]:
         """The resources that a part needs and has to wait for."""
         if part is None or self.is_open:
             return frozenset()
-        for name in part.needs:
-            if name not in self.closed and self._store.resource(name) is None:
-                self._end_at(now + self._patience, name)
+        lacking = [it for it in part.needs & self._store.lacking if it not in self.closed]
+        if lacking:
+            self._end_at(now + self._patience, lacking)
         return frozenset(it for it in part.needs if self._is_closed(it, now))
 
     def _is_closed(self, name: Name, now: float) -> bool:
@@ -187,13 +217,13 @@ class Gates:
             if not any(self._is_closed(it, now) for it in override.awaits):
                 self.release(to, name, part, now)
 
-    def _end_at(self, when: float, name: Name) -> None:
-        """Schedules giving up a resource; those of one time share an alarm."""
-        self.closed[name] = when
+    def _end_at(self, when: float, names: list[Name]) -> None:
+        """Schedules giving up resources; those of one time share an alarm."""
+        self.closed.update(dict.fromkeys(names, when))
         if when in self._ending:
-            self._ending[when].append(name)
+            self._ending[when] += names
         else:
-            self._ending[when] = [name]
+            self._ending[when] = names
             self._alarms.set(when, lambda now: self._give_up(when, now))
 
     def _give_up(self, when: float, now: float) -> None:
@@ -202,3 +232,7 @@ class Gates:
                 held = self._waiting.pop(name, ())
                 self._waits.given_up += bool(held)
                 self._let(held, now)
+
+
+def _needs_any(resource: Resource) -> bool:
+    return any(it.needs for it in resource.parts.values())

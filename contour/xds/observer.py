@@ -1,6 +1,6 @@
 """Who is told what the Envoys of a fleet accept and refuse, so that statuses can tell it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ class AckObserver:
     def recovered(self, name: Name, part: str) -> None:
         """A newer version of a refused part was accepted."""
 
-    def changed(self, name: Name) -> None:
-        """A resource, or what Envoys have accepted of it, may have changed."""
+    def changed(self, type_url: str, names: Collection[str]) -> None:
+        """Resources of a type, or what Envoys have accepted of them, may have changed."""
 
     def edition_refused(self, refused: RefusedWhole) -> None:
         """An Envoy refuses an edition; nothing more of it is sent there."""

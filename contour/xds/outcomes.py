@@ -1,24 +1,25 @@
 """What comes of an event for the fleet: `Envoy.step` returns outcomes, `Fleet` applies them.
 
-Each is about one resource of the subscription that it is returned with. Events are in `events`.
+Each is about resources of the subscription that it is returned with: an Envoy that comes asks for
+thousands at once. Events are in `events`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from contour.xds.state import Baseline
 
 
 class Pending(NamedTuple):
-    """Something of a resource is to be sent to a stream, or is held back from it."""
+    """Something of each resource is to be sent to a stream, or is held back from it."""
 
-    name: str
+    names: Collection[str]
 
 
 class Settled(NamedTuple):
-    """Nothing of a resource is pending: it was accepted, or is refused for good."""
+    """Nothing of these resources is pending: they were accepted, or are refused for good."""
 
-    name: str
+    names: Collection[str]
 
 
 class Dropped(NamedTuple):

@@ -99,6 +99,11 @@ class Quarantine:
             del self._released[name]
         return good
 
+    @property
+    def has_released(self) -> bool:
+        """Whether any part has changed since it was refused, and was not accepted since."""
+        return bool(self._released)
+
     def released(self) -> list[PartKey]:
         """The parts that have changed since they were refused, and were not accepted since."""
         return [(name, part) for name, parts in self._released.items() for part in parts]

@@ -6,7 +6,7 @@ removed. Requests that were routed before the acknowledgement get the grace peri
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from contour.xds.resources import CLUSTER, ENDPOINTS, SECRET, Name, Part, Resource
@@ -75,11 +75,15 @@ class PendingRemovals:
                     continue
                 del barrier.awaits[key]
 
-    def settled(self, by: Subscription, name: str) -> bool:
-        """Nothing of a name is pending any more; returns whether that was awaited."""
-        key = (by, name)
-        done = [it for it in self._barriers if key in it.awaits and not _uses(key, it)]
-        for barrier in done:
+    def settled(self, by: Subscription, names: Iterable[str]) -> bool:
+        """Nothing of these is pending any more; returns whether that was awaited."""
+        done = [
+            (barrier, key)
+            for key in (((by, it) for it in names) if self._barriers else ())
+            for barrier in self._barriers
+            if key in barrier.awaits and not _uses(key, barrier)
+        ]
+        for barrier, key in done:
             del barrier.awaits[key]
         return bool(done)
 

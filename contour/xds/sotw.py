@@ -7,6 +7,7 @@ clusters, listeners and scopes list everything, absence is removal; those of the
 what differs.
 """
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest
@@ -35,7 +36,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         stream.answer_all(by, refusal, now)
         if by.is_wildcard and not names:
             return
-    stream.limit(by, len(names - by.names))
+    stream.limit(by, len([it for it in names if it not in by.names]))
     # What a client says it has is believed of Envoys, for the version of everything tells it.
     is_told = is_first and by.viewer is None
     _align(stream, by, names, asked.version_info if is_told else "", now)
@@ -57,7 +58,9 @@ def _is_there(to: Subscription, name: str) -> bool:
 def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
     listed = sorted(_everything(to)) if to.lists_all else names
-    has_newest = not (to.overrides or to.removing or any(map(to.differs, listed)))
+    has_newest = not (
+        to.overrides or to.removing or any(it in to.varied and to.differs(it) for it in listed)
+    )
     if has_newest and to.is_wildcard == to.lists_all:
         key = (response, None if to.lists_all else frozenset(names), to.viewer)
         shared, nonce = made.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
@@ -70,22 +73,27 @@ def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes
 def _align(stream: Stream, by: Subscription, names: set[str], version: str, now: float) -> None:
     """Makes the subscription what the request says it is."""
 
-    def had(name: str) -> str | None:
-        if not version:
-            return None
-        resource = by.resource(name)
-        is_newest = resource is not None and version == newest
-        return resource.version(by.overridden_parts(name)) if resource and is_newest else ""
-
-    newest = _version(by, sorted(by.published)) if version else ""
+    asked = set(by.names)
+    had = _had(by, (*names, *by.published), version) if version else {}
     if "*" in names:
-        stream.subscribe_to_all(by, had, (), now)
+        stream.subscribe_to_all(by, {it: had[it] for it in by.published} if had else {}, now)
     elif by.is_wildcard:
         stream.unsubscribe_from_all(by, now)
-    for name in by.names - names:
+    for name in asked - names:
         stream.unsubscribe(by, name, now)
-    for name in names - by.names - {"*"}:
-        stream.subscribe(by, name, had, now)
+    new = names - asked - {"*"}
+    if new:
+        stream.subscribe(by, new, had, now)
+
+
+def _had(by: Subscription, names: Iterable[str], version: str) -> dict[str, str]:
+    """The versions of resources that a client has that had this version of all when it began."""
+    is_newest = version == _version(by, sorted(by.published))
+    found = ((it, by.resource(it) if is_newest else None) for it in names)
+    return {
+        name: resource.version(by.overridden_parts(name)) if resource else ""
+        for name, resource in found
+    }
 
 
 def _everything(to: Subscription) -> list[str]:

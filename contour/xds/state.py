@@ -35,8 +35,12 @@ class Baseline:
         return self
 
 
+_ABSENT = Baseline({}, is_whole=True)
+
+
 def absent() -> Baseline:
-    return Baseline({}, is_whole=True)
+    """One for all: nothing changes a whole baseline (see `Baseline.then`)."""
+    return _ABSENT
 
 
 def unknown() -> Baseline:

@@ -7,7 +7,7 @@ has.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contour.xds import resources
@@ -34,6 +34,10 @@ class Store:
     def __init__(self) -> None:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
+        self.lacking: set[Name] = set()  # what parts need that is not there
+        # The resources of which older Envoys get something else.
+        self.varied: defaultdict[str, set[str]] = defaultdict(set)
+        self._versions: dict[str, dict[str, str]] = {}  # of types of which nothing changed since
         self.unwanted: set[Name] = set()  # removed by publication, but still needed
         # The parts that no Envoy has accepted yet, each with the value that was accepted last.
         self.last_accepted: dict[Name, dict[str, Part | None]] = {}
@@ -43,6 +47,18 @@ class Store:
 
     def resource(self, name: Name) -> Resource | None:
         return self.types[name.type_url].get(name.name)
+
+    def versions(self, type_url: str, names: Sequence[str]) -> Mapping[str, str]:
+        """The versions of at least those of these resources that exist, by name. When many are
+        asked for, they are those of all, and are kept for the next one who asks."""
+        known, resources = self._versions.get(type_url), self.types[type_url]
+        if known is not None:
+            return known
+        if len(names) * 2 < len(resources):
+            return {it: resources[it].version() for it in names if it in resources}
+        known = {name: it.version() for name, it in resources.items()}
+        self._versions[type_url] = known
+        return known
 
     def apply(self, changes: Iterable[Change]) -> list[Edit]:
         """Applies a publication; returns the changes in the order in which Envoys get them."""
@@ -97,6 +113,7 @@ class Store:
         if self.resource(name) is not None:
             return
         self.types[name.type_url][name.name] = resource
+        self._appear(resource)
         self.unwanted.add(name)
         self._loose.add(name)
         self._edits[name] = Edit(resource, is_new=True)
@@ -110,14 +127,29 @@ class Store:
             if name in self.unwanted and not self._is_needed(name):
                 self._drop(name)
         edits, self._edits = self._edits, {}
+        for name in edits if self._versions else ():
+            self._versions.pop(name.type_url, None)
         return sorted(edits.values(), key=_order)
 
     def _put(self, name: Name, part: str, value: Part) -> None:
         resource = self.resource(name)
         if resource is None:
             resource = self.types[name.type_url][name.name] = Resource(name)
+            self._appear(resource)
             self._edits[name] = Edit(resource, is_new=True)
         self._replace(resource, part, value)
+
+    def _appear(self, resource: Resource) -> None:
+        """Notes that a resource is there that was not."""
+        self.lacking.discard(resource.name)
+        self._note_varied(resource)
+
+    def _note_varied(self, resource: Resource) -> None:
+        varied = self.varied[resource.name.type_url]
+        if resource.varied:
+            varied.add(resource.name.name)
+        else:
+            varied.discard(resource.name.name)
 
     def _remove(self, name: Name, parts: list[str]) -> None:
         resource = self.resource(name)
@@ -134,6 +166,7 @@ class Store:
 
     def _replace(self, resource: Resource, part: str, value: Part | None) -> None:
         before = resource.put(part, value)
+        self._note_varied(resource)
         self._rewire((resource.name, part), before, value)
         if not resources.is_same(before, value):
             edit = self._edits.setdefault(resource.name, Edit(resource))
@@ -159,6 +192,9 @@ class Store:
         """Removes a whole resource; the object keeps its parts for Envoys that still have it."""
         resource = self.types[name.type_url].pop(name.name)
         self.unwanted.discard(name)
+        self.varied[name.type_url].discard(name.name)
+        if name in self.users:
+            self.lacking.add(name)
         self._edits[name] = Edit(resource, is_gone=True)
         for part, value in resource.parts.items():
             self._rewire((name, part), value, None)
@@ -171,10 +207,13 @@ class Store:
         has = now.needs if now else nothing
         for name in has - had:
             self.users[name].add(user)
+            if self.resource(name) is None:
+                self.lacking.add(name)
         for name in had - has:
             self.users[name].discard(user)
             if not self.users[name]:
                 del self.users[name]
+                self.lacking.discard(name)
                 self._loose.add(name)
 
     def origins(self, name: Name, part: str) -> tuple[Origin, ...]:

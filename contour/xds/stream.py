@@ -7,7 +7,7 @@ acknowledgement while any of them warms. Types do not wait for one another, so a
 answers nothing holds up itself alone.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -20,6 +20,7 @@ from contour.xds.events import (
     Answered,
     Closed,
     Event,
+    Repeated,
     Sent,
     Subscribed,
     TrialDue,
@@ -85,8 +86,8 @@ def decoded(kind: type[_AnyRequest], request: bytes) -> _AnyRequest:
 
 Admission = Callable[[Node], Fleet]
 
-Had = Callable[[str], str | None]
-"""The version of a resource that the client says it has; empty if it has one it cannot tell."""
+Had = Mapping[str, str]
+"""The versions of the resources that the client says it has; empty: one that it cannot tell."""
 
 
 class Stream:
@@ -160,8 +161,7 @@ class Stream:
         for it in self.subscriptions.values():
             if it.is_wildcard:
                 self.fleet.ignore_all(self.envoy, it)
-            for name in list(it.names):
-                self.fleet.interest.remove(it, name)
+            self.fleet.interest.forget(it)
             self._step(Closed(it), now)
         if not any(self.envoy.subscriptions.values()):
             self.fleet.leave(self.envoy)
@@ -197,34 +197,40 @@ class Stream:
         made = self.subscriptions[type_url] = self.envoy.open(type_url, self._wake)
         return made, True
 
-    def subscribe(self, by: Subscription, name: str, had: Had, now: float) -> None:
-        """The client asks for a name. A name is always answered, also if there is nothing of it;
+    def subscribe(self, by: Subscription, names: Iterable[str], had: Had, now: float) -> None:
+        """The client asks for names. A name is always answered, also if there is nothing of it;
         what the client has in the newest version is not sent again."""
-        if name in by.names:
-            self._step(Subscribed(by, name, None, is_repeated=True), now)
-            return
-        is_known = by.wants(name) and by.resource(name) is not None
+        asked = dict.fromkeys(names)
+        repeated = [it for it in asked if it in by.names] if by.names else []
+        for name in repeated:
+            del asked[name]
+        new = list(asked)
+        unknown = new
+        if by.is_wildcard:
+            unknown = [it for it in new if by.resource(it) is None]
         fleet, envoy = self._joined()
-        fleet.interest.add(envoy, by, name)
-        if not is_known:
-            self._step(Subscribed(by, name, had(name)), now)
+        fleet.interest.add(envoy, by, new)
+        if repeated:
+            self._step(Repeated(by, repeated), now)
+        if unknown:
+            self._step(Subscribed(by, unknown, had), now)
 
-    def subscribe_to_all(
-        self, by: Subscription, had: Had, known: Iterable[str], now: float
-    ) -> None:
-        """The client asks for everything of a type; `known` are names that it has already. What
+    def subscribe_to_all(self, by: Subscription, had: Had, now: float) -> None:
+        """The client asks for everything of a type; some of it, and what is gone, it may have. What
         vanished while it was away is told after it had the time to be told what replaces it."""
         if by.is_wildcard:
             return
         fleet, envoy = self._joined()
         fleet.listen_to_all(envoy, by)
-        for name in (*by.published, *(it for it in known if it not in by.published)):
-            if name not in by.names:
-                self._step(Subscribed(by, name, had(name)), now)
+        names = [*by.published, *(it for it in had if it not in by.published)]
+        if by.names:
+            names = [it for it in names if it not in by.names]
+        if names:
+            self._step(Subscribed(by, names, had), now)
 
     def unsubscribe(self, by: Subscription, name: str, now: float) -> None:
-        fleet, _ = self._joined()
-        fleet.interest.remove(by, name)
+        fleet, envoy = self._joined()
+        fleet.interest.remove(envoy, by, name)
         if not by.is_wildcard:
             self._step(Unsubscribed(by, name), now)
 

@@ -2,9 +2,7 @@
 
 Plain state with methods of its own: it knows neither its Envoy nor its fleet. `published` is the
 fleet's state, by reference; what a subscription has of its own are the differences to that
-(`dirty`, `in_flight`, `overrides`, `removing`) and the names that it asked for by name. A set of
-names that all Envoys in sync share would take the place of `names` here, and of the entries of
-`interest` there; nothing else has to know.
+(`dirty`, `in_flight`, `overrides`, `removing`), and to the names that others asked for as well.
 
 There is no queue of messages: `dirty` names what differs from what the stream was last sent, and is
 rendered when the stream can take it, so a slow reader skips versions and costs nobody anything.
@@ -12,10 +10,12 @@ Each change of what is pending is noted in `outcomes`, which `envoy` takes out. 
 out is decided in `envoy` and `gates`; how names become messages, in `delta` and `sotw`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from contour.xds import byname, resources, state
+from contour.xds.names import Names
 from contour.xds.outcomes import Declined, Dropped, Outcome, Pending, Settled, Unchanged
 from contour.xds.releases import Release
 from contour.xds.resources import Part, Parts, Resource, is_same
@@ -30,12 +30,13 @@ class Subscription:
 
     type_url: str
     published: Mapping[str, Resource]  # of this type, by name: the fleet's own
+    varied: AbstractSet[str]  # the names of those of which older Envoys get something else
     wake: Callable[[], None]  # tells the stream that it has something to send
     release: Release | None = None  # of the Envoy; None: it does not say
     viewer: str | None = None  # who looks, where clients are served by name (`byname`)
     lists_all: bool = False  # every response lists everything: what is left out is removed
     is_wildcard: bool = False
-    names: set[str] = field(default_factory=set)
+    names: Names = field(default_factory=Names)
     dirty: dict[str, Baseline] = field(default_factory=dict)
     in_flight: list[InFlightResponse] = field(default_factory=list)
     overrides: dict[str, dict[str, Override]] = field(default_factory=dict)
@@ -142,7 +143,18 @@ class Subscription:
 
     def is_acknowledged(self, name: str) -> bool:
         """Whether the other side has acknowledged all that it was to have of a resource."""
-        return name not in self.dirty and not any(name in it.before for it in self.in_flight)
+        if name in self.dirty:
+            return False
+        for it in self.in_flight:  # noqa: SIM110 (an Envoy that comes asks this for each name)
+            if name in it.before:
+                return False
+        return True
+
+    def acknowledged(self, names: Collection[str]) -> Collection[str]:
+        """Which of these the other side has acknowledged."""
+        if not self.dirty and not self.in_flight:
+            return names
+        return [it for it in names if self.is_acknowledged(it)]
 
     def is_current(self, name: str, part: str) -> bool:
         """Whether the newest of a part was sent and answered."""
@@ -168,8 +180,20 @@ class Subscription:
         known = self.dirty.get(name)
         self.dirty[name] = before if known is None else known.then(before)
         if known is None:
-            self.outcomes.append(Pending(name))
+            self.outcomes.append(Pending((name,)))
         self.wake()
+
+    def mark_absent(self, names: Sequence[str]) -> None:
+        """Notes that the stream is to be sent resources of which it had nothing, and nothing was
+        noted until now."""
+        self.dirty.update(dict.fromkeys(names, state.absent()))
+        self.outcomes.append(Pending(names))
+        self.wake()
+
+    def mark_same(self, names: Iterable[str]) -> None:
+        """Notes that the stream is to be sent resources again."""
+        for name in names:
+            self.mark(name, state.same())
 
     def sent(self, name: str, part: str, served: Part | None) -> Part | None:
         """The part as it was sent last, when `served` is what was to be sent until now."""
@@ -190,7 +214,7 @@ class Subscription:
         """Serves something else than the newest of a part."""
         self.overrides.setdefault(name, {})[part] = override
         if not override.refusal:
-            self.outcomes.append(Pending(name))
+            self.outcomes.append(Pending((name,)))
 
     def drop_overrides(self, name: str) -> None:
         """Nothing is known any more of what the other side has instead of the newest."""
@@ -211,24 +235,38 @@ class Subscription:
         newest = resource.parts.get(part) if resource else None
         if is_same(newest, override.value):
             self.outcomes.append(Unchanged(name, part))
-            self.settle(name)
+            self.settle((name,))
         elif part == "" and override.value is None:
             self.mark(name, state.absent())
         else:
             self.mark(name, Baseline({part: override.value}))
 
-    def settle(self, name: str) -> None:
-        """Notes that nothing of a resource is pending, if that is so."""
-        if not self.is_pending(name):
-            self.outcomes.append(Settled(name))
+    def settle(self, names: Collection[str]) -> None:
+        """Notes of which of these resources nothing is pending."""
+        if self.dirty or self.in_flight or self.overrides:
+            names = [it for it in names if not self.is_pending(it)]
+        if names:
+            self.outcomes.append(Settled(names))
 
     def sendable(self) -> list[str]:
         """What may go out now. That a resource does not exist is an answer, too."""
+        if not self.overrides:  # nothing is held back
+            return list(self.dirty)
         return [it for it in self.dirty if not self.is_held(it)]
 
-    def launch(self, names: Iterable[str], nonce: str, number: int) -> InFlightResponse:
+    def has_newest(self, names: frozenset[str]) -> bool:
+        """Whether all of these exist, and nothing else is sent than the newest of each."""
+        if not all(map(self.published.__contains__, names)):
+            return False
+        return not any(self.differs(it) for it in names & (self.overrides.keys() | self.varied))
+
+    def launch(self, names: Sequence[str], nonce: str, number: int) -> InFlightResponse:
         """Notes that these names are being sent."""
-        response = InFlightResponse(nonce, number, {it: self.dirty.pop(it) for it in names})
+        if len(names) == len(self.dirty):
+            before, self.dirty = self.dirty, {}
+        else:
+            before = {it: self.dirty.pop(it) for it in names}
+        response = InFlightResponse(nonce, number, before)
         self.in_flight.append(response)
         self.last_nonce = nonce
         self.is_owed = False

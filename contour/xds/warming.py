@@ -7,12 +7,16 @@ cluster with health checks is the exception: it warms until the first checks are
 acknowledgement is the only proof, and only its own routes wait for that.
 """
 
+from collections.abc import Iterable, Iterator
+
 from contour.xds import state
 from contour.xds.gates import Gates
-from contour.xds.resources import CLUSTER, ENDPOINTS, Name, Part
+from contour.xds.resources import CLUSTER, ENDPOINTS, SECRET, Name, Part
 from contour.xds.state import InFlightResponse
 from contour.xds.store import Store
 from contour.xds.subscription import Subscription
+
+_USED = (ENDPOINTS, SECRET)
 
 
 class Warming:
@@ -27,48 +31,63 @@ class Warming:
 
     def sent(self, to: Subscription, response: InFlightResponse, now: float) -> None:
         """Notes that a response was sent, which may contain clusters."""
-        for name in response.before if to.type_url == CLUSTER else ():
-            part = self._part(Name(CLUSTER, name))
-            if part is not None:
+        if to.type_url != CLUSTER:
+            return
+        if any(self._subscriptions.get(ENDPOINTS, ())):
+            for _, part in self._parts(response.before):
                 self._resend_endpoints(part)
-                self.start(Name(CLUSTER, name), part, now)
+        self.start(response.before, now)
 
-    def start(self, cluster: Name, part: Part, now: float) -> None:
-        """Notes that a cluster was sent, or that Envoy has it already."""
-        if part.warms:
-            self._gates.start(cluster, now)
-        else:
-            self._gates.open(cluster, now)
+    def start(self, clusters: Iterable[str], now: float) -> None:
+        """Notes that clusters were sent, or that Envoy has them already."""
+        warming: list[Name] = []
+        ready: list[Name] = []
+        for name, part in self._parts(clusters):
+            (warming if part.warms else ready).append(name)
+        self._gates.start(warming, now)
+        self._gates.open_all(ready, now)
 
     def regained(self, name: Name, by: Subscription, now: float) -> None:
         """Notes that a resource stays which was about to be removed; what it needs may have become
         ready in the meantime."""
-        if name.type_url == CLUSTER and self._is_warm(name):
+        if name.type_url == CLUSTER and any(self._warm((name,))):
             self._gates.open(name, now)
         else:
-            self.has(by, name.name, now)
+            self.has(by, (name.name,), now)
 
-    def acknowledged(self, cluster: Name, now: float) -> None:
-        """Notes the acknowledgement of a cluster; it counts unless endpoints or secrets have to be
+    def acknowledged(self, clusters: Iterable[str], now: float) -> None:
+        """Notes the acknowledgement of clusters; it counts unless endpoints or secrets have to be
         acknowledged first."""
-        part = self._part(cluster)
-        if part is None:
+        if not self._gates.closed:
             return
-        if part.health_checked or not part.needs or self._is_warm(cluster):
-            self._gates.open(cluster, now)
+        ready: list[Name] = []
+        needy: list[Name] = []
+        for name, part in self._parts(clusters):
+            (needy if part.needs and not part.health_checked else ready).append(name)
+        if any(self._subscriptions.get(it) for it in _USED):
+            ready += self._warm(needy)
+        self._gates.open_all(ready, now)
 
     def cools(self, need: Name, now: float) -> None:
         """Makes routes wait for the clusters that need a new resource: Envoy has yet to get it."""
         for user, _ in self._store.users.get(need, ()):
             if user.type_url == CLUSTER and user not in self._gates.closed:
-                self._gates.close(user)
-                self._gates.start(user, now)
+                self._gates.close((user,))
+                self._gates.start((user,), now)
 
-    def has(self, by: Subscription, name: str, now: float) -> None:
-        """Notes that Envoy has the newest of a resource that clusters may need."""
-        for user, _ in list(self._store.users.get(Name(by.type_url, name), ())):
-            if user in self._gates.closed and self._is_warm(user):
-                self._gates.open(user, now)
+    def has(self, by: Subscription, names: Iterable[str], now: float) -> None:
+        """Notes that Envoy has the newest of resources that clusters may need."""
+        closed, users = self._gates.closed, self._store.users
+        if not closed:
+            return
+        resources, waiting = self._store.types[by.type_url], list[Name]()
+        for name in names:
+            resource = resources.get(name)
+            key = resource.name if resource else Name(by.type_url, name)
+            for user, _ in users.get(key, ()):
+                if user in closed:
+                    waiting.append(user)
+        self._gates.open_all(list(self._warm(waiting)), now)
 
     def _resend_endpoints(self, cluster: Part) -> None:
         """Sends the endpoints of a changed cluster again: Envoy warms it anew but does not ask."""
@@ -79,19 +98,33 @@ class Warming:
                 if it.wants(need.name) and it.served(need.name) is not None:
                     it.mark(need.name, state.same())
 
-    def _is_warm(self, cluster: Name) -> bool:
-        part = self._part(cluster)
-        if part is None or part.health_checked or not part.needs:
-            return False
-        was_sent = all(cluster.name not in it.dirty for it in self._subscriptions[CLUSTER])
-        return was_sent and all(self._is_settled(need) for need in part.needs)
+    def _warm(self, clusters: Iterable[Name]) -> Iterator[Name]:
+        """Those of these clusters that Envoy got, and of which it has all that they need."""
+        published = self._store.types[CLUSTER]
+        unsent = [it.dirty for it in self._subscriptions[CLUSTER] if it.dirty]
+        for cluster in clusters:
+            resource = published.get(cluster.name)
+            part = resource.parts.get("") if resource else None
+            if part is None or part.health_checked or not part.needs:
+                continue
+            if any(cluster.name in it for it in unsent) or not self._are_settled(part.needs):
+                continue
+            yield cluster
 
-    def _is_settled(self, need: Name) -> bool:
-        return any(
-            it.wants(need.name) and it.is_acknowledged(need.name)
-            for it in self._subscriptions.get(need.type_url, ())
-        )
+    def _are_settled(self, needs: Iterable[Name]) -> bool:
+        for need in needs:
+            for it in self._subscriptions.get(need.type_url, ()):
+                if it.wants(need.name) and it.is_acknowledged(need.name):
+                    break
+            else:
+                return False
+        return True
 
-    def _part(self, cluster: Name) -> Part | None:
-        resource = self._store.resource(cluster)
-        return resource.parts.get("") if resource else None
+    def _parts(self, clusters: Iterable[str]) -> Iterator[tuple[Name, Part]]:
+        """Those of these that exist, each with its only part."""
+        published = self._store.types[CLUSTER]
+        for it in clusters:
+            resource = published.get(it)
+            part = resource.parts.get("") if resource else None
+            if resource and part:
+                yield resource.name, part

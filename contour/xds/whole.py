@@ -81,8 +81,7 @@ class Whole:
         begun = reversed(self._begun)
         name = next((name for first, name in begun if first <= response.number), "")
         self._is_refused |= name == self._edition.name
-        for it in response.before:
-            by.settle(it)
+        by.settle(response.before)
         return [(by, RefusedEdition(name, tuple(sorted(response.before)), words))]
 
     def acknowledged(self, by: Subscription) -> list[tuple[Subscription, Outcome]]:

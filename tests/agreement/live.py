@@ -60,7 +60,7 @@ class Live:
 
     def _is_settled(self) -> bool:
         fleet = self.server.fleet(DEFAULT_FLEET)
-        return bool(fleet.envoys) and not fleet.acceptance.pending
+        return bool(fleet.envoys) and fleet.acceptance.is_settled
 
     def refusals(self) -> list[str]:
         """Envoy's words, by the resource and its part."""

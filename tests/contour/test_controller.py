@@ -213,10 +213,10 @@ def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
     assert programmed() == ("False", "NoResources")
     listener = resources.Name(resources.LISTENER, "ingress_http")
     observer.connected(1)
-    observer.changed(listener)
+    observer.changed(listener.type_url, (listener.name,))
     assert programmed() == ("False", "Pending")
     accepted.add(listener)
-    observer.changed(listener)
+    observer.changed(listener.type_url, (listener.name,))
     assert programmed() == ("True", "Programmed")
 
 

@@ -193,7 +193,7 @@ def check_settled(history: History, envoy: ModelEnvoy) -> None:
             newest = _newest(Name(type_url, name), "", world).value
             assert newest is not None
             assert envoy.has[type_url][name] == newest.body
-    assert not history.fleet.acceptance.pending
+    assert history.fleet.acceptance.is_settled
 
 
 @pytest.mark.parametrize("seed", range(40))

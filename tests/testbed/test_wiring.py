@@ -45,7 +45,7 @@ async def test_it_has_the_products_stand_ins_and_programmed_follows_the_acks(
             instance.controller.settle()
             assert _programmed(instance) == ("False", "Pending")
             await envoy.accept(answer)
-            while fleet.acceptance.pending:
+            while not fleet.acceptance.is_settled:
                 await envoy.hear_within(0.01)
             await envoy.hear_within(0.01)  # it settles by itself
             assert _programmed(instance) == ("True", "Programmed")

@@ -63,7 +63,7 @@ async def _run(number: int, options: Options) -> tuple[int, int]:
 async def _answered(fleet: Fleet) -> None:
     """Waits until Envoy has said yes or no to everything that it was sent."""
     async with asyncio.timeout(30):
-        while fleet.acceptance.pending:
+        while not fleet.acceptance.is_settled:
             await asyncio.sleep(0.0005)
 
 

@@ -64,7 +64,7 @@ class Replica:
         served = self.server.fleet(fleet)
         reports = FleetReports(
             *(fleet, self.engine, self.stirred.set),
-            lambda it: it not in served.acceptance.pending,
+            lambda it: not served.acceptance.is_pending(it),
             served.acceptance,
         )
         served.observer = reports

@@ -25,9 +25,10 @@ def leader(*published: Change) -> tuple[FleetReports, Fleet]:
     """The reports of a replica without Envoys that publishes this."""
     fleet = Fleet("web")
     fleet.publish(published)
-    accepted = fleet.acceptance.pending
+    acceptance = fleet.acceptance
     found = FleetReports(
-        "web", Engine(Plan()), lambda: None, lambda it: it not in accepted, fleet.acceptance
+        *("web", Engine(Plan()), lambda: None),
+        *(lambda it: not acceptance.is_pending(it), acceptance),
     )
     fleet.observer = found
     return found, fleet

@@ -90,6 +90,6 @@ async def envoy(
         await proxy.start()
         await proxies.until(plain, "ready.test", 200)
         await proxies.until(secure, "ready.test", 200, sni="ready.test")
-        await peers.eventually(lambda: not proxy.fleet.acceptance.pending)
+        await peers.eventually(lambda: proxy.fleet.acceptance.is_settled)
         yield served
         assert [it.words for _, _, it in proxy.fleet.quarantine] == []

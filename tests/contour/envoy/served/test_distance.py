@@ -42,7 +42,7 @@ async def test_an_upload_waits_for_as_few_round_trips_as_its_window_allows(
 ) -> None:
     envoy.proxy.world.engine.write(world.EDGES, (), nodes.Edge(**windows))
     await envoy.proxy.publish()
-    await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+    await peers.eventually(lambda: envoy.proxy.fleet.acceptance.is_settled)
     await _offered(envoy, windows.get("stream_window", 1 << 20))
     async with (
         delaying.distant(envoy.secure, ONE_WAY) as port,

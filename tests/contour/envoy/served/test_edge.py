@@ -117,7 +117,7 @@ async def test_who_a_proxy_speaks_for_is_believed(envoy: Served) -> None:
     made = envoy.proxy.world
     made.engine.write(world.EDGES, (), nodes.Edge(use_proxy_protocol=True))
     await envoy.proxy.publish()
-    await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+    await peers.eventually(lambda: envoy.proxy.fleet.acceptance.is_settled)
     proxied = "PROXY TCP4 192.0.2.7 127.0.0.1 1234 80\r\n"
     found = await _ask(envoy.plain, "behind.test", "connection: close", proxied=proxied)
     assert b'"x-forwarded-for": "192.0.2.7"' in found

@@ -34,7 +34,7 @@ def hosts(served: Served) -> None:
 async def _configured(envoy: Served, **edge: Any) -> None:
     envoy.proxy.world.engine.write(world.EDGES, (), nodes.Edge(**edge))
     await envoy.proxy.publish()
-    await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+    await peers.eventually(lambda: envoy.proxy.fleet.acceptance.is_settled)
 
 
 async def _until(asked: Callable[[], Awaitable[Any]], expected: Any) -> None:
@@ -109,7 +109,7 @@ async def test_a_client_that_rests_is_not_waited_for(
     short = Timeouts(request_headers=0.5, tls_handshake=0.5, tcp_idle=0.5)
     made.engine.write(world.SETTINGS, (), Settings(timeouts=short))
     await envoy.proxy.publish()
-    await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+    await peers.eventually(lambda: envoy.proxy.fleet.acceptance.is_settled)
     port, said = {
         "header of a request": (envoy.plain, b"GET / HTTP/1.1\r\nhost: "),
         "handshake of TLS": (envoy.secure, _client_hello()),

@@ -123,7 +123,7 @@ async def backends(envoy: Served) -> AsyncIterator[Served]:
         made.endpoints(BACKEND, lax)
         made.endpoints(world.cluster("strict"), strict)
         await envoy.proxy.publish()
-        await peers.eventually(lambda: not envoy.proxy.fleet.acceptance.pending)
+        await peers.eventually(lambda: envoy.proxy.fleet.acceptance.is_settled)
         yield envoy
 
 
@@ -222,7 +222,7 @@ async def test_connections_and_datagrams_without_names_are_passed_on(backends: S
     assert "aiohttp" in answer.headers["Server"]  # as the backend wrote it
     assert await proxies.ask(tcp + 1, "any.test") is None
     client, heard = await loop.create_datagram_endpoint(_Heard, remote_addr=("127.0.0.1", udp))
-    await peers.eventually(lambda: not backends.proxy.fleet.acceptance.pending)
+    await peers.eventually(lambda: backends.proxy.fleet.acceptance.is_settled)
     client.sendto(b"hello")
     async with asyncio.timeout(PATIENCE):
         assert await heard.heard.get() == b"you said hello"

@@ -1,0 +1,73 @@
+"""What an Envoy that comes is sent of what it asks for, and what it has already.
+
+It asks for thousands of resources at once, and has nothing of any or the newest of nearly all. What
+is so for many is done for all of them together; each of the others costs a look at its own state.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from contour.xds import state
+from contour.xds.gates import Gates
+from contour.xds.resources import CLUSTER, Resource
+from contour.xds.store import Store
+from contour.xds.subscription import Subscription
+from contour.xds.warming import Warming
+
+_NONE = "none"  # no version
+
+
+class Introduction:
+    """Of resources to one Envoy."""
+
+    def __init__(self, store: Store, gates: Gates, warming: Warming) -> None:
+        self._store = store
+        self._gates = gates
+        self._warming = warming
+
+    def newest(self, by: Subscription, names: Sequence[str], had: Mapping[str, str]) -> list[str]:
+        """Which of these the Envoy has in the version that it is to have."""
+        if not had:
+            return []
+        versions = self._store.versions(by.type_url, names)
+        found = [it for it in names if had.get(it) == versions.get(it, _NONE)]
+        if not by.varied and not by.overrides:
+            return found
+        return [it for it in found if not by.differs(it)]
+
+    def keep(self, to: Subscription, names: Sequence[str], now: float) -> None:
+        """Takes note of resources that the Envoy has as they are to be."""
+        if to.type_url == CLUSTER:
+            self.close(to, names)
+            self._warming.start(names, now)
+        self._warming.has(to, names, now)
+
+    def offer_all(self, to: Subscription, names: Sequence[str]) -> Sequence[str]:
+        """Sends resources of which the Envoy has nothing, and of which nothing has to wait;
+        returns which these are. That a resource does not exist is an answer, too."""
+        free = [
+            it
+            for it in self._gates.free(to.type_url, names)
+            if it not in to.dirty and it not in to.removing and it not in to.overrides
+        ]
+        if free:
+            if to.type_url == CLUSTER:
+                self.close(to, free)
+            to.mark_absent(free)
+        return free
+
+    def close(self, to: Subscription, clusters: Iterable[str]) -> None:
+        """Routes wait for these clusters."""
+        known = to.published
+        self._gates.close([known[it].name for it in clusters if it in known])
+
+    def bring(self, to: Subscription, resource: Resource, version: str | None, now: float) -> bool:
+        """Brings a stream to the newest of a resource; whether it is known which parts it has."""
+        name = resource.name.name
+        if version == resource.version(to.overridden_parts(name)):
+            self.keep(to, (name,), now)
+            return True
+        if resource.name.type_url == CLUSTER:
+            self.close(to, (name,))
+        before = state.had(resource, version)
+        self._gates.offer(to, resource, before, now)
+        return not before.is_whole and not before.is_unknown
