@@ -7,7 +7,7 @@ this package is one of these steps, and none of them knows another.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from contour import aging, intake
@@ -21,7 +21,18 @@ from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
-from dag import fleets, hints, listeners, nodes, plan, ports, refusals, statuses, tables
+from dag import (
+    fleets,
+    hints,
+    listeners,
+    localbackends,
+    nodes,
+    plan,
+    ports,
+    refusals,
+    statuses,
+    tables,
+)
 from dag.configuration import reading, settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Change, Plan
@@ -88,6 +99,11 @@ class Controller:
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine, with these ports instead of those of a pod."""
         self.engine.write(tables.HOST_PORTS, (), host_ports)
+
+    def lead(self, backends: Mapping[NamespacedName, tuple[nodes.Endpoint, ...]]) -> None:
+        """Leads requests for these Services to addresses of this machine."""
+        for service, addresses_ in backends.items():
+            self.engine.write(localbackends.NAMED, service, addresses_)
 
     def assume_acceptance(self) -> None:
         """Serves no Envoy; statuses say that acceptance is assumed."""

@@ -5,7 +5,7 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 """
 
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,8 +19,9 @@ from contour.host import state
 from contour.instance import Instance
 from contour.xds.limits import Limits
 from contour.xds.server import Server
+from crds.meta import NamespacedName
 from dag import listeners
-from dag.nodes import Listener
+from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from showing import signals
 
@@ -37,6 +38,10 @@ class RunOptions:
     moved_ports: tuple[tuple[int, int], ...] = ()
     """Ports that are moved although nobody asked for it."""
     controller_name: str | None = None
+    backends: Mapping[NamespacedName, tuple[Endpoint, ...]] = field(
+        default_factory=dict[NamespacedName, tuple[Endpoint, ...]]
+    )
+    """Addresses of Services that need no EndpointSlice."""
     lenient: bool = False
     """Unknown fields of manifests are warnings."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
@@ -64,6 +69,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     console = news.Console(instance, concerned, Terminal(sys.stderr), manifests.locate)
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
+    controller.lead(options.backends)
     if options.controller_name is not None:
         controller.name(options.controller_name)
     with process.without_collections():

@@ -1,6 +1,7 @@
 """Services: what a reference to a Service port leads to, and which endpoints take its traffic.
 
-EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"). Services
+EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"), unless the
+Service has addresses on this machine (`localbackends`). Services
 of type ExternalName are refused unless the configuration allows them. Elsewhere: which addresses
 and names may not be led to (`addresses`).
 """
@@ -11,7 +12,7 @@ from typing import Literal
 
 from crds import endpointslice, service
 from crds.meta import NamespacedName, ObjectRef
-from dag import hints, limits, nodes, tables
+from dag import hints, limits, localbackends, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
@@ -41,11 +42,13 @@ class Upstream:
 def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     """What a reference to a Service and one of its port numbers leads to."""
     name, number = key
-    found = view.read(tables.SERVICES, name)
-    if found is None:
+    found, is_local = view.read(tables.SERVICES, name), bool(localbackends.endpoints(view, name))
+    if found is None and not is_local:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
-    if refusal := closed(view, found):
+    if found is not None and (refusal := closed(view, found)):
         return refusal
+    if found is None or (is_local and found.spec.type == "ExternalName"):
+        return Upstream(nodes.ServicePort(name, number, ""))
     if found.spec.type == "ExternalName":
         return _external(view, found, number)
     for port in found.spec.ports:
@@ -57,6 +60,8 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
 @query
 def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
+    if local := localbackends.endpoints(view, port.service):
+        return nodes.Endpoints(local)
     slices = [
         found
         for key in view.bucket(tables.SLICES_OF, port.service)

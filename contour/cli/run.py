@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contour import files, host
+from contour import files, host, localbackends
 from contour import run as running
 from contour.cli import failures
 from contour.host import ports, state
@@ -25,6 +25,12 @@ from showing import signals
     show_default="the same port; below 1024, plus 8000",
     help="Listen on port LOCAL of this machine for port EXTERNAL of the manifests (80 and 443 for "
     "Ingress and HTTPProxy). Can be given several times.",
+)  # fmt: skip
+@click.option(
+    "--backend", "backends", multiple=True, metavar="[NAMESPACE/]NAME=ADDRESS:PORT",
+    show_default="the EndpointSlices of each Service",
+    help="Lead requests for the Service NAME to this address; the Service and its EndpointSlices "
+    "need not exist. Can be given several times, also for one Service.",
 )  # fmt: skip
 @click.option(
     "--state-dir", type=click.Path(path_type=Path),
@@ -60,6 +66,7 @@ def run(
     paths: tuple[Path, ...],
     bind: str,
     port_map: tuple[str, ...],
+    backends: tuple[str, ...],
     state_dir: Path | None,
     controller_name: str | None,
     concurrency: int | None,
@@ -78,8 +85,9 @@ def run(
     with failures.told(host.Error, files.UnreadableInput):
         options = running.RunOptions(
             paths=paths,
-            address=bind,
+            address=ports.bindable(bind),
             port_map=tuple(sorted(ports.mapping(port_map).items())),
+            backends=localbackends.named(backends),
             controller_name=controller_name,
             lenient=lenient,
             envoy=host.EnvoyOptions(

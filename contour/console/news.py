@@ -121,6 +121,8 @@ class Console:
         self._concerned.event.clear()
         self._terminal.say("plain", served.summary(self._instance.controller, found))
         self._tell_listeners()
+        for text in served.unused_backends(self._instance.controller):
+            self._terminal.say("note", text)
         for row in found:
             if row.told:
                 self._say(*wording.problem(row), partial(self._problem, row))

@@ -7,7 +7,7 @@ from contour.instance import Instance
 from contour.status.rows import Row
 from contour.xds.acceptance import State
 from contour.xds.resources import LISTENER, Name
-from dag import hosts
+from dag import hints, hosts, localbackends, services
 from dag.listeners import DEFAULT_FLEET
 
 
@@ -30,6 +30,17 @@ def summary(controller: Controller, rows: Sequence[Row]) -> str:
     bad = sum(it.state != "ok" for it in rows)
     have = "has" if bad == 1 else "have"
     return f"{text}; {_counted(bad, 'object')} {have} problems: contour status" if bad else text
+
+
+def unused_backends(controller: Controller) -> Iterator[str]:
+    """The Services that the command line leads somewhere, and no object leads to."""
+    engine = controller.engine
+    used = {port.service for port, _ in engine.answers(services.endpoints)}
+    for name, _ in sorted(engine.rows(localbackends.NAMED)):
+        if name not in used:
+            meant = hints.similar(str(name), sorted(map(str, used)))
+            hint = f" (did you mean {meant}?)" if meant else ""
+            yield f"--backend {name}: no object leads requests to this Service{hint}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -5,6 +5,7 @@ before Envoy does. Envoy would not notice a conflict: it shares a port with any 
 user that lets it, and requests would go to either.
 """
 
+import ipaddress
 import socket
 from collections.abc import Iterable, Mapping
 
@@ -22,6 +23,17 @@ def mapping(options: Iterable[str]) -> dict[int, int]:
     if len(set(result.values())) < len(result):
         raise errors.RefusedError("--map-port: two ports cannot have the same local port")
     return result
+
+
+def bindable(text: str) -> str:
+    """The address that `--bind` names, for Envoy, which knows no names. Raises RefusedError."""
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise errors.RefusedError(
+            f"--bind {text}: not an IP address; use 127.0.0.1 for this machine alone, "
+            "0.0.0.0 for others too"
+        ) from None
 
 
 def _port(text: str, option: str) -> int:

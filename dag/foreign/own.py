@@ -38,6 +38,7 @@ OURS: Mapping[str, frozenset[str]] = {
     "ListenerSet": frozenset(),
     "Service": frozenset(
         {
+            f"{PREFIX}local-addresses",
             f"{PREFIX}max-connections",
             f"{PREFIX}max-pending-requests",
             f"{PREFIX}max-requests",

@@ -4,7 +4,7 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 """
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import hints, nodes, services, tables
+from dag import hints, localbackends, nodes, services, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 from dag.services import Upstream, left_out
@@ -15,6 +15,8 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     """What a reference to a Service and one of its UDP ports leads to."""
     name, number = key
     found = view.read(tables.SERVICES, name)
+    if found is None and localbackends.endpoints(view, name):
+        return Upstream(nodes.ServicePort(name, number, ""))
     if found is None:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
     if refusal := services.closed(view, found):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from crds.ingress import IngressBackend, IngressServiceBackend
 from crds.meta import NamespacedName, ObjectRef
-from dag import hints, nodes, services, tables
+from dag import hints, localbackends, nodes, services, tables
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
@@ -72,8 +72,11 @@ def _upstream(
     return view.ask(services.upstream, (name, number))
 
 
-def _without_port(view: View, name: NamespacedName, port: str) -> Problem:
+def _without_port(view: View, name: NamespacedName, port: str) -> services.Upstream | Problem:
     found = view.read(tables.SERVICES, name)
+    if found is None and (local := localbackends.endpoints(view, name)):
+        # Nobody says the number of the port; it only has to be one.
+        return view.ask(services.upstream, (name, local[0].port))
     if found is None:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
     return referents.port_not_found(name, repr(port), found.spec.ports)

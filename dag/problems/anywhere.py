@@ -58,6 +58,11 @@ def unknown_annotation(place: Place, near: str) -> Problem:
     )
 
 
+def local_addresses(place: Place, why: str) -> Problem:
+    """Addresses of this machine, on a Service, that get no traffic."""
+    return place.warning(ErrorType.SpecError, Own.LocalAddresses, why)
+
+
 def certificate(place: Place, ref: ObjectRef, phase: str, moment: str) -> Problem:
     """A certificate that does not hold yet, or any more, or not for long."""
     reason, text = _OF_CERTIFICATES[phase]

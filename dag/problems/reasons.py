@@ -195,6 +195,7 @@ class Own(Word):
     ForeignGuard = auto()
     IncludeTooDeep = auto()
     InvalidValue = auto()
+    LocalAddresses = auto()
     MaxRequestBytesNotPermitted = auto()
     NotApplied = auto()
     NotOnEveryEnvoy = auto()

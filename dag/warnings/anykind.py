@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from crds.meta import ObjectRef
-from dag import contourstatus, releases, statuses, tables
+from dag import contourstatus, localbackends, releases, statuses, tables
 from dag.engine.view import Table, View
 from dag.foreign import ignored, own
 from dag.gateway import conditions
@@ -56,6 +56,7 @@ def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
         service = view.read(tables.SERVICES, name)
         if service is not None:
             yield from ignored.told(view, "Service", service.metadata, subject, name)
+            yield from localbackends.told(view, subject, name, service.metadata)
 
 
 def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:

@@ -173,9 +173,12 @@ def standalone(
 
 
 @contextlib.contextmanager
-def contour(folder: Path, ports: Mapping[str, int], drain_seconds: int = 1) -> Iterator[Standalone]:
+def contour(
+    folder: Path, ports: Mapping[str, int], drain_seconds: int = 1, options: Sequence[str] = ()
+) -> Iterator[Standalone]:
     """`contour run` on the manifests in the folder, told to end when the caller is done."""
-    process = processes.contour("contour", folder, *arguments(folder, ports, drain_seconds))
+    given = (*arguments(folder, ports, drain_seconds), *options)
+    process = processes.contour("contour", folder, *given)
     try:
         yield Standalone(folder / "manifests", folder / "state", ports, process)
     finally:

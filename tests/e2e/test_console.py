@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.e2e import standalone
 from tests.e2e.standalone import Standalone, manifest
 from tests.testbed import certificates, pairs, processes
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 
@@ -238,3 +240,21 @@ def test_ports_are_told_when_envoy_listens_and_not_before(running: Standalone) -
     said_after(running, "tls.yaml", f"{tls}---\n{secret}", words)
     assert running.ask("https://tls.example.com/").backend == "one"
     said_after(running, "tls.yaml", None, ("not serving HTTPS port 443",))
+
+
+def test_a_backend_needs_no_service_and_no_endpoints(tmp_path: Path) -> None:
+    ports = dict(zip(("http", "https", "one"), free_ports(3), strict=True))
+    (tmp_path / "manifests").mkdir()
+    shop = proxy("shop", "routes: [{services: [{name: cart, port: 80}]}]")
+    (tmp_path / "manifests" / "shop.yaml").write_text(shop)
+    backends = ("--backend", f"cart={ports['one']}", "--backend", "default/card=127.0.0.1:1")
+    with (
+        processes.backends({"one": ports["one"]}),
+        standalone.contour(tmp_path, ports, options=backends) as running,
+    ):
+        standalone.wait_until_ready(running)
+        assert running.ask("http://shop.example.com/").backend == "one"
+        running.until_logged(
+            "--backend default/card: no object leads requests to this Service "
+            "(did you mean default/cart?)"
+        )

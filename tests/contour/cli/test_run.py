@@ -26,6 +26,15 @@ def run(*arguments: str) -> Result:
         (["x", "--map-port", "80=0"], "EXTERNAL=LOCAL"),
         (["x", "--map-port", "x=80"], "EXTERNAL=LOCAL"),
         (["x", "--frobnicate"], "--frobnicate"),
+        (["x", "--bind", "nowhere.example.com"], "not an IP address"),
+        (["x", "--backend", "cart"], "NAME=ADDRESS:PORT"),
+        (["x", "--backend", "Cart=127.0.0.1:1"], "NAME=ADDRESS:PORT"),
+        (["x", "--backend", "a/b/c=127.0.0.1:1"], "NAME=ADDRESS:PORT"),
+        (["x", "--backend", "cart=127.0.0.1"], "is not ADDRESS:PORT"),
+        (["x", "--backend", "cart=127.0.0.1:0"], "is not ADDRESS:PORT"),
+        (["x", "--backend", "cart=cart.example.com:80"], "names are not resolved"),
+        (["x", "--backend", "cart=0.0.0.0:80"], "unspecified"),
+        (["x", "--backend", "cart=169.254.169.254:80"], "link-local"),
     ],
 )
 def test_usage(arguments: list[str], told: str) -> None:
