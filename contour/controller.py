@@ -249,6 +249,8 @@ class Controller:
             refits = refits or change.query is fleets.fleet
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
+            if outputs.is_opening(change):
+                parts[change.key.fleet] += ()
         for fleet, changed in parts.items():
             self._publish(fleet, changed)
         if parts:

@@ -20,6 +20,7 @@ from contour.xds import resources, view
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
 from crds.meta import ObjectRef
+from dag import exports
 from dag.listeners import DEFAULT_FLEET
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class Instance:
             found = self.server.fleet(name)
             found.quarantine.stand_in = outputs.stand_in
             found.built_for = releases.BUILT_FOR
+            found.is_by_name = name == exports.FLEET
             found.observer = self._reports(found)
         return found
 

@@ -36,7 +36,6 @@ _OLDEST = Unserved(
     instead="this field has no effect; the oldest Gateway of the class with the controller name "
     "`gateway.controllerName` is served, so set that field instead"
 )
-_FLAGS = "the flags of `contour serve` set it, because Envoys connect before this is read"
 _NO_FLAGS = "this release has no feature that a flag enables"
 
 
@@ -171,8 +170,8 @@ class ContourConfigurationSpec:
     """The settings of an instance. If one of them is invalid, the status names the field, and the
     last valid configuration stays in force."""
 
-    xds_server: Annotated[XDSServer | None, Unserved(instead=_FLAGS)] = None
-    """The address and port on which Envoys get their configuration by xDS."""
+    xds_server: XDSServer | None = None
+    """The server from which Envoys and gRPC clients get their configuration by xDS."""
     ingress: IngressSettings | None = None
     """Which Ingresses and HTTPProxies the instance serves, by class, and the address in their
     status."""

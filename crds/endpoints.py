@@ -5,8 +5,11 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from crds.fields import Flag, NonEmpty, PortOrNone
+from crds.grpcclients import GrpcClients
 from crds.meta import model
+from crds.unserved import Unserved
 
+_FLAGS = "the flags of `contour serve` set it, because Envoys connect before this is read"
 Address = Annotated[str, StringConstraints(min_length=1, max_length=253)]
 
 
@@ -87,12 +90,15 @@ class XDSServerTLS:
 
 @model
 class XDSServer:
-    """The IP address and port on which Envoys get their configuration by xDS. The flags of `contour
-    serve` set it instead."""
+    """The server from which Envoys and gRPC clients get their configuration by xDS. The flags of
+    `contour serve` set its address, port and files."""
 
-    address: NonEmpty | None = None
+    address: Annotated[NonEmpty | None, Unserved(instead=_FLAGS)] = None
     """The IP address to listen on for Envoys."""
-    port: PortOrNone | None = None
+    port: Annotated[PortOrNone | None, Unserved(instead=_FLAGS)] = None
     """The TCP port to listen on for Envoys."""
-    tls: XDSServerTLS | None = None
+    tls: Annotated[XDSServerTLS | None, Unserved(instead=_FLAGS)] = None
     """The files by which Envoys are served over TLS."""
+    grpc_clients: GrpcClients | None = None
+    """The Services that gRPC clients without a proxy may call, and the names by which they ask. By
+    default there are none. Upstream Contour does not have this field."""

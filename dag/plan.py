@@ -11,6 +11,7 @@ from crds.meta import NamespacedName
 from dag import (
     configurationstatus,
     crossings,
+    exports,
     extensions,
     fleets,
     hosts,
@@ -47,6 +48,7 @@ PLAN = Plan(
         *hosts.INDEXES,
         *crossings.INDEXES,
         services.LEFT_OUT,
+        *exports.INDEXES,
         *fleets.INDEXES,
         *releases.INDEXES,
     ),
@@ -57,6 +59,7 @@ PLAN = Plan(
         *listeners.KEPT,
         *hosts.KEPT,
         *fleets.KEPT,
+        *exports.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
         *crossings.kept(CROSSINGS),
     ),

@@ -6,6 +6,7 @@ of type ExternalName are refused unless the configuration allows them. Elsewhere
 and names may not be led to (`addresses`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -62,22 +63,45 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
     if local := localbackends.endpoints(view, port.service):
         return nodes.Endpoints(local)
-    slices = [
-        found
-        for key in view.bucket(tables.SLICES_OF, port.service)
-        if (found := view.read(tables.ENDPOINT_SLICES, key)) is not None
-    ]
-    is_local = not view.read(tables.LOOPBACK_REFUSED, ())
-    by_state: dict[str, set[nodes.Endpoint]] = {"ready": set(), "leaving": set(), "away": set()}
+    by_state: defaultdict[str, set[nodes.Endpoint]] = defaultdict(set)
     faults: set[tuple[str, str]] = set()
-    for it in slices:
-        for text, conditions, number in _endpoints(it, port.port_name):
-            address = addresses.of_family(text, it.address_type)
-            if fault := _fault(address, it.address_type, loopback=is_local):
+    for it, found in _listed(view, port, faults):
+        by_state[_state(found.conditions)].add(it)
+    return _bounded(sorted(by_state["ready"] or by_state["leaving"]), sorted(faults))
+
+
+@query
+def zones(
+    view: View, port: nodes.ServicePort
+) -> tuple[tuple[str, tuple[nodes.Endpoint, ...]], ...]:
+    """The same endpoints by zone, sorted; the zone of those that tell none is empty."""
+    served = frozenset(view.ask(endpoints, port).endpoints)
+    zone_of: dict[nodes.Endpoint, str] = {}
+    for it, found in _listed(view, port, set()):
+        if it in served:  # an address in two zones is in the first of them
+            zone_of[it] = min(zone_of.get(it, found.zone), found.zone)
+    by_zone: defaultdict[str, list[nodes.Endpoint]] = defaultdict(list)
+    for it in sorted(served):
+        by_zone[zone_of.get(it, "")].append(it)
+    return tuple((zone, tuple(found)) for zone, found in sorted(by_zone.items()))
+
+
+def _listed(
+    view: View, port: nodes.ServicePort, faults: set[tuple[str, str]]
+) -> Iterator[tuple[nodes.Endpoint, endpointslice.Endpoint]]:
+    """Every endpoint of a Service port, whatever its state, as its slice has it; adds what is wrong
+    with others to the faults."""
+    is_local = not view.read(tables.LOOPBACK_REFUSED, ())
+    for key in view.bucket(tables.SLICES_OF, port.service):
+        slice_ = view.read(tables.ENDPOINT_SLICES, key)
+        if slice_ is None:
+            continue
+        for text, found, number in _endpoints(slice_, port.port_name):
+            address = addresses.of_family(text, slice_.address_type)
+            if fault := _fault(address, slice_.address_type, loopback=is_local):
                 faults.add((text[:_LONGEST], fault))
             else:
-                by_state[_state(conditions)].add(nodes.Endpoint(str(address), number))
-    return _bounded(sorted(by_state["ready"] or by_state["leaving"]), sorted(faults))
+                yield nodes.Endpoint(str(address), number), found
 
 
 def _fault(address: addresses.Address | None, family: str, *, loopback: bool) -> str | None:
@@ -198,13 +222,13 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Pro
 
 def _endpoints(
     found: endpointslice.EndpointSlice, port_name: str
-) -> Iterator[tuple[str, endpointslice.EndpointConditions, int]]:
-    """Of every endpoint of a slice the first address and the state, with each of its numbers."""
+) -> Iterator[tuple[str, endpointslice.Endpoint, int]]:
+    """Of every endpoint of a slice the first address, with each of its numbers."""
     numbers = [it.port for it in found.ports if it.name == port_name]  # of TCP or UDP
     for endpoint in found.endpoints:
         for number in numbers:
             if endpoint.addresses and number is not None:
-                yield endpoint.addresses[0], endpoint.conditions, number
+                yield endpoint.addresses[0], endpoint, number
 
 
 def _state(conditions: endpointslice.EndpointConditions) -> Literal["ready", "leaving", "away"]:

@@ -1,10 +1,13 @@
 """`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path, PurePath
 
 import click
 
 from contour import bootstrap as bootstraps
+from contour.cli import grpcbootstrap
 from dag.listeners import DEFAULT_FLEET
 
 
@@ -23,8 +26,25 @@ from dag.listeners import DEFAULT_FLEET
     help="Unix socket of the xDS server. Replaces --xds-address and --xds-port.",
 )  # fmt: skip
 @click.option(
-    "--node", default="envoy", show_default=True,
-    help="Name of this Envoy (`node.id`). It must be unique within the fleet.",
+    "--grpc", is_flag=True,
+    help="Write the bootstrap of a gRPC application that calls Services without a proxy. It reads "
+    "the file that GRPC_XDS_BOOTSTRAP names.",
+)  # fmt: skip
+@click.option(
+    "--namespace", show_default="none",
+    help="With --grpc: the namespace of the application, as its certificate has it.",
+)  # fmt: skip
+@click.option(
+    "--authority", "authorities", multiple=True, metavar="NAME=ADDRESS[,ADDRESS…]",
+    show_default="none",
+    help="With --grpc: a control plane and the authority that it answers for in `xdstp:` names; "
+    "further addresses are tried when the first does not answer. Can be given several times. "
+    "Targets without authority, such as xds:///echo.shop, ask the first one.",
+)  # fmt: skip
+@click.option(
+    "--node", show_default="envoy, or grpc with --grpc",
+    help="Name of this Envoy or application (`node.id`). It must be unique within a fleet of "
+    "Envoys.",
 )  # fmt: skip
 @click.option(
     "--fleet", default=DEFAULT_FLEET, show_default=True,
@@ -78,14 +98,18 @@ from dag.listeners import DEFAULT_FLEET
     show_default=True,
     help="IP families to use if --xds-address is a DNS name. `auto` prefers IPv6.",
 )  # fmt: skip
-@click.option("--namespace", hidden=True, expose_value=False)
 @click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
+@click.pass_context
 def bootstrap(
+    context: click.Context,
     path: str,
     xds_address: str,
     xds_port: int,
     xds_socket: str | None,
-    node: str,
+    grpc: bool,
+    namespace: str | None,
+    authorities: tuple[str, ...],
+    node: str | None,
     fleet: str,
     admin_address: str,
     envoy_cafile: str | None,
@@ -99,26 +123,23 @@ def bootstrap(
     overload_downstream_max_conn: int,
     dns_lookup_family: str,
 ) -> None:
-    """Writes the bootstrap configuration of an Envoy that you run yourself.
+    """Writes the bootstrap configuration of an Envoy or gRPC application that you run yourself.
 
     PATH is the file to write; - is standard output, the default. TLS to the xDS server needs all
-    of --envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir.
+    of --envoy-cafile, --envoy-cert-file, --envoy-key-file and, for an Envoy, --resources-dir.
     """
-    files = (envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir)
-    if any(files) and not all(files):
-        raise click.UsageError(
-            "--envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir "
-            "must be given together"
-        )
+    if grpc:
+        asked = _address(context, xds_address, xds_port, xds_socket)
+        pems = (envoy_cafile, envoy_cert_file, envoy_key_file)
+        _write_text(path, grpcbootstrap.text(node, namespace, asked, authorities, pems))
+        return
+    if authorities:
+        raise click.UsageError(_NO_AUTHORITIES)
     settings = bootstraps.Settings(
-        node=node,
+        node=node or "envoy",
         fleet=fleet,
-        control_plane=(
-            bootstraps.Pipe(PurePath(xds_socket))
-            if xds_socket
-            else bootstraps.SocketAddress(xds_address, xds_port)
-        ),
-        credentials=_credentials(*files),
+        control_plane=_control_plane(xds_address, xds_port, xds_socket),
+        credentials=_credentials(envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir),
         dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
         monitoring=bootstraps.SocketAddress(stats_address, stats_port) if stats_port else None,
@@ -126,29 +147,66 @@ def bootstrap(
         heap_bytes=overload_max_heap or None,
         connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
     )
+    _write_text(path, bootstraps.text(settings))
+    if settings.credentials is not None:
+        _write_secrets(settings.credentials)
+
+
+_NO_AUTHORITIES = (
+    "--authority is for gRPC applications (--grpc): an Envoy gets everything from one control "
+    "plane, which sends it no names with an authority"
+)
+
+
+def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:
+    """What a gRPC application dials, if it is said."""
+    if socket:
+        return f"unix:{socket}"
+    said = context.get_parameter_source("xds_address")
+    return f"{host}:{port}" if said == click.core.ParameterSource.COMMANDLINE else None
+
+
+@contextmanager
+def _writing() -> Generator[None]:
     try:
-        _write(path, settings)
+        yield
     except OSError as error:
         raise click.UsageError(f"cannot write {error.filename}: {error.strerror}") from error
 
 
-def _write(path: str, settings: bootstraps.Settings) -> None:
-    text = bootstraps.text(settings)
+def _write_text(path: str, text: str) -> None:
     if path == "-":
         click.echo(text)
-    else:
+        return
+    with _writing():
         Path(path).write_text(f"{text}\n")
-    if settings.credentials is not None:
-        Path(settings.credentials.secrets).mkdir(parents=True, exist_ok=True)
-        for name, document in bootstraps.secret_documents(settings.credentials).items():
-            Path(settings.credentials.secrets, name).write_text(document)
+
+
+def _write_secrets(credentials: bootstraps.Credentials) -> None:
+    with _writing():
+        Path(credentials.secrets).mkdir(parents=True, exist_ok=True)
+        for name, document in bootstraps.secret_documents(credentials).items():
+            Path(credentials.secrets, name).write_text(document)
+
+
+def _control_plane(
+    host: str, port: int, socket: str | None
+) -> bootstraps.Pipe | bootstraps.SocketAddress:
+    if socket:
+        return bootstraps.Pipe(PurePath(socket))
+    return bootstraps.SocketAddress(host, port)
 
 
 def _credentials(
     authority: str | None, certificate: str | None, key: str | None, secrets: str | None
 ) -> bootstraps.Credentials | None:
-    if not (authority and certificate and key and secrets):
+    if not any((authority, certificate, key, secrets)):
         return None
+    if not (authority and certificate and key and secrets):
+        raise click.UsageError(
+            "--envoy-cafile, --envoy-cert-file, --envoy-key-file and --resources-dir "
+            "must be given together"
+        )
     return bootstraps.Credentials(
         certificate=PurePath(certificate),
         key=PurePath(key),

@@ -16,6 +16,7 @@ from contour.envoy import (
     runtime,
     virtual_hosts,
 )
+from contour.envoy.grpcclients import queries as grpcclients
 from contour.xds import resources
 from dag.engine.view import Change, Plan
 
@@ -28,6 +29,7 @@ PLAN = Plan(
         + listening.KEPT
         + alternatives.KEPT
         + monitors.KEPT
+        + grpcclients.KEPT
     ),
     published=(
         runtime.PUBLISHED
@@ -37,6 +39,7 @@ PLAN = Plan(
         + listening.PUBLISHED
         + alternatives.PUBLISHED
         + monitors.PUBLISHED
+        + grpcclients.PUBLISHED
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""
@@ -50,6 +53,11 @@ def stand_in(name: resources.Name, part: str) -> resources.Part | None:
 
 
 _OURS = frozenset(PLAN.published)
+
+
+def is_opening(change: Change) -> bool:
+    """Whether a fleet is served from now on although nothing may be in it."""
+    return change.query is grpcclients.grpc_clients and change.new is not None
 
 
 def changes(change: Change) -> Iterator[tuple[str, resources.Change]]:

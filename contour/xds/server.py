@@ -141,6 +141,11 @@ class Server:
         """How many there are."""
         return len(self.callers)
 
+    @property
+    def streams(self) -> KeysView[Stream]:
+        """The streams that are open."""
+        return self._reading.keys()
+
     def let_go(self, number: int) -> int:
         """Ends so many connections, so that those Envoys look for another replica; they keep what
         they have. How many there were."""

@@ -18,6 +18,7 @@ from crds.contourconfiguration import (
     TracingSettings,
 )
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
+from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
 from crds.unserved import unserved
 from dag import nodes
@@ -117,6 +118,8 @@ class Settings:
     fallback_certificate: NamespacedName | None = None
     envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
     monitors: tuple[nodes.Monitor, ...] = ()
+    grpc_clients: GrpcClients | None = None
+    """As it was written: which Services it means is looked up elsewhere (`exports`)."""
 
 
 def resolved(found: ContourConfiguration) -> tuple[Settings, tuple[Problem, ...]]:
@@ -157,6 +160,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         fallback_certificate=_fallback_certificate(spec),
         envoy_runtime=(yield from runtime.runtime(at, envoy)),
         monitors=(yield from monitoring.monitors(at, envoy, _taken(envoy))),
+        grpc_clients=spec.xds_server.grpc_clients if spec.xds_server else None,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from crds.contourconfiguration import ContourConfiguration
+from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
 from dag import nodes, tables
 from dag.configuration import headerdefaults, reading
@@ -61,6 +62,7 @@ fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fal
 runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
 makes_fleet: Query[tuple[()], bool] = _projection("makes_fleet")
 monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
+grpc_clients: Query[tuple[()], GrpcClients | None] = _projection("grpc_clients")
 
 
 @query

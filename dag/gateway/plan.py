@@ -16,6 +16,7 @@ from dag.gateway import (
     routestatus,
     selection,
     servedlisteners,
+    serviceparents,
     status,
     statusoverflow,
 )
@@ -33,6 +34,7 @@ INDEXES = (
     *statusoverflow.INDEXES,
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
+    *serviceparents.INDEXES,
 )
 KEPT = (
     *selection.KEPT,
@@ -42,6 +44,7 @@ KEPT = (
     *policystatus.KEPT,
     *listenersetstatus.KEPT,
     *precedence.KEPT,
+    *serviceparents.KEPT,
 )
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {

@@ -9,9 +9,18 @@ from collections.abc import Iterator, Mapping
 from crds.meta import NamespacedName, ObjectRef
 from dag.configuration import settings
 from dag.engine.view import Query, View, query
-from dag.gateway import attachment, conditions, precedence, routecertificates, routes
+from dag.gateway import (
+    attachment,
+    conditions,
+    precedence,
+    routecertificates,
+    routes,
+    servicehosts,
+    serviceparents,
+)
 from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
+from dag.gateway.serviceparents import ServiceParent
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.reasons import ConditionType
@@ -34,15 +43,31 @@ STATUSES: Mapping[str, Query[NamespacedName, RouteStatus | None]] = {
 def status(view: View, ref: ObjectRef) -> RouteStatus | None:
     """What a route is told; None if no parent is ours."""
     found = view.ask(attachment.attachment, ref)
-    if found is None:
+    at_services = view.ask(serviceparents.service_attachment, ref)
+    if found is None and at_services is None:
         return None
     name, rules = view.ask(settings.controller_name, ()), routes.rules(view, ref)
-    return RouteStatus(
-        tuple(
-            ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
-            for it in found.parents
-        )
+    parents = [
+        ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
+        for it in (found.parents if found is not None else ())
+    ]
+    parents += (
+        ParentStatus(it.reference, name, tuple(_at_service(view, ref, it, rules)))
+        for it in (at_services.parents if at_services is not None else ())
     )
+    return RouteStatus(tuple(parents))
+
+
+def _at_service(
+    view: View, ref: ObjectRef, parent: ServiceParent, rules: Rules
+) -> Iterator[Condition]:
+    told = (*_told(parent, rules), *servicehosts.told(view, ref))
+    yield conditions.condition(ConditionType.Accepted, told, _SHAPES)
+    yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
+    yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
+
+
+_SHAPES = "the route shapes the calls of gRPC clients to the Service"
 
 
 def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
@@ -56,7 +81,7 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
 
 
-def _told(parent: Parent, rules: Rules) -> Iterator[Problem]:
+def _told(parent: Parent | ServiceParent, rules: Rules) -> Iterator[Problem]:
     """What makes the whole route unacceptable is not told as a part of it."""
     if parent.refusal is not None:
         yield parent.refusal

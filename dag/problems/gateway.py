@@ -234,6 +234,17 @@ def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
 
 
+def route_of_other_namespace(owner: Place, service: ObjectRef) -> Problem:
+    """A route for calls to a Service, from elsewhere."""
+    message = f"only routes in its own namespace shape calls to {service}"
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
+
+
+def no_matching_port(owner: Place, service: ObjectRef) -> Problem:
+    message = f"{service} has no TCP port of this number and name"
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
+
+
 def no_matching_listener_hostname(
     owner: Place, holder: ObjectRef, served: Sequence[str]
 ) -> Problem:

@@ -51,6 +51,57 @@ def test_bootstraps_written_for_contour_are_understood() -> None:
     assert result.exit_code == 0, result.output
 
 
+GRPC = ("--grpc", "--namespace", "shop")
+AT = ("--authority", "a.example=unix:/a")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "servers", "authorities"),
+    [
+        (("--xds-socket", "/x"), ["unix:/x"], {}),
+        (("--xds-address", "10.0.0.7"), ["10.0.0.7:8001"], {}),
+        (AT, ["unix:/a"], {"a.example": ["unix:/a"]}),
+        ((*AT, "--xds-socket", "/x"), ["unix:/x"], {"a.example": ["unix:/a"]}),
+        (
+            (*AT, "--authority", "b=h:1,i:2"),
+            ["unix:/a"],
+            {"a.example": ["unix:/a"], "b": ["h:1", "i:2"]},
+        ),
+    ],
+)
+def test_a_grpc_application_is_told_its_control_planes(
+    arguments: tuple[str, ...], servers: list[str], authorities: dict[str, list[str]]
+) -> None:
+    result = bootstrap(*GRPC, *arguments)
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    assert [it["server_uri"] for it in shown["xds_servers"]] == servers
+    assert {
+        name: [it["server_uri"] for it in found["xds_servers"]]
+        for name, found in shown.get("authorities", {}).items()
+    } == authorities
+    default = shown.get("client_default_listener_resource_name_template", "")
+    assert default.startswith("xdstp://a.example/") == bool(authorities)
+    assert shown["node"] == {"id": "grpc", "cluster": "grpc:clients/shop"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--grpc", *AT), "--namespace"),
+        (GRPC, "--xds-address"),
+        ((*GRPC, "--authority", "a.example"), "NAME=ADDRESS"),
+        ((*GRPC, *AT, *AT), "twice"),
+        ((*GRPC, *AT, "--envoy-cafile", "x"), "together"),
+        (AT, "one control"),
+    ],
+)
+def test_what_a_grpc_application_cannot_be_told(arguments: tuple[str, ...], words: str) -> None:
+    result = bootstrap(*arguments)
+    assert result.exit_code == 2
+    assert words in result.output
+
+
 @pytest.mark.envoy
 def test_envoy_accepts_it_over_a_socket(tmp_path: Path) -> None:
     path = tmp_path / "envoy.json"

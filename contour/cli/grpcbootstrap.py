@@ -1,0 +1,56 @@
+"""`contour bootstrap --grpc`: what a gRPC application starts with."""
+
+from pathlib import PurePath
+
+import click
+
+from contour.bootstrap import grpcclients
+from dag import exports
+
+
+def text(
+    node: str | None,
+    namespace: str | None,
+    address: str | None,
+    authorities: tuple[str, ...],
+    files: tuple[str | None, str | None, str | None],
+) -> str:
+    """The bootstrap of a gRPC application. Raises `click.UsageError`."""
+    if not namespace:
+        raise click.UsageError("--grpc needs --namespace, the namespace of the gRPC application")
+    found = dict(map(_authority, authorities))
+    if len(found) < len(authorities):
+        raise click.UsageError("an authority is given twice; list its addresses behind commas")
+    servers = (address,) if address else next(iter(found.values()), ())
+    if not servers:
+        raise click.UsageError("--grpc needs --xds-address, --xds-socket or --authority")
+    given = grpcclients.GrpcClient(
+        node=node or "grpc",
+        cluster=f"{exports.FLEET}/{namespace}",
+        servers=servers,
+        authorities=found,
+        files=_files(*files),
+    )
+    return grpcclients.text(given)
+
+
+def _authority(text: str) -> tuple[str, tuple[str, ...]]:
+    name, _, addresses = text.partition("=")
+    found = tuple(filter(None, addresses.split(",")))
+    if not name or not found or any(it in name for it in "/?#% "):
+        raise click.UsageError(
+            f"--authority {text}: write NAME=ADDRESS, such as xds.example=10.0.0.7:8001"
+        )
+    return name, found
+
+
+def _files(
+    authority: str | None, certificate: str | None, key: str | None
+) -> grpcclients.Files | None:
+    if not any((authority, certificate, key)):
+        return None
+    if not (authority and certificate and key):
+        raise click.UsageError(
+            "--envoy-cafile, --envoy-cert-file and --envoy-key-file must be given together"
+        )
+    return grpcclients.Files(PurePath(certificate), PurePath(key), PurePath(authority))

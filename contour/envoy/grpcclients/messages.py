@@ -1,0 +1,115 @@
+"""The protobuf messages for gRPC clients, with no field that they do not read.
+
+Sources: gRFC A27 (listeners, routes, clusters, endpoints), A28 (matches, weights), A47 (names;
+`self` as the source of what a resource refers to), and what grpcio 1.85 refuses: a cluster with an
+`xdstp:` name and no `service_name`, a group of endpoints without locality or weight, a path that is
+matched by its segments.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.core.v3 import config_source_pb2
+from envoy.config.endpoint.v3 import endpoint_pb2
+from envoy.config.listener.v3 import listener_pb2
+from envoy.config.route.v3 import route_components_pb2, route_pb2
+from envoy.extensions.filters.http.router.v3 import router_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
+
+from contour.envoy import encoding, matches
+from dag import nodes
+from dag.gateway import servicehosts
+
+ClusterNames = Mapping[nodes.ServicePort | None, str]
+"""The names of the clusters of backends; None is one that leads nowhere."""
+
+_SELF = config_source_pb2.ConfigSource(
+    self=config_source_pb2.SelfConfigSource(),
+    resource_api_version=config_source_pb2.ApiVersion.V3,
+)
+
+
+def listener(name: str, routes: str) -> bytes:
+    """A listener without address: what a channel asks for first."""
+    manager = hcm_pb2.HttpConnectionManager()
+    manager.rds.route_config_name = routes
+    manager.rds.config_source.CopyFrom(_SELF)
+    manager.http_filters.add(name="envoy.filters.http.router").typed_config.CopyFrom(
+        encoding.packed(router_pb2.Router())
+    )
+    made = listener_pb2.Listener(name=name)
+    made.api_listener.api_listener.CopyFrom(encoding.packed(manager))
+    return encoding.encoded(made)
+
+
+def routes(name: str, found: Iterable[nodes.Route], called: ClusterNames) -> bytes:
+    """The routes of a port, for every authority of the data plane: what a client dials is the name
+    of the port already."""
+    made = route_pb2.RouteConfiguration(name=name)
+    host = made.virtual_hosts.add(name=name, domains=["*"])
+    for it in found:
+        _write_route(host.routes.add(), it, called)
+    return encoding.encoded(made)
+
+
+def _write_route(
+    target: route_components_pb2.Route, node: nodes.Route, called: ClusterNames
+) -> None:
+    matches.write_match(target.match, _match(node.match))
+    action = node.action
+    shares = action.backends if isinstance(action, nodes.Forward) else ()
+    if not any(it.weight for it in shares):
+        target.non_forwarding_action.SetInParent()  # a client fails the calls of such a route
+        return
+    if len(shares) == 1:
+        target.route.cluster = called[_port(shares[0])]
+        return
+    for it in shares:
+        weighted = target.route.weighted_clusters.clusters.add(name=called[_port(it)])
+        weighted.weight.value = it.weight
+
+
+def _match(match: nodes.Match) -> nodes.Match:
+    """Every call is one of gRPC; the methods of a service are what begins with its path."""
+    path = match.path
+    if isinstance(path, nodes.Segments):
+        path = nodes.Prefix(f"{path.path}/")
+    return nodes.Match(path=path, headers=match.headers)
+
+
+def ports(found: Iterable[nodes.Route]) -> tuple[nodes.ServicePort | None, ...]:
+    """The backends that routes lead to, each once; None is one that leads nowhere."""
+    actions = (it.action for it in found)
+    shares = (
+        it for action in actions if isinstance(action, nodes.Forward) for it in action.backends
+    )
+    return tuple(dict.fromkeys(_port(it) for it in shares if it.weight))
+
+
+def _port(share: nodes.Backend) -> nodes.ServicePort | None:
+    """Where a share goes; nowhere, if a client cannot go there itself."""
+    cluster = share.cluster
+    return cluster.port if cluster is not None and servicehosts.is_reachable(cluster) else None
+
+
+def cluster(name: str, endpoints: str) -> bytes:
+    """A cluster whose endpoints come by EDS under this name."""
+    made = cluster_pb2.Cluster(name=name, type=cluster_pb2.Cluster.EDS)
+    made.eds_cluster_config.service_name = endpoints
+    made.eds_cluster_config.eds_config.CopyFrom(_SELF)
+    return encoding.encoded(made)
+
+
+def endpoints(name: str, zones: Iterable[tuple[str, tuple[nodes.Endpoint, ...]]]) -> bytes:
+    """The endpoints of a backend, by zone: each zone has calls in proportion to its endpoints."""
+    made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)
+    for zone, found in zones:
+        group = made.endpoints.add()
+        group.locality.zone = zone
+        group.load_balancing_weight.value = len(found)
+        for it in found:
+            address = group.lb_endpoints.add().endpoint.address.socket_address
+            address.address, address.port_value = it.address, it.port
+    return encoding.encoded(made)

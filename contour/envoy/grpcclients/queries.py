@@ -1,0 +1,123 @@
+"""The tracked queries behind gRPC clients: exported ports, their backends, the endpoints of these.
+
+Every answer is its parts in all spellings. A port demands its backends, a backend its endpoints;
+what no port uses any more is forgotten by itself.
+"""
+
+from typing import NamedTuple
+
+from contour.envoy.credentials import Pieces
+from contour.envoy.grpcclients import messages, spellings
+from contour.xds import resources
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change
+from crds.meta import ObjectRef
+from dag import exports, nodes, services, tables
+from dag.engine.view import Kept, View, query
+from dag.exports import ExportedPort
+from dag.gateway import servicehosts
+
+
+class PortKey(NamedTuple):
+    """An exported port, as the fleet of gRPC clients has it."""
+
+    fleet: str
+    port: ExportedPort
+
+
+class BackendKey(NamedTuple):
+    """A backend of an exported port, for whoever may call the port."""
+
+    fleet: str
+    port: ExportedPort
+    to: nodes.ServicePort | None
+    """None: a share that leads nowhere."""
+    audience: frozenset[str] | None
+
+
+class FleetKey(NamedTuple):
+    """The fleet of gRPC clients."""
+
+    fleet: str
+
+
+@query
+def grpc_clients(view: View, _: FleetKey) -> Pieces | None:
+    """Nothing by itself: while it has an answer gRPC clients are served, whatever is exported."""
+    return () if view.ask(exports.authorities, ()) is not None else None
+
+
+@query
+def exported_port(view: View, key: PortKey) -> Pieces | None:
+    """The listeners and routes of an exported port."""
+    found = view.ask(servicehosts.service_host, key.port)
+    if found is None:
+        return None
+    backends = messages.ports(found.routes)
+    for to in backends:
+        view.demand(backend, BackendKey(key.fleet, key.port, to, found.audience))
+    pieces: list[Change] = []
+    for spelling in _spellings(view):
+        routes = spelling.name(ROUTE, spellings.port(key.port))
+        names = {it: spelling.name(CLUSTER, spellings.backend(key.port, it)) for it in backends}
+        called = {it: name.name for it, name in names.items()}
+        body = messages.routes(routes.name, found.routes, called)
+        needs = names.values()
+        pieces.append(Change(routes, "", _part(body, needs, found.origins, found.audience)))
+        for target in spellings.targets(key.port, is_only=found.is_only):
+            name = spelling.name(LISTENER, target)
+            body = messages.listener(name.name, routes.name)
+            pieces.append(Change(name, "", _part(body, (), found.origins, found.audience)))
+    return tuple(pieces)
+
+
+_part = resources.part
+
+
+@query
+def backend(view: View, key: BackendKey) -> Pieces:
+    """The clusters of a backend."""
+    view.demand(backend_endpoints, key)
+    pieces: list[Change] = []
+    for spelling in _spellings(view):
+        name = spelling.name(CLUSTER, spellings.backend(key.port, key.to))
+        source = spelling.name(ENDPOINTS, spellings.backend(key.port, key.to))
+        body = messages.cluster(name.name, source.name)
+        pieces.append(Change(name, "", _part(body, (source,), _origins(key), key.audience)))
+    return tuple(pieces)
+
+
+@query
+def backend_endpoints(view: View, key: BackendKey) -> Pieces:
+    """Where calls to a backend go; an answer even if that is nowhere."""
+    zones = view.ask(services.zones, key.to) if key.to is not None else ()
+    pieces: list[Change] = []
+    for spelling in _spellings(view):
+        name = spelling.name(ENDPOINTS, spellings.backend(key.port, key.to))
+        part = _part(messages.endpoints(name.name, zones), (), _origins(key), key.audience)
+        pieces.append(Change(name, "", part))
+    return tuple(pieces)
+
+
+def _spellings(view: View) -> tuple[spellings.Spelling, ...]:
+    authorities = view.ask(exports.authorities, ())
+    return spellings.spellings(authorities or ())
+
+
+def _origins(key: BackendKey) -> tuple[ObjectRef, ...]:
+    service = key.to.service if key.to is not None else key.port.service
+    return (ObjectRef("Service", *service),)
+
+
+def _fleet(_: tuple[()]) -> FleetKey:
+    return FleetKey(exports.FLEET)
+
+
+def _of_fleet(port: ExportedPort) -> PortKey:
+    return PortKey(exports.FLEET, port)
+
+
+KEPT = (
+    Kept(grpc_clients, tables.ALL_CONFIGURATIONS, _fleet),
+    Kept(exported_port, exports.EXPORTED, _of_fleet),
+)
+PUBLISHED = (grpc_clients, backend_endpoints, backend, exported_port)

@@ -1,0 +1,50 @@
+"""What the resources of an exported port are called: the same thing, once in each spelling.
+
+The old-style name of everything about a port is `SERVICE.NAMESPACE:PORT`; with an authority it is
+the id of an `xdstp:` name. A resource refers to others in its own spelling only, so that a client
+finds all of them at the control plane that it asked. A backend of another Service has the name of
+the port whose calls go there first: it is seen by whoever may call that port.
+"""
+
+from typing import NamedTuple
+
+from contour.xds import xdstp
+from contour.xds.resources import Name
+from dag import nodes
+from dag.exports import ExportedPort
+
+NOWHERE = "nowhere"
+
+
+class Spelling(NamedTuple):
+    """How names are written: old-style, without an authority, or for one."""
+
+    authority: str = ""
+
+    def name(self, type_url: str, id_: str) -> Name:
+        """The name of a resource."""
+        is_old = not self.authority
+        return Name(type_url, id_ if is_old else xdstp.named(self.authority, type_url, id_))
+
+
+def spellings(authorities: tuple[str, ...]) -> tuple[Spelling, ...]:
+    """All of them."""
+    return (Spelling(), *map(Spelling, authorities))
+
+
+def port(key: ExportedPort) -> str:
+    """The id of everything about a port."""
+    return f"{key.service.name}.{key.service.namespace}:{key.port}"
+
+
+def targets(key: ExportedPort, *, is_only: bool) -> tuple[str, ...]:
+    """What clients dial, after `xds:///`: the only port of a Service can be left out."""
+    return (port(key), f"{key.service.name}.{key.service.namespace}")[: 1 + is_only]
+
+
+def backend(key: ExportedPort, to: nodes.ServicePort | None) -> str:
+    """The id of a backend's cluster and endpoints; None is a share that leads nowhere."""
+    if to is None:
+        return f"{port(key)}/{NOWHERE}"
+    other = ExportedPort(to.service, to.port)
+    return port(key) if other == key else f"{port(key)}/{port(other)}"

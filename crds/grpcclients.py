@@ -1,0 +1,50 @@
+"""Which Services gRPC clients without a proxy may call, as in a ContourConfiguration."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from crds.fields import Label
+from crds.meta import model
+from crds.rules import rule
+
+Authority = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$", max_length=253)
+]
+ClientNamespace = Annotated[
+    str, StringConstraints(pattern=r"^(\*|[a-z0-9]([-a-z0-9]*[a-z0-9])?)$", max_length=63)
+]
+
+
+@model
+class GrpcExport:
+    """Services that gRPC clients may call, and the namespaces of these clients. A Service is meant
+    if it is in one of `namespaces` and has all labels of `matchLabels`; at least one of the two
+    must be set."""
+
+    namespaces: tuple[Label, ...] = Field(default=(), max_length=256)
+    """The namespaces of the Services. By default they may be in any namespace."""
+    match_labels: dict[str, str] = Field(default_factory=dict)
+    """The labels that the Services have. By default they may have any labels."""
+    client_namespaces: tuple[ClientNamespace, ...] = Field(default=(), max_length=256)
+    """The namespaces whose clients may call them; `*` means all. By default only clients of a
+    Service's own namespace may call it."""
+    _either = rule(
+        "at least one of namespaces and matchLabels must be set",
+        lambda it: bool(it.namespaces or it.match_labels),
+    )
+
+
+@model
+class GrpcClients:
+    """gRPC applications that get their configuration by xDS (`xds:///echo.shop:50051`), without a
+    proxy between them and the Services that they call."""
+
+    authority: Authority | None = None
+    """The authority of this control plane in `xdstp:` names, such as `xds.example.com`. It answers
+    for the names of this authority and of `aliases`, and for no others. By default it has none and
+    only answers for names without authority, such as `echo.shop:50051`."""
+    aliases: tuple[Authority, ...] = Field(default=(), max_length=8)
+    """Other authorities of the same control plane, such as the old one after it was renamed."""
+    exports: tuple[GrpcExport, ...] = Field(default=(), max_length=256)
+    """The Services that clients may call. What no entry names is not there for them."""

@@ -1,0 +1,119 @@
+"""What calls of gRPC clients to a port of an exported Service do: the host without a proxy.
+
+Without GRPCRoutes all calls go to the endpoints of the port. With some, calls that none of them
+takes fail (GEP-1426, "Route types"). A gRPC client changes no headers, copies no calls and keeps no
+sessions: a rule that asks for that takes its calls and fails them, and its owner is told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from crds.meta import ObjectRef
+from dag import exports, nodes, tables
+from dag.engine.view import View, query
+from dag.exports import ExportedPort
+from dag.gateway import actions, grpcmatches, grpcroute, serviceparents
+from dag.problems import Problem
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceHost:
+    """A port of an exported Service, as gRPC clients see it."""
+
+    port: nodes.ServicePort
+    is_only: bool
+    """The Service has no other port for TCP."""
+    audience: frozenset[str] | None
+    """The namespaces whose clients may call it; None: all."""
+    routes: tuple[nodes.Route, ...]
+    """In the order in which they are tried."""
+    origins: tuple[ObjectRef, ...]
+    """The Service, and the routes that shape it."""
+
+
+@query
+def service_host(view: View, key: ExportedPort) -> ServiceHost | None:
+    """What calls to a port do; None if it is not exported."""
+    export = view.ask(exports.export, key.service)
+    found = [it for it in export.ports if it.port == key.port] if export is not None else []
+    if export is None or not found:
+        return None
+    own, shaping = ObjectRef("Service", *key.service), view.bucket(serviceparents.SHAPING, key)
+    refs = [it.ref for it in sorted(shaping)]
+    routes = [it for ref in refs for it in view.ask(grpcroute.rules, ref.key).routes]
+    return ServiceHost(
+        found[0],
+        is_only=len(export.ports) == 1,
+        audience=export.audience,
+        routes=grpcmatches.in_order(map(_served, routes)) if refs else (_plain(found[0], own),),
+        origins=(own, *refs),
+    )
+
+
+def _plain(port: nodes.ServicePort, own: ObjectRef) -> nodes.Route:
+    share = nodes.Backend(nodes.Cluster(port=port, protocol="h2c"))
+    return nodes.Route(nodes.Match(), nodes.Forward((share,)), own)
+
+
+def _served(route: nodes.Route) -> nodes.Route:
+    """A route as a client can follow it: closed, if it asks for more than that."""
+    if _is_beyond_clients(route):
+        return replace(
+            route,
+            action=actions.nowhere(route.origin.kind),
+            request_headers=None,
+            response_headers=None,
+            policies=None,
+        )
+    return route
+
+
+def _is_beyond_clients(route: nodes.Route) -> bool:
+    asked = (route.request_headers, route.response_headers, route.policies)
+    if any(it is not None for it in asked):
+        return True
+    action = route.action
+    if not isinstance(action, nodes.Forward):
+        return False
+    return bool(action.mirrors) or any(
+        it.request_headers is not None or it.response_headers is not None or it.host
+        for it in action.backends
+    )
+
+
+def told(view: View, ref: ObjectRef) -> Iterator[Problem]:
+    """What the rules of a route ask for that gRPC clients do not do, and where they lead that these
+    do not go."""
+    route = view.read(tables.GRPCROUTES, ref.key)
+    own = problems.route(ref)
+    for index, rule in enumerate(route.spec.rules if route is not None else ()):
+        at = own.at("rules", index)
+        if rule.filters:
+            yield _beyond(at.at("filters"))
+        if rule.session_persistence is not None:
+            yield _beyond(at.at("sessionPersistence"))
+        for number, backend in enumerate(rule.backend_refs):
+            if backend.filters:
+                yield _beyond(at.at("backendRefs", number).at("filters"))
+    for found in view.ask(grpcroute.rules, ref.key).routes:
+        if isinstance(found.action, nodes.Forward):
+            shares = (it.cluster for it in found.action.backends if it.cluster is not None)
+            yield from (_unreachable(own, it) for it in shares if not is_reachable(it))
+
+
+def _unreachable(own: Place, cluster: nodes.Cluster) -> Problem:
+    why = "a BackendTLSPolicy asks for TLS" if cluster.tls is not None else "it is an ExternalName"
+    text = f"gRPC clients without a proxy do not reach Service {cluster.port.service}: {why}"
+    return problems.backend_protocol_not_supported(own.at("rules"), text)
+
+
+def _beyond(at: Place) -> Problem:
+    return problems.rule_dropped(at, "gRPC clients without a proxy do not do this")
+
+
+def is_reachable(cluster: nodes.Cluster) -> bool:
+    """Whether a client can be told to go there itself: TLS is its own affair, and names of other
+    machines are not resolved for it."""
+    return cluster.tls is None and cluster.dns is None

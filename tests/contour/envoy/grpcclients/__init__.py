@@ -1,0 +1,1 @@
+"""gRPC clients without a proxy."""

@@ -1,0 +1,176 @@
+"""gRPC applications in processes of their own: servers, and clients that are told by xDS.
+
+gRPC reads its bootstrap once and shares what it has learned among all channels of a process, so
+each client is a process. A process is told what to do by lines of JSON, and answers each with one.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent import futures
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+
+from tests.testbed.processes import ROOT
+
+grpcio: Any = grpc  # the stubs are of what the product uses
+
+SAY = "/echo.Echo/Say"
+SHOUT = "/echo.Echo/Shout"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What became of calls."""
+
+    replies: Mapping[str, int]
+    """By the name of the server."""
+    errors: Mapping[str, int]
+    """By code and words."""
+    first: float
+    """Seconds until the first was over."""
+
+
+@dataclass(slots=True)
+class Peer:
+    """A process."""
+
+    popen: subprocess.Popen[str]
+
+    def serve(self, *servers: tuple[str, int]) -> None:
+        """Starts a server for each name, on a port of 127.0.0.1."""
+        for name, port in servers:
+            self.ask(do="serve", name=name, port=port)
+
+    def end(self, name: str) -> None:
+        """Ends a server at once."""
+        self.ask(do="end", name=name)
+
+    def call(self, target: str, times: int = 1, method: str = SAY, **more: Any) -> Calls:
+        """Calls, one after the other, on the channel of a target; `timeout` is in seconds, and
+        `metadata` a list of pairs."""
+        return Calls(**self.ask(do="call", target=target, times=times, method=method, **more))
+
+    def start(self, target: str, *more: str) -> None:
+        """Calls in turn until `stop`, each target by a thread of its own."""
+        self.ask(do="start", targets=[target, *more])
+
+    def stop(self) -> Calls:
+        """What became of the calls since `start`."""
+        return Calls(**self.ask(do="stop"))
+
+    def ask(self, **order: Any) -> Any:
+        """The answer to an order."""
+        assert self.popen.stdin is not None
+        assert self.popen.stdout is not None
+        print(json.dumps(order), file=self.popen.stdin, flush=True)
+        line = self.popen.stdout.readline()
+        assert line, f"the peer has ended: {self.popen.wait()}"
+        return json.loads(line)
+
+
+@contextmanager
+def peer(bootstrap: Mapping[str, Any] | None = None) -> Iterator[Peer]:
+    """A process; a bootstrap makes it a client that is told by xDS."""
+    environment = {name: it for name, it in os.environ.items() if "proxy" not in name.lower()}
+    if bootstrap is not None:
+        environment["GRPC_XDS_BOOTSTRAP_CONFIG"] = json.dumps(bootstrap)
+    command = (sys.executable, "-m", "tests.testbed.grpcpeers")
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL,
+        text=True,
+    ) as popen:  # fmt: skip
+        try:
+            yield Peer(popen)
+        finally:
+            popen.kill()
+
+
+class _Program:
+    def __init__(self) -> None:
+        self._channels: dict[str, Any] = {}
+        self._servers: dict[str, Any] = {}
+        self._threads: list[threading.Thread] = []
+        self._is_over = threading.Event()
+        self._done: list[tuple[str, str]] = []
+
+    def do(self, order: dict[str, Any]) -> Any:
+        orders: dict[str, Callable[..., Any]] = {
+            "serve": self._serve, "end": self._end, "call": self._call,
+            "start": self._start, "stop": self._stop,
+        }  # fmt: skip
+        return orders[order.pop("do")](**order)
+
+    def _serve(self, name: str, port: int) -> None:
+        def reply(_: bytes, __: object) -> bytes:
+            return name.encode()
+
+        handler = grpcio.unary_unary_rpc_method_handler(reply)
+        made = grpcio.server(futures.ThreadPoolExecutor(4), options=(("grpc.so_reuseport", 0),))
+        methods = {"Say": handler, "Shout": handler}
+        made.add_generic_rpc_handlers(
+            (grpcio.method_handlers_generic_handler("echo.Echo", methods),)
+        )
+        made.add_insecure_port(f"127.0.0.1:{port}")
+        made.start()
+        self._servers[name] = made
+
+    def _end(self, name: str) -> None:
+        self._servers.pop(name).stop(0).wait()
+
+    def _call(self, target: str, times: int, **how: Any) -> dict[str, Any]:
+        started = time.monotonic()
+        done = [self._one(target, **how)]
+        first = time.monotonic() - started
+        done += (self._one(target, **how) for _ in range(times - 1))
+        return _told(done, first)
+
+    def _one(
+        self, target: str, method: str = SAY, timeout: float = 20, metadata: Any = ()
+    ) -> tuple[str, str]:
+        if target not in self._channels:
+            self._channels[target] = grpcio.insecure_channel(target)
+        call = self._channels[target].unary_unary(method)
+        try:
+            return "", call(b"", timeout=timeout, metadata=[tuple(it) for it in metadata]).decode()
+        except grpcio.RpcError as error:
+            return f"{error.code().name}: {error.details()}", ""
+
+    def _start(self, targets: list[str]) -> None:
+        self._done, self._is_over = [], threading.Event()
+        for target in targets:
+            self._one(target)
+        self._threads = [threading.Thread(target=self._load, args=(it,)) for it in targets]
+        for it in self._threads:
+            it.start()
+
+    def _load(self, target: str) -> None:
+        while not self._is_over.is_set():
+            self._done.append(self._one(target))
+            time.sleep(0.001)
+
+    def _stop(self) -> dict[str, Any]:
+        self._is_over.set()
+        for it in self._threads:
+            it.join()
+        return _told(self._done, 0)
+
+
+def _told(done: list[tuple[str, str]], first: float) -> dict[str, Any]:
+    errors = Counter(error for error, _ in done if error)
+    return {"replies": Counter(it for _, it in done if it), "errors": errors, "first": first}
+
+
+if __name__ == "__main__":
+    program = _Program()
+    for given in sys.stdin:
+        print(json.dumps(program.do(json.loads(given))), flush=True)
