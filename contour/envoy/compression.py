@@ -9,6 +9,9 @@ from contour.envoy import encoding
 
 NAME = "envoy.filters.http.compressor"
 
+SHORTEST = 30
+"""Bytes: Envoy compresses no shorter body."""
+
 _LIBRARIES = {
     "gzip": gzip_pb2.Gzip,
     "brotli": brotli_pb2.Brotli,

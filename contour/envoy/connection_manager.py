@@ -36,7 +36,7 @@ def plain(listener: str, policy: Downstream) -> Pb:
     """For plain HTTP."""
     result = _hardened(listener, policy, http_filters.plain(listener, policy))
     result.access_log.extend(logs.access_logs(policy.edge.http_log))
-    return _routed(result, listener, policy)
+    return _routed(result, listener, policy, _HOST)
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
@@ -44,7 +44,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     result = _hardened(listener, policy, http_filters.secure(listener, policy, tls))
     result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
-    return _routed(result, listener, policy)
+    return _routed(result, listener, policy, f"%REQUESTED_SERVER_NAME%@{_HOST}")
 
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
@@ -52,13 +52,16 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     result = _hardened(listener, policy, http_filters.default(listener, policy, tls))
     result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
-    return _routed(result, listener, policy)
+    return _routed(result, listener, policy, "")
 
 
-def _routed(target: Pb, listener: str, policy: Downstream) -> Pb:
-    """Where routes come from: tables that filters choose, or the one."""
+_HOST = "%REQ(:AUTHORITY)%"
+
+
+def _routed(target: Pb, listener: str, policy: Downstream, said: str) -> Pb:
+    """Where routes come from: tables, by what is said of a request, or the one."""
     if policy.sharded:
-        target.scoped_routes.CopyFrom(shards.scoped_routes(listener))
+        shards.write_scopes(target, listener, said)
     else:
         target.rds.route_config_name = listener
         target.rds.config_source.CopyFrom(encoding.aggregated())

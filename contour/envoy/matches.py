@@ -17,6 +17,8 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
     if match.method:
         header = target.headers.add(name=":method")
         header.string_match.exact = match.method
+    else:
+        _write_no_trace(target.headers.add(name=":method"))
     for wanted in match.headers:
         write_header(target.headers.add(name=wanted.name), wanted)
     for query in match.queries:
@@ -26,6 +28,18 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
     if match.drawn is not None:
         share = target.runtime_fraction.default_value
         share.numerator, share.denominator = match.drawn, percent_pb2.FractionalPercent.MILLION
+
+
+def _write_no_trace(target: pb.HeaderMatcher) -> None:
+    """No route takes TRACE unless it asks for it (`scripts`)."""
+    target.string_match.exact = "TRACE"
+    target.invert_match = True
+
+
+def write_one_host(target: pb.RouteMatch) -> None:
+    """A request names one host and nothing else: Envoy compares what is before the last colon."""
+    header = target.headers.add(name=":authority")
+    header.string_match.safe_regex.regex = "[^,@]*[^,@:]"
 
 
 def _write_path(target: pb.RouteMatch, path: nodes.Path) -> None:

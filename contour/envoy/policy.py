@@ -85,6 +85,8 @@ class OfRoutes(NamedTuple):
     """Whether access logs tell which object a route comes from."""
     resent_body: int
     """Bytes of a body that are kept for a request that may be sent again."""
+    is_in_only_table: bool
+    """Whether the hosts of a listener are one RouteConfiguration."""
 
 
 @query
@@ -92,7 +94,8 @@ def of_routes(view: View, _: tuple[()]) -> OfRoutes:
     """What every route has to know."""
     edge = view.ask(defaults.edge, ())
     tells_origins = any(logs.tells_origins(it) for it in (edge.http_log, edge.https_log))
-    return OfRoutes(tells_origins, max(_RESENT_BODY, edge.buffer_limit or 0))
+    resent = max(_RESENT_BODY, edge.buffer_limit or 0)
+    return OfRoutes(tells_origins, resent, not view.ask(sharded, ()))
 
 
 @query

@@ -28,14 +28,12 @@ def write_route(
         case nodes.Forward(backends) as forward if any(it.cluster and it.weight for it in backends):
             forwarding.write_forward(target.route, forward, node.match.path, names)
             if forward.websockets:
-                target.metadata.filter_metadata[shards.FILTER][shards.UPGRADE] = "websocket"
+                target.metadata.filter_metadata[shards.ADMISSION][shards.UPGRADE] = "websocket"
             if forward.cookies:
                 rewrites = encoding.packed(cookies.policy(forward.cookies))
                 target.typed_per_filter_config[cookies.NAME].CopyFrom(rewrites)
         case nodes.Forward() as forward:
             target.direct_response.status = forward.missing
-    if node.match.method == "TRACE":
-        target.metadata.filter_metadata[shards.FILTER][shards.TRACE] = True
     if node.policies is not None:
         _write_guards(target, policies.needed(node.policies, host.policies), names)
 

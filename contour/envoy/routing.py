@@ -91,6 +91,16 @@ def _pieces(view: View, key: nodes.HostKey, part: resources.Part) -> Pieces:
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
 
 
+@query
+def ways(view: View, key: nodes.HostKey) -> Pieces:
+    """The scopes by which Envoy finds the table of an exact host."""
+    listener = view.ask(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
+    if listener is None or not view.ask(policy.sharded, ()):
+        return ()
+    (table, *_) = shards.tables_of(key.listener, key.host, sharded=True)
+    return tuple(shards.scope(it, table) for it in shards.ways(listener, key.host))
+
+
 def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked | None:
     """What a host asks of TLS connections; None on plain HTTP."""
     if not _is_secure(view, key):
@@ -209,7 +219,7 @@ def tables(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if found is None:
         return None
     sharded = view.ask(policy.sharded, ())
-    return tuple(shards.heads(key.name, sharded=sharded))
+    return tuple(shards.heads(key.name, sharded=sharded, secure=found.protocol == "HTTPS"))
 
 
 HOSTS: Index[nodes.HostKey, None] = Index(
@@ -228,5 +238,6 @@ KEPT = (
     Kept(host, HOSTS),
     Kept(host, STREAMS),
     Kept(host, hosts.UNSERVED),
+    Kept(ways, HOSTS),
 )
-PUBLISHED = (endpoints, extension_endpoints, cluster, tables, host)
+PUBLISHED = (endpoints, extension_endpoints, cluster, tables, ways, host)

@@ -1,8 +1,14 @@
-"""The HTTP filters of ours that come before a route is chosen: fixed Lua texts, joined of pieces.
+"""The HTTP filters of ours that come before the others: fixed Lua texts, joined of pieces.
 
-No string of a tenant is ever part of one. The first refuses what names no host, or several (RFC
-9112, section 3.2; RFC 9110, section 4.2.4), and names the table that holds the host of a request,
-as `shards` places it, and lets Envoy choose again. The second looks at the choice: behind TLS it
+No string of a tenant is ever part of one, and an ordinary request meets none: Envoy finds its table
+by its host, behind TLS together with the server name (`shards`), and the table says that the
+filters are disabled. Both run for all other requests, for then no route is known when the filters
+of a request are made (`slots`): hosts written in capitals or with another port, hosts of wildcards,
+unknown hosts, and TLS connections that were opened for another name.
+
+The first refuses what names no host, or several (RFC 9112, section 3.2; RFC 9110, section 4.2.4),
+names the table that holds the host of a request, as `shards` places it, and lets Envoy choose
+again. The second looks at the choice: behind TLS it
 answers 421 to a request for a host other than its connection was opened for; else a connection to
 one host, with its client certificates and TLS versions, would reach every other (Contour does the
 same). What a host asks of connections is in its metadata (`virtual_hosts`):
@@ -15,12 +21,13 @@ same). What a host asks of connections is in its metadata (`virtual_hosts`):
     `open`              -                                       on these terms, or any
 
 A guard that is switched on holds for connections that are open already: their chain has other
-terms. Such a client is told to come again on a new connection.
+terms. Such a client is told to come again on a new connection. Hosts with a guard enable the second
+filter for every request.
 
-Envoy judges upgrades by the route that it chose first, and without a table it chose none. So the
+Envoy judges upgrades by the route that it chose first, and without a table it chose none. Then the
 second script judges them, by what the route says in its metadata, and refuses them as Envoy does.
-It refuses TRACE, too, unless a route asks for it: a backend's answer may show what proxies added
-(RFC 9110, section 9.3.8).
+TRACE is refused unless a route asks for it, for a backend's answer may show what proxies added (RFC
+9110, section 9.3.8): no other route takes it (`routes`), and the script answers 405.
 A script can have Envoy choose a route once, and sees the metadata of that one ever after; so what
 looks at the next choice is the next script.
 """
@@ -28,11 +35,15 @@ looks at the next choice is the next script.
 import re
 
 from envoy.extensions.filters.http.lua.v3 import lua_pb2 as pb
+from google.protobuf.message import Message
 
 from contour.envoy import encoding, names, shards
+from contour.envoy.conditional import Condition, only_if
+from contour.envoy.guards.authorization import UNASKED
 
 CERTIFICATE = "contour.certificate"
 TABLE = shards.FILTER
+ADMISSION = shards.ADMISSION
 
 _HOST = """
 local function host_of(handle)
@@ -67,9 +78,9 @@ local function hashed(name)
 end
 
 local function choose(handle, kind, name, tables)
-  local table = string.format("{listener}/%s%d", kind, hashed(name) % tables)
-  handle:headers():replace("{header}", table)
+  handle:headers():replace("{header}", "{listener}/" .. kind .. hashed(name) % tables)
   handle:clearRouteCache()
+  handle:metadata() -- makes Envoy choose the route
 end
 
 function envoy_on_request(handle)
@@ -81,9 +92,10 @@ function envoy_on_request(handle)
     host = string.sub(host, -{longest})
   end
   choose(handle, "", host, {exact})
-  handle:metadata() -- makes Envoy choose the route
   if handle:streamInfo():routeName() == "{marker}" then
     choose(handle, "wild/", string.match(host, "^.*%.([^.]+%.[^.]+)$") or host, {wild})
+  elseif handle:virtualHost():metadata():get("{asks}") == nil then
+    handle:streamInfo():dynamicMetadata():set("{place}", "{key}", "{value}")
   end
 end
 """
@@ -98,14 +110,11 @@ end
 _ALLOWED = """
 local function refuse_what_the_route_does(handle)
   local upgrade, method = handle:headers():get("upgrade"), handle:headers():get(":method")
-  if upgrade == nil and method ~= "TRACE" or not is_found(handle) then
-    return
-  end
-  local allowed = handle:metadata()
-  if upgrade ~= nil and string.lower(upgrade) ~= allowed:get("{upgrade}") then
-    handle:respond({{[":status"] = "403"}}, "upgrade failed")
-  elseif method == "TRACE" and allowed:get("{trace}") == nil then
+  if method == "TRACE" and not is_found(handle) then
     handle:respond({{[":status"] = "405"}}, "method not allowed")
+  elseif upgrade ~= nil and is_found(handle)
+      and string.lower(upgrade) ~= handle:metadata():get("{upgrade}") then
+    handle:respond({{[":status"] = "403"}}, "upgrade failed")
   end
 end
 """
@@ -205,8 +214,15 @@ end
 _OURS = re.compile(r"[a-z0-9_-]+")
 
 
+_RARE = (Condition("upgrade", ".*"), Condition(":method", "TRACE"))
+"""What not every route allows."""
+
+
 def hosts() -> pb.Lua:
-    """Refuses what names no host, or several, where there is no table to be found."""
+    """Refuses what names no host, or several, where there is no table to be found.
+
+    No route takes such a request (`matches`); the script runs for those that none takes.
+    """
     return _lua(_HOST + _REFUSED + _HOSTS)
 
 
@@ -215,9 +231,9 @@ def table(listener: str) -> pb.Lua:
     return _lua(_HOST + _REFUSED + _find(listener))
 
 
-def plain() -> pb.Lua:
+def plain() -> Message:
     """What a route allows on plain HTTP."""
-    return _lua(_FOUND + _allowed() + _PLAIN)
+    return only_if(_RARE, _lua(_FOUND + _allowed() + _PLAIN))
 
 
 def secure(terms: names.Terms) -> pb.Lua:
@@ -250,7 +266,7 @@ def _judging(text: str, terms: names.Terms) -> str:
 
 
 def _allowed() -> str:
-    return _ALLOWED.format(upgrade=shards.UPGRADE, trace=shards.TRACE)
+    return _ALLOWED.format(upgrade=shards.UPGRADE)
 
 
 def _find(listener: str) -> str:
@@ -265,6 +281,10 @@ def _find(listener: str) -> str:
         marker=shards.MARKER,
         exact=shards.EXACT,
         wild=shards.WILD,
+        asks=shards.ASKS,
+        place=UNASKED.place,
+        key=UNASKED.key,
+        value=UNASKED.value,
     )
 
 

@@ -1,10 +1,17 @@
 """Which of a listener's RouteConfigurations a host is in, and how Envoy finds the same one.
 
 Envoy reads a RouteConfiguration anew, all its hosts, whenever one of them changes. So the hosts of
-a listener are spread over many tables, and a scope leads to each. Exact hosts spread by a hash of
+a listener are spread over many tables, and scopes lead to them. Exact hosts spread by a hash of
 their name, and a marker answers for what a table does not hold: then a request belongs into the
 table of wildcards for the last two labels of its host, where Envoy prefers the longest. Wildcards
-of fewer labels are in all of those. The filter that finds the table of a request is in `filters`.
+of fewer labels are in all of those.
+
+Envoy looks for a scope by a header that it writes itself (`write_scopes`): the listener and the
+host as the client named it, behind TLS with the server name before it. Each exact host has a scope
+of that name (`ways`), so most requests reach their table without a script. All others have no scope
+at first; a script finds the table by the rules above, and writes its name into the header
+(`scripts`). It finds the same one: a scope that is missing, or is there before its host, makes a
+request slower and nothing else.
 
 10,000 hosts of two routes, two cores with other work, 60 MB of the memory Envoy's own:
 
@@ -14,21 +21,28 @@ of fewer labels are in all of those. The filter that finds the table of a reques
     256            0.5 s     137 MB      0.8 ms
     1024           1.3 s     157 MB      0.7 ms
 
-Finding the table costs 5 µs a request, 6 µs for a wildcard. With a copy of each wildcard in all of
+With a copy of each wildcard in all of
 256 tables, a hundred took 100 MB, and 150 ms to edit one; now a thousand take 7 MB, and 1 ms.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import TypeAlias
 
+from envoy.config.core.v3 import base_pb2
 from envoy.config.route.v3 import route_pb2, scoped_route_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
+from envoy.extensions.http.early_header_mutation.header_mutation.v3 import (
+    header_mutation_pb2 as early_pb2,
+)
 
-from contour.envoy import encoding, names
-from contour.envoy.guards import policies
+from contour.envoy import encoding, names, slots
 from contour.xds import resources
+from dag import nodes
+
+Pb: TypeAlias = hcm_pb2.HttpConnectionManager
 
 EXACT = 256
 """Tables of exact hosts."""
@@ -40,13 +54,16 @@ HEADER = "x-contour-routes"
 """Names the RouteConfiguration of a request; what a client wrote there is overwritten."""
 
 FILTER = "contour.table"
-"""The filter; in a route's metadata, the part that it reads."""
+"""The filter that finds the table; in a host's metadata, the part that it reads."""
+
+ASKS = "asks"
+"""In that part: an authorization server may decide over its requests."""
+
+ADMISSION = "contour.admission"
+"""The filter that judges what is asked on a connection; in metadata, the part that it reads."""
 
 UPGRADE = "upgrade"
 """In that part: the protocol that clients may switch to."""
-
-TRACE = "trace"
-"""In that part, if the route asks for the method TRACE by name."""
 
 GUARD = "guard"
 """In that part of a host's metadata: what is asked of every connection (`names.Terms.guard`)."""
@@ -103,22 +120,64 @@ def wild_tables(listener: str) -> Sequence[str]:
     return tuple(f"{listener}/wild/{number}" for number in range(WILD))
 
 
-def heads(listener: str, *, sharded: bool) -> Iterable[resources.Change]:
+def heads(listener: str, *, sharded: bool, secure: bool) -> Iterator[resources.Change]:
     """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
-    for name in exact_tables(listener) if sharded else ():
-        yield from _scoped(name, _head(name, marked=True))
-    for name in wild_tables(listener) if sharded else ():
-        yield from _scoped(name, _head(name))
-    for name in () if sharded else (listener,):
-        yield resources.Change(names.routes(name), "", resources.part(_head(name)))
+    if not sharded:
+        yield resources.Change(
+            names.routes(listener), "", resources.part(_single(listener, secure))
+        )
+        return
+    for name in exact_tables(listener):
+        yield from _scoped(name, _exact(name))
+    for name in wild_tables(listener):
+        yield from _scoped(name, _wild(name))
 
 
-def _scoped(name: str, head: bytes) -> Iterable[resources.Change]:
+def _scoped(name: str, head: bytes) -> Iterator[resources.Change]:
     yield resources.Change(names.routes(name), "", resources.part(head))
-    yield resources.Change(names.scope(name), "", resources.part(_scope(name)))
+    yield scope(name, name)
 
 
-def _head(name: str, *, marked: bool = False) -> bytes:
+def scope(key: str, table: str) -> resources.Change:
+    """A scope: the header of a request, and the table to which that leads."""
+    result = scoped_route_pb2.ScopedRouteConfiguration(name=key, route_configuration_name=table)
+    result.key.fragments.add(string_key=key)
+    return resources.Change(names.scope(key), "", resources.part(encoding.encoded(result)))
+
+
+def _exact(name: str) -> bytes:
+    """A table that Envoy finds by itself: its requests meet no script, and what their host uses."""
+    result = _head(name)
+    slots.write_disabled(result)
+    host = result.virtual_hosts.add(name=MARKER, domains=["*"])
+    slots.write_all_enabled(host)
+    for script in (FILTER, ADMISSION):
+        result.typed_per_filter_config[script].CopyFrom(slots.DISABLED)
+        host.typed_per_filter_config[script].CopyFrom(slots.ENABLED)
+    route = host.routes.add(name=MARKER)
+    route.match.prefix = ""
+    route.direct_response.status = 404
+    return encoding.encoded(result)
+
+
+def _wild(name: str) -> bytes:
+    """A table that a script finds: all filters are made before that, so none can be left out."""
+    result = _head(name)
+    slots.write_silent(result)
+    return encoding.encoded(result)
+
+
+def _single(name: str, secure: bool) -> bytes:
+    """The only table. Behind TLS each request is judged: no scope compares host and server name."""
+    result = _head(name)
+    slots.write_disabled(result)
+    result.typed_per_filter_config[FILTER].CopyFrom(slots.DISABLED)
+    if not secure:
+        result.typed_per_filter_config[ADMISSION].CopyFrom(slots.DISABLED)
+    return encoding.encoded(result)
+
+
+def _head(name: str) -> route_pb2.RouteConfiguration:
     result = route_pb2.RouteConfiguration(
         name=name,
         ignore_port_in_host_matching=True,
@@ -126,26 +185,42 @@ def _head(name: str, *, marked: bool = False) -> bytes:
     # Contour's users measure queueing with this header.
     result.request_headers_to_add.add().header.key = "x-request-start"
     result.request_headers_to_add[0].header.value = "t=%START_TIME(%s.%3f)%"
-    policies.write_defaults(result)
-    if marked:
-        host = result.virtual_hosts.add(name=MARKER, domains=["*"])
-        route = host.routes.add(name=MARKER)
-        route.match.prefix = ""
-        route.direct_response.status = 404
-    return encoding.encoded(result)
+    return result
 
 
-def _scope(name: str) -> bytes:
-    result = scoped_route_pb2.ScopedRouteConfiguration(name=name, route_configuration_name=name)
-    result.key.fragments.add(string_key=name)
-    return encoding.encoded(result)
+def ways(listener: nodes.Listener, host: str) -> Iterator[str]:
+    """What the header of requests for an exact host may be, as clients write it most often.
+
+    Browsers leave out the usual port of the scheme, and name any other one.
+    """
+    if host.startswith("*"):
+        return
+    secure = listener.protocol == "HTTPS"
+    key = f"{listener.name}@{host}@{host}" if secure else f"{listener.name}@{host}"
+    yield key
+    if listener.port != (443 if secure else 80):
+        yield f"{key}:{listener.port}"
 
 
-def scoped_routes(stat_prefix: str) -> hcm_pb2.ScopedRoutes:
-    """Routes by scope; the same scopes for every listener, so Envoy keeps them once."""
-    result = hcm_pb2.ScopedRoutes(name=stat_prefix, rds_config_source=encoding.aggregated())
-    fragment = result.scope_key_builder.fragments.add()
+def write_scopes(target: Pb, listener: str, said: str) -> None:
+    """Routes by scope; the same scopes for every listener, so Envoy keeps them once.
+
+    The header is the listener and what is said of a request; nothing, if that is empty. What a
+    client wrote there goes: else it could choose.
+    """
+    routes = target.scoped_routes
+    routes.name = listener
+    routes.rds_config_source.CopyFrom(encoding.aggregated())
+    fragment = routes.scope_key_builder.fragments.add()
     fragment.header_value_extractor.name = HEADER
     fragment.header_value_extractor.index = 0
-    result.scoped_rds.scoped_rds_config_source.CopyFrom(encoding.aggregated())
-    return result
+    routes.scoped_rds.scoped_rds_config_source.CopyFrom(encoding.aggregated())
+    written = target.early_header_mutation_extensions.add(name="contour.scope")
+    mutation = early_pb2.HeaderMutation()
+    if said:
+        added = mutation.mutations.add().append
+        added.header.key, added.header.value = HEADER, f"{listener}@{said}"
+        added.append_action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
+    else:
+        mutation.mutations.add().remove = HEADER
+    written.typed_config.CopyFrom(encoding.packed(mutation))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import encoding, forwarding, headers, names, routes, shards
-from contour.envoy.guards import policies, ratelimits
+from contour.envoy import encoding, forwarding, headers, matches, names, routes, shards, slots
+from contour.envoy.guards import authorization, policies, ratelimits
 from dag import nodes
 
 
@@ -53,6 +53,8 @@ class Traits(NamedTuple):
     """Access logs tell which object a route comes from."""
     resent_body: int = 1024 * 1024
     """Bytes of a body that are kept for a request that may be sent again."""
+    is_in_only_table: bool = False
+    """No scope has compared what a request names with the host."""
 
 
 _PLAIN = Traits()
@@ -77,20 +79,34 @@ def encoded(
         if isinstance(host.policies.rate_limits, nodes.RateLimits):
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
-        added = target.routes.add()
-        routes.write_route(added, route, host, called)
-        if _may_be_sent_again(route.action):
-            added.request_body_buffer_limit.value = traits.resent_body
-        if traits.tells_origins:
-            routes.write_origin(added, route.origin)
+        _write_route(target.routes.add(), route, host, called, traits)
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target)
+    slots.write_enabled(target, host)
+    if authorization.HTTP in target.typed_per_filter_config:
+        target.metadata.filter_metadata[shards.FILTER][shards.ASKS] = True
     _hide_table(target)
     if traits.also:
         target.response_headers_to_add.append(headers.overwriting("alt-svc", traits.also))
     if traits.asked is not None:
         _write_asked(target, host, traits.asked)
     return encoding.encoded(result)
+
+
+def _write_route(
+    target: pb.Route,
+    node: nodes.Route,
+    host: nodes.VirtualHost,
+    called: forwarding.ClusterNames,
+    traits: Traits,
+) -> None:
+    routes.write_route(target, node, host, called)
+    if _may_be_sent_again(node.action):
+        target.request_body_buffer_limit.value = traits.resent_body
+    if traits.is_in_only_table:
+        matches.write_one_host(target.match)
+    if traits.tells_origins:
+        routes.write_origin(target, node.origin)
 
 
 def closed(host: str) -> bytes:
@@ -148,9 +164,11 @@ def _write_asked(target: pb.VirtualHost, host: nodes.VirtualHost, asked: Asked) 
     elif host.server_names is not None and host.server_names.pattern == "*":
         told[shards.OPEN] = terms.whole
     if told:
-        target.metadata.filter_metadata[shards.FILTER].update(told)
+        target.metadata.filter_metadata[shards.ADMISSION].update(told)
+    if shards.GUARD in told:
+        target.typed_per_filter_config[shards.ADMISSION].CopyFrom(slots.ENABLED)
     if host.server_names is not None:
-        metadata = target.metadata.filter_metadata[shards.FILTER]
+        metadata = target.metadata.filter_metadata[shards.ADMISSION]
         wanted = metadata.get_or_create_struct(shards.NAMES)
         wanted["pattern"] = host.server_names.pattern
         wanted.get_or_create_list("exceptions").extend(host.server_names.exceptions)

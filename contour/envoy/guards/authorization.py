@@ -2,18 +2,19 @@
 
 Whether an unreachable server closes or opens, whether bodies are sent as bytes or as text, and
 which headers one that speaks HTTP gets, are properties of the filter and not of a route. So for
-gRPC there are four filters, and a route speaks to one of them; all are off by the heads of all
-RouteConfigurations (`off`), and what a route says stands above that. For HTTP there is a place in
-the chain, into which a route puts a filter of its own (`places`). A server cannot send a request to
-other tables of hosts than its own: our headers are none it sees or may change. Neither may it
-change what no route may: the frame of a message, and what Envoy tells of the client.
+gRPC there are four filters, and a route speaks to one of them; the others are told that they are
+off (`off`). For HTTP there is a place in the chain, into which a route puts a filter of its own
+(`places`). A server cannot send a request to other tables of hosts than its own: our headers are
+none it sees or may change. Neither may it change what no route may: the frame of a message, and
+what Envoy tells of the client.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from envoy.config.core.v3 import config_source_pb2, http_uri_pb2
 from envoy.extensions.filters.http.ext_authz.v3 import ext_authz_pb2 as pb
-from envoy.type.matcher.v3 import string_pb2
+from envoy.type.matcher.v3 import metadata_pb2, string_pb2
 from envoy.type.v3 import http_status_pb2
 from google.protobuf.message import Message
 
@@ -36,6 +37,18 @@ _GRPC = (
 )
 """The filters for gRPC: the name, whether it opens, whether it sends bytes."""
 
+
+class Unasked(NamedTuple):
+    """The dynamic metadata of a request over which no server decides."""
+
+    place: str = "contour.authorization"
+    key: str = "asked"
+    value: str = "nobody"
+
+
+UNASKED = Unasked()
+"""Written by the script that finds a table: it comes after these filters are made (`scripts`)."""
+
 _NOBODY = "no-authorization-server"
 """The cluster that does not exist, of routes that name no server: nobody gets past it."""
 _PRIVATE = "x-contour-"
@@ -44,16 +57,31 @@ _UNTOUCHED = f"(?i)({_PRIVATE}.*|{'|'.join(_KEPT)})"
 """Envoy itself keeps servers from `x-envoy-…`, `host` and what begins with a colon."""
 
 
-def installed() -> Iterator[tuple[str, Message]]:
-    """The filters of every chain, by name."""
-    for name, fails_open, as_bytes in _GRPC:
-        filter_ = _filter(fails_open=fails_open)
-        if as_bytes:
-            filter_.with_request_body.CopyFrom(pb.BufferSettings(max_request_bytes=1024))
-            filter_.with_request_body.pack_as_bytes = True
-        filter_.grpc_service.CopyFrom(encoding.grpc(_NOBODY))
-        yield name, filter_
-    yield HTTP, places.installed()
+NAMES = (*(name for name, _, _ in _GRPC), HTTP)
+"""The filters of every chain, in their order."""
+
+
+def installed(name: str) -> Message:
+    """What stands in every chain under one of these names."""
+    kinds = {it: (fails_open, as_bytes) for it, fails_open, as_bytes in _GRPC}
+    if name not in kinds:
+        return places.installed()
+    fails_open, as_bytes = kinds[name]
+    result = _filter(fails_open=fails_open)
+    if as_bytes:
+        result.with_request_body.CopyFrom(pb.BufferSettings(max_request_bytes=1024))
+        result.with_request_body.pack_as_bytes = True
+    result.grpc_service.CopyFrom(encoding.grpc(_NOBODY))
+    _write_unless(result.filter_enabled_metadata)
+    return result
+
+
+def _write_unless(target: metadata_pb2.MetadataMatcher) -> None:
+    """Every request is decided over but those of which the script says that nobody is asked."""
+    target.filter = UNASKED.place
+    target.path.add(key=UNASKED.key)
+    target.value.string_match.exact = UNASKED.value
+    target.invert = True
 
 
 def off() -> Iterator[tuple[str, Message]]:

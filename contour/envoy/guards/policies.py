@@ -1,7 +1,7 @@
 """Which guards stand before a route, or before all routes of a virtual host.
 
-Each filter takes what the route says, else what its virtual host says, else what the heads of all
-RouteConfigurations say (`write_defaults`).
+Each filter takes what the route says, else what its virtual host says, else what the head of the
+RouteConfiguration says (`contour.envoy.slots`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from envoy.config.route.v3 import route_components_pb2 as pb
-from envoy.config.route.v3 import route_pb2
 from google.protobuf.message import Message
 
 from contour.envoy import encoding
@@ -52,12 +51,6 @@ def needed(node: nodes.Policies, host: nodes.Policies | None) -> nodes.Policies:
 
 _KINDS = tuple(it.name for it in fields(nodes.Policies))
 _NOTHING = (None, nodes.OFF)
-
-
-def write_defaults(target: route_pb2.RouteConfiguration) -> None:
-    """Turns off what no filter chain can hold turned off."""
-    for name, content in authorization.off():
-        target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
 
 
 def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:

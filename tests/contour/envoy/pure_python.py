@@ -62,6 +62,7 @@ _EXTENSIONS = (
     "envoy.extensions.common.matching.v3.extension_matcher_pb2",
     "envoy.extensions.compression.gzip.compressor.v3.gzip_pb2",
     "envoy.extensions.filters.network.tcp_proxy.v3.tcp_proxy_pb2",
+    "envoy.extensions.http.early_header_mutation.header_mutation.v3.header_mutation_pb2",
     "envoy.extensions.access_loggers.stream.v3.stream_pb2",
     "envoy.extensions.matching.common_inputs.network.v3.network_inputs_pb2",
     "envoy.extensions.transport_sockets.tls.v3.tls_pb2",

@@ -55,6 +55,7 @@ def test_a_host_brings_its_cluster_and_its_endpoints() -> None:
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))
     changed = {(it.name.type_url, it.part) for it in made.settle()}
     assert changed == {
+        (resources.SCOPE, ""),
         (resources.ROUTE, "a.test"),
         (resources.CLUSTER, ""),
         (resources.ENDPOINTS, ""),

@@ -120,6 +120,19 @@ async def test_a_client_cannot_choose_its_shard(tmp_path: Path, ports: tuple[int
         assert shards.HEADER not in told["headers"]
 
 
+async def test_what_names_no_host_or_several_is_refused(
+    tmp_path: Path, ports: tuple[int, int]
+) -> None:
+    async with _world(tmp_path, ports) as proxy:
+        for host in ("a.test", "*.wild.test", "*"):
+            proxy.world.host(world.PLAIN, host, world.route(world.forward(ONE)))
+        await _serve(proxy, ports[0], "a.test")
+        for junk in ("user@a.test", "a.test:", "a.test,b.test", "a.test:1@b.test", "x,y.wild.test"):
+            assert _status(await ask(ports[0], junk)) == 400, junk
+        assert _status(await ask(ports[0], "a.test", method="TRACE")) == 405
+        assert _status(await ask(ports[0], "A.test", method="TRACE")) == 405
+
+
 async def test_the_single_mode_answers_alike(tmp_path: Path, ports: tuple[int, int]) -> None:
     async with _world(tmp_path, ports) as proxy:
         proxy.world.engine.write(world.SETTINGS, (), Settings(routing="Single"))
@@ -134,7 +147,8 @@ async def test_the_single_mode_answers_alike(tmp_path: Path, ports: tuple[int, i
         assert _status(await until(ports[1], "a.test", 200, sni="a.test")) == 200
         assert _status(await ask(ports[1], "y.wild.test", sni="a.test")) == 421
         assert _status(await ask(ports[0], "a.test", method="TRACE")) == 405
-        assert _status(await ask(ports[0], "user@a.test")) == 400
+        for junk in ("user@a.test", "a.test:", "a.test,b.test", "a.test:1@b.test", "x,y.wild.test"):
+            assert _status(await ask(ports[0], junk)) == 400, junk
         assert _status(await ask(ports[1], "other", sni="other")) is None
         proxy.world.host(world.SECURE, "*", world.route(nodes.Respond(200, "*")))
         proxy.world.secure("*", world.tls("any"))

@@ -1,0 +1,203 @@
+"""Which filters a request meets between the choice of its route and the router, and in which order.
+
+Every chain has all of them, so that the first host to use one changes no listener and drains no
+connection. A request passes only those that its host uses: Envoy makes the filters of a request
+when it knows its route, and leaves out what that says is disabled. So filters are enabled in the
+chain, disabled by the head of a RouteConfiguration (`write_disabled`), and enabled again by each
+virtual host that uses them (`write_enabled`).
+
+It is this way round because Envoy looks at the route that it chooses first. Where it has none yet,
+as in front of the script that finds a table (`scripts`), every filter is made and asks the route
+when its turn comes: such a request costs more, and no guard is missing. Disabled in the chain and
+enabled by routes, a guard would be missing there.
+
+A host uses a filter if any of its routes does: another filter may make Envoy choose another one of
+them later.
+
+What changes the form of answers comes first, so that it sees what all others made of them (answers
+run backwards). Error pages come early, for the same reason. Preflights are answered before anybody
+is refused, and what costs least refuses first.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from envoy.config.core.v3 import config_source_pb2
+from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.config.route.v3 import route_pb2
+from envoy.extensions.filters.http.grpc_web.v3 import grpc_web_pb2
+from google.protobuf.any_pb2 import Any as Packed
+from google.protobuf.message import Message
+
+from contour.envoy import compression, encoding
+from contour.envoy.guards import (
+    addresses,
+    authorization,
+    bodies,
+    cookies,
+    cors,
+    errorpages,
+    frames,
+    places,
+    ratelimits,
+    sessions,
+    tokens,
+)
+from contour.envoy.policy import Downstream
+from dag import nodes
+
+Source: TypeAlias = config_source_pb2.ExtensionConfigSource
+Content: TypeAlias = Message | Source | None
+"""The configuration of a filter, or where it comes from; None: the settings ask for none."""
+
+GRPC_WEB = "envoy.filters.http.grpc_web"
+
+
+class Use(NamedTuple):
+    """A virtual host, as the rules made it and as Envoy is told of it."""
+
+    node: nodes.VirtualHost
+    written: pb.VirtualHost
+
+
+class Slot(NamedTuple):
+    """A filter of every chain."""
+
+    name: str
+    installed: Callable[[Downstream], Content]
+    """What stands in the chain: it does nothing unless a route says so."""
+    is_used: Callable[[Use, str], bool]
+    """Whether requests of a host pass the filter of this name."""
+
+
+def _is_told(use: Use, name: str) -> bool:
+    """Whether the host, a route or a share of a route says something to the filter."""
+    written = use.written
+    if name in written.typed_per_filter_config:
+        return True
+    return any(
+        name in it.typed_per_filter_config
+        or any(
+            name in share.typed_per_filter_config for share in it.route.weighted_clusters.clusters
+        )
+        for it in written.routes
+    )
+
+
+def _has_descriptors(use: Use, name: str) -> bool:
+    limited = any(it.route.rate_limits for it in use.written.routes)
+    return limited or bool(use.written.rate_limits) or _is_told(use, name)
+
+
+def _speaks_grpc(use: Use, _: str) -> bool:
+    """Whether a backend may speak gRPC, which takes HTTP/2."""
+    return any(
+        share.cluster is not None and share.cluster.protocol != "http/1.1"
+        for it in use.node.routes
+        if isinstance(it.action, nodes.Forward)
+        for share in it.action.backends
+    )
+
+
+def _has_bodies(use: Use, _: str) -> bool:
+    """Whether an answer may be long enough to be compressed."""
+    if use.written.typed_per_filter_config:
+        return True
+    return any(
+        it.HasField("route")
+        or it.typed_per_filter_config
+        or len(it.direct_response.body.inline_string.encode()) >= compression.SHORTEST
+        for it in use.written.routes
+    )
+
+
+def _always(content: Message | Source) -> Callable[[Downstream], Content]:
+    """The same, whatever the settings."""
+
+    def installed(_: Downstream) -> Content:
+        return content
+
+    return installed
+
+
+def _compression(policy: Downstream) -> Content:
+    algorithm = policy.edge.compression
+    return None if algorithm == "disabled" else compression.installed(algorithm)
+
+
+def _rate_limits(policy: Downstream) -> Content:
+    service = policy.rate_limits
+    if service is None:
+        return None
+    return ratelimits.installed_global(service, policy.names[service.cluster])
+
+
+SLOTS = (
+    Slot(compression.NAME, _compression, _has_bodies),
+    Slot(GRPC_WEB, _always(grpc_web_pb2.GrpcWeb()), _speaks_grpc),
+    Slot(errorpages.NAME, _always(places.installed()), _is_told),
+    Slot(cors.NAME, _always(cors.installed()), _is_told),
+    Slot(addresses.NAME, _always(addresses.installed()), _is_told),
+    Slot(ratelimits.LOCAL, _always(ratelimits.installed_local()), _is_told),
+    Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
+    Slot(frames.RESTORED, _always(frames.restored()), _is_told),
+    *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
+    Slot(frames.NOTED, _always(frames.noted()), _is_told),
+    Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
+    Slot(bodies.NAME, _always(places.installed()), _is_told),
+    Slot(cookies.NAME, _always(cookies.installed()), _is_told),
+    Slot(sessions.NAME, _always(sessions.installed()), _is_told),
+)
+"""In the order in which a request passes them."""
+
+
+def installed(policy: Downstream) -> Iterator[tuple[str, Message | Source]]:
+    """The filters of every chain, by name."""
+    for it in SLOTS:
+        content = it.installed(policy)
+        if content is not None:
+            yield it.name, content
+
+
+def write_disabled(target: route_pb2.RouteConfiguration) -> None:
+    """Leaves out all of them, for hosts that do not say otherwise."""
+    for it in SLOTS:
+        target.typed_per_filter_config[it.name].CopyFrom(DISABLED)
+
+
+def write_silent(target: route_pb2.RouteConfiguration) -> None:
+    """Tells those that do something if they are told nothing that they are off."""
+    for name, content in _SILENT.items():
+        target.typed_per_filter_config[name].CopyFrom(content)
+
+
+def write_enabled(target: pb.VirtualHost, node: nodes.VirtualHost) -> None:
+    """Enables those that a host uses; its routes and policies are written already."""
+    use = Use(node, target)
+    # All are found before any is written: what is enabled is told something.
+    for name in [it.name for it in SLOTS if it.is_used(use, it.name)]:
+        if name not in target.typed_per_filter_config:
+            target.typed_per_filter_config[name].CopyFrom(_SILENT.get(name, ENABLED))
+
+
+def write_all_enabled(target: pb.VirtualHost) -> None:
+    """Enables all of them, for a host that only stands for others."""
+    for it in SLOTS:
+        target.typed_per_filter_config[it.name].CopyFrom(_SILENT.get(it.name, ENABLED))
+
+
+def _packed(*, disabled: bool) -> Packed:
+    result = pb.FilterConfig(disabled=disabled)
+    if not disabled:
+        result.config.SetInParent()
+    return encoding.packed(result)
+
+
+DISABLED = _packed(disabled=True)
+"""In place of what a filter is told: requests do not pass it."""
+
+ENABLED = _packed(disabled=False)
+"""The same: requests pass it, and it is told nothing."""
+
+_SILENT = {name: encoding.packed(content) for name, content in authorization.off()}
+"""What else is told to filters that do something if they are told nothing."""
