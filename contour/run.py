@@ -4,11 +4,13 @@ The order is what makes it safe: everything is read and settled before the xDS s
 socket is open before Envoy starts, and `ready` appears only once Envoy serves all of it.
 """
 
+import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from contour import bootstrap, files, host, inspection, process, sockets
 from contour.console import news
@@ -55,37 +57,64 @@ class RunOptions:
         return replace(self, paths=paths, when_ready=when_ready)
 
 
+class Running(NamedTuple):
+    """What runs in this process, beside the Envoy."""
+
+    server: Server
+    instance: Instance
+    manifests: files.Manifests
+    console: news.Console
+
+
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
     stopped = signals.StopSignals().stopped
-    socket = directory.socket(XDS_SOCKET)
+    running = _made(directory, options)
+    with process.without_collections():
+        running.instance.take(running.manifests.read())
+    controller = running.instance.controller
+    sockets.hold(controller.engine)
+    _require_free_ports(controller, options.address)
+    await asyncio.sleep(_SIGNALS)
+    if not stopped.is_set():
+        await _serve(directory, options, running, stopped)
+
+
+_SIGNALS = 0.01
+"""Seconds in which signals are seen that came while everything was read."""
+
+
+def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     # Envoy is our child and has nobody else to ask: its connection may grow old.
-    server = Server((f"unix:{socket}",), limits=Limits(connection_age=0))
+    server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
     instance = Instance(
         server, concerned, logs_complaints=False, gives_hints=True, locate=manifests.locate
     )
-    console = news.Console(instance, concerned, Terminal(sys.stderr), manifests.locate)
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     controller.lead(options.backends)
     if options.controller_name is not None:
         controller.name(options.controller_name)
-    with process.without_collections():
-        instance.take(manifests.read())
-    sockets.hold(controller.engine)
-    _require_free_ports(controller, options.address)
+    console = news.Console(instance, concerned, Terminal(sys.stderr), manifests.locate)
+    return Running(server, instance, manifests, console)
+
+
+async def _serve(
+    directory: state.StateDirectory, options: RunOptions, running: Running, stopped: asyncio.Event
+) -> None:
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_serving(server))
+        await stack.enter_async_context(_serving(running.server))
         await stack.enter_async_context(
-            inspection.served(directory.socket(inspection.SOCKET), instance.pages())
+            inspection.served(directory.socket(inspection.SOCKET), running.instance.pages())
         )
         envoy = host.EnvoyProcess(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)
+        controller = running.instance.controller
         activities = (
-            _follow(console, manifests),
-            _announce(envoy, console, controller, options),
+            _follow(running.console, running.manifests),
+            _announce(envoy, running.console, controller, options),
             controller.age(),
         )
         await process.until(stopped, activities)

@@ -5,6 +5,11 @@ command is imported when it is called: one that runs beside every Envoy must not
 """
 
 import importlib
+import os
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
 
 import click
 from click.shell_completion import CompletionItem
@@ -24,6 +29,30 @@ _COMMANDS = {
 }
 """The commands, each with the first sentence of its help: that of all needs no import."""
 
+INTERRUPTED = 130
+"""128 and the number of SIGINT, as shells have it."""
+
+
+@contextmanager
+def _ending_at_once() -> Generator[None]:
+    """Ctrl-C ends the process while a command is imported, when there is nothing to clean up.
+
+    As an exception, a second one would meet the interpreter at its own end, with a traceback.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # ignored, as in the background of a script
+        yield
+        return
+    signal.signal(signal.SIGINT, _end_at_once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_at_once(_: int, __: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -32,8 +61,17 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        found: click.Command = getattr(importlib.import_module(f"contour.cli.{cmd_name}"), cmd_name)
+        with _ending_at_once():
+            module = importlib.import_module(f"contour.cli.{cmd_name}")
+        found: click.Command = getattr(module, cmd_name)
         return found
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Ctrl-C ends any command without a word, with the exit code of an interrupted one."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
