@@ -27,6 +27,10 @@ REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
 """Why the newest version of an object did not replace the last good one; no row if it did."""
 
+DECLINED: Table[ObjectRef, tuple[str, ...]] = Table("refusals by gRPC clients")
+"""The words of gRPC clients, sorted, by the object whose resource they refuse; each client keeps
+what it had."""
+
 REFUSERS: Table[ObjectRef, tuple[releases.Counted, int]] = Table("refusers")
 """The Envoys that refuse something of an object, and how many there are in all; no row if all of
 them do, or go without it."""
@@ -54,6 +58,9 @@ def told(
             who = view.read(REFUSERS, subject)
             refusers = releases.those(*who) if who is not None else ""
             found = _refused(found, anywhere.refused(subject, refusers, "; ".join(words)))
+        declined = view.read(DECLINED, subject)
+        if found is not None and declined:
+            found = _refused(found, anywhere.declined(subject, "; ".join(declined)))
         if found is not None and fault:
             found = _refused(found, anywhere.version_refused(subject, fault))
         return found

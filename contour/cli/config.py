@@ -59,6 +59,8 @@ def _reasons(type_: dict[str, Any]) -> Iterator[str]:
     for name, parts in type_["refused"].items():
         for part, words in parts.items():
             yield f"refuses {part or 'all'} of {name}: {words}"
+    for name, why in type_.get("malformed", {}).items():
+        yield f"asks for {name!r}, which is no name: {why}"
     for name, parts in type_["waiting"].items():
         for part, needs in parts.items():
             yield f"{part or 'all'} of {name} waits for {', '.join(needs)}"

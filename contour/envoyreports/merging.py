@@ -20,7 +20,7 @@ from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, Rep
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
 from contour.xds.resources import LISTENER, Name, PartKey
 from crds.meta import ObjectRef
-from dag import refusals, releases
+from dag import exports, refusals, releases
 from dag.engine.incremental import Engine
 
 OWN = ""
@@ -203,10 +203,15 @@ class FleetReports(AckObserver):
             for source, (name, part) in self._of[origin]
             if (source, part) not in self._early.get(name, ())
         }
-        self.engine.write(refusals.REFUSERS, origin, self._refusers(self._of[origin]))
+        refusers = self._refusers(self._of[origin])
         if not self._of[origin]:
             del self._of[origin]
-        self.engine.write(refusals.REFUSALS, origin, tuple(sorted(words)) or None)
+        told = tuple(sorted(words)) or None
+        if self.fleet == exports.FLEET:
+            self.engine.write(refusals.DECLINED, origin, told)
+            return
+        self.engine.write(refusals.REFUSERS, origin, refusers)
+        self.engine.write(refusals.REFUSALS, origin, told)
 
     def _connected(self) -> releases.Counted:
         found = sum((Counter(it.releases) for it in self._said.values()), Counter[str]())

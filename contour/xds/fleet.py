@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contour.xds import byname
 from contour.xds.acceptance import Acceptance
 from contour.xds.alarms import Alarms
+from contour.xds.declines import Declines
 from contour.xds.delayed_removal import DelayedRemovals
 from contour.xds.envoy import Envoy, Patience, Served
 from contour.xds.events import Event, Published, Quarantined, Released
@@ -85,6 +86,7 @@ class Fleet:
         self.alarms = Alarms(self._wake)  # of publications that were put off
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
+        self._declines = Declines()
         self.identities = frozenset({name})  # certificates of these names may see it
         self.is_by_name = False  # clients see what is for them, and that by name only (`byname`)
         self.is_open = False
@@ -141,10 +143,11 @@ class Fleet:
                     self._quarantine(envoy, by, outcome, override.value)
                     self.step(envoy, Quarantined(by, outcome), now)
             case Declined(names):
-                self._tell_changed(by.type_url, names)
+                self._tell_declined(by, names)
             case Gone():
                 self._tell_changed(by.type_url, self.acceptance.closed(by))
                 self._drop_refusals_of(by)
+                self._tell_declined(by, by.forgive())
 
     def _accept(self, by: Subscription, before: Mapping[str, Baseline]) -> None:
         self.acceptance.accepted(by, before)
@@ -152,6 +155,17 @@ class Fleet:
             found = [Name(by.type_url, it) for it in before]
             self._recover(found, lambda name, part: by.is_current(name.name, part))
         self._spread(self.store.settled())
+
+    def _tell_declined(self, by: Subscription, names: Iterable[str]) -> None:
+        """What clients that are served by name refuse, or do not refuse any more."""
+        for it in names:
+            key = Name(by.type_url, it)
+            words = self._declines.update(by, key)
+            if words is None:
+                self.observer.recovered(key, "")
+            else:
+                origins = self.store.origins(key, "")
+                self.observer.refused(RefusedPart(key, "", origins, words))
 
     def _tell_of_edition(self, envoy: Envoy, by: Subscription, outcome: OfEdition) -> None:
         if isinstance(outcome, TakenEdition):

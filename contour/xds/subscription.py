@@ -285,6 +285,11 @@ class Subscription:
             names = [it for it in response.before if self.declined.pop(it, None) is not None]
             self.outcomes.append(Declined(names))
 
+    def forgive(self) -> list[str]:
+        """What such a client has refused; its stream has ended, so that counts no more."""
+        declined, self.declined = self.declined, {}
+        return list(declined)
+
     def response(self, nonce: str) -> InFlightResponse | None:
         return next((it for it in self.in_flight if it.nonce == nonce), None)
 
@@ -299,7 +304,8 @@ class Subscription:
         """Drops all that is known of a resource the other side no longer asks for."""
         self.dirty.pop(name, None)
         self.overrides.pop(name, None)
-        self.declined.pop(name, None)
+        if self.declined.pop(name, None) is not None:
+            self.outcomes.append(Declined([name]))
         for response in self.in_flight:
             response.before.pop(name, None)
         self.outcomes.append(Dropped(name))

@@ -97,6 +97,12 @@ def refused(subject: ObjectRef, who: str, words: str) -> Problem:
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
 
 
+def declined(subject: ObjectRef, words: str) -> Problem:
+    """gRPC clients refuse something of it, in these words."""
+    text = f"gRPC clients refuse it and keep the last version that they accepted: {words}"
+    return Problem(subject, ErrorType.EnvoyError, Own.Refused, text)
+
+
 def version_refused(subject: ObjectRef, why: str) -> Problem:
     """The newest version of it cannot be taken."""
     text = f"the newest version is not valid; the last valid one is still served: {why}"

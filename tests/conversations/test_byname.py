@@ -105,6 +105,7 @@ def test_a_change_of_the_audience_brings_a_resource_and_takes_it_away() -> None:
 def test_what_one_client_refuses_is_told_and_kept_from_nobody() -> None:
     of = fleet(*SITE)
     one, other = client(of, "shop"), client(of, "shop")
+    heard = other.observer
     for talk in (one, other):
         talk >> subscribe(LISTENER, "a") << push(LISTENER, "a") >> ack(LISTENER)
     of.publish([world.listener("a", 2, "a")])
@@ -116,9 +117,22 @@ def test_what_one_client_refuses_is_told_and_kept_from_nobody() -> None:
     newcomer = client(of, "shop")
     newcomer >> subscribe(LISTENER, "a") << push(LISTENER, "a") >> ack(LISTENER)
     assert not list(of.quarantine)
+    assert heard.heard == [("refused", "a", "a: bad")]
     of.publish([world.listener("a", 3, "a")])
     one << push(LISTENER, "a") >> ack(LISTENER) << nothing
     assert told not in str(view.fleet(of))
+    assert newcomer.observer.heard == [("recovered", "a", "")]
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_refusal_ends_with_its_client(leaves: bool) -> None:
+    talk = client(fleet(*SITE), "shop")
+    talk >> subscribe(LISTENER, "a") << push(LISTENER, "a") >> nack(LISTENER, "bad")
+    if leaves:
+        talk.client.stream.close(0)
+    else:
+        talk >> unsubscribe(LISTENER, "a")
+    assert talk.observer.heard == [("refused", "a", "bad"), ("recovered", "a", "")]
 
 
 def test_a_cluster_goes_after_the_routes_to_it() -> None:

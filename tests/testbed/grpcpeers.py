@@ -59,6 +59,10 @@ class Peer:
         `metadata` a list of pairs."""
         return Calls(**self.ask(do="call", target=target, times=times, method=method, **more))
 
+    def dial(self, *targets: str) -> None:
+        """Opens a channel for each target, and waits for nothing."""
+        self.ask(do="dial", targets=targets)
+
     def start(self, target: str, *more: str) -> None:
         """Calls in turn until `stop`, each target by a thread of its own."""
         self.ask(do="start", targets=[target, *more])
@@ -106,7 +110,7 @@ class _Program:
     def do(self, order: dict[str, Any]) -> Any:
         orders: dict[str, Callable[..., Any]] = {
             "serve": self._serve, "end": self._end, "call": self._call,
-            "start": self._start, "stop": self._stop,
+            "dial": self._dial, "start": self._start, "stop": self._stop,
         }  # fmt: skip
         return orders[order.pop("do")](**order)
 
@@ -133,6 +137,11 @@ class _Program:
         first = time.monotonic() - started
         done += (self._one(target, **how) for _ in range(times - 1))
         return _told(done, first)
+
+    def _dial(self, targets: list[str]) -> None:
+        for target in targets:
+            channel = self._channels[target] = grpcio.insecure_channel(target)
+            grpcio.channel_ready_future(channel)  # asks it to connect
 
     def _one(
         self, target: str, method: str = SAY, timeout: float = 20, metadata: Any = ()

@@ -51,6 +51,12 @@ class Plane:
         return " ".join(it for row in found for it in (row.summary, *row.reasons))
 
     @property
+    def is_settled(self) -> bool:
+        """Whether the clients have answered everything that was sent."""
+        found = (it for stream in self.streams for it in stream.subscriptions.values())
+        return not any(it.dirty or it.in_flight for it in found)
+
+    @property
     def streams(self) -> list[Stream]:
         """Of gRPC clients that are connected."""
         fleet = self.server.fleets[exports.FLEET]
@@ -79,14 +85,14 @@ def bootstrap(
     *servers: str,
     namespace: str = "shop",
     files: grpcclients.Files | None = None,
-    planes: Mapping[str, str] | None = None,
+    planes: Mapping[str, str | tuple[str, ...]] | None = None,
 ) -> Mapping[str, Any]:
     """The bootstrap of a client; `planes` are addresses by authority."""
-    planes = planes or {}
-    authorities = {name: (it,) for name, it in planes.items()}
+    found = (planes or {}).items()
+    authorities = {name: (it,) if isinstance(it, str) else it for name, it in found}
     given = grpcclients.GrpcClient(
         node="client", cluster=f"{exports.FLEET}/{namespace}",
-        servers=servers or tuple(planes.values())[:1], authorities=authorities, files=files,
+        servers=servers or next(iter(authorities.values())), authorities=authorities, files=files,
     )  # fmt: skip
     return grpcclients.document(given)
 

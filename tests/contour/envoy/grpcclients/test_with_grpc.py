@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from envoy.config.route.v3 import route_pb2
 
+from contour.xds.resources import ROUTE, Change, Name, part
+from dag import exports
 from tests.contour.envoy.grpcclients.plane import (
     bootstrap,
     configuration,
@@ -58,15 +61,10 @@ async def test_endpoints_move_without_a_failed_call(tmp_path: Path) -> None:
             await it.asked(client.start, ECHO)
             for port, before in ((TWO, ONE), (ONE, TWO)) * 3:
                 it.take(endpoints("echo", port), gone=[endpoints("echo", before)])
-                await it.until(lambda: all(_is_settled(each) for each in it.streams))
+                await it.until(lambda: it.is_settled)
             said = await it.asked(client.stop)
             assert said.errors == {}
             assert said.replies.keys() == {"one", "two"}
-
-
-def _is_settled(stream: object) -> bool:
-    subscriptions = getattr(stream, "subscriptions", {})
-    return not any(it.dirty or it.in_flight for it in subscriptions.values())
 
 
 OF_ECHO = {"method": {"service": "echo.Echo"}}
@@ -136,3 +134,26 @@ async def test_a_client_sees_what_is_for_its_namespace(tmp_path: Path) -> None:
             with peer(bootstrap(it.address, namespace=namespace)) as client:
                 said = await it.asked(client.call, ECHO, timeout=5)
                 assert said.replies == replies
+
+
+@pytest.mark.usefixtures("servers")
+async def test_what_a_client_refuses_is_told_on_the_route(tmp_path: Path) -> None:
+    """What our translation never makes is published behind it."""
+    shaped = (*WORLD, route("r", rule(("echo", 1))))
+    async with plane(tmp_path, configuration(), *shaped) as it:
+        fleet = it.server.fleets[exports.FLEET]
+        name = Name(ROUTE, "echo.shop:50051")
+        good = fleet.store.types[ROUTE][name.name].parts[""]
+        bad = route_pb2.RouteConfiguration.FromString(good.body)
+        bad.virtual_hosts[0].routes[0].match.path_separated_prefix = "/echo.Echo"
+        spoilt = part(bad.SerializeToString(), good.needs, good.origins)
+        with peer(bootstrap(it.address)) as client:
+            said = await it.asked(client.call, ECHO)
+            assert said.replies == {"one": 1}
+            fleet.publish([Change(name, "", spoilt)])
+            await it.until(lambda: "gRPC clients refuse it" in it.told("GRPCRoute", "r"))
+            said = await it.asked(client.call, ECHO)
+            assert said.replies == {"one": 1}
+            assert not list(fleet.quarantine)
+            fleet.publish([Change(name, "", good)])
+            await it.until(lambda: it.told("GRPCRoute", "r") == "Accepted, ResolvedRefs")
