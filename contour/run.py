@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,9 +17,11 @@ from contour import bootstrap, files, host, inspection, process, sockets
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
+from contour.events import Batch
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
+from contour.localtls import authorities, keeper
 from contour.xds.limits import Limits
 from contour.xds.server import Server
 from crds.meta import NamespacedName
@@ -44,6 +47,8 @@ class RunOptions:
         default_factory=dict[NamespacedName, tuple[Endpoint, ...]]
     )
     """Addresses of Services that need no EndpointSlice."""
+    certifies: bool = False
+    """Hosts that want TLS and whose Secret is missing get a certificate of a local authority."""
     lenient: bool = False
     """Unknown fields of manifests are warnings."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
@@ -63,7 +68,12 @@ class Running(NamedTuple):
     server: Server
     instance: Instance
     manifests: files.Manifests
+    keeper: keeper.Keeper | None
     console: news.Console
+
+    def completed(self, batch: Batch) -> Batch:
+        """A batch of the manifests, with the Secrets that are made for it."""
+        return batch if self.keeper is None else self.keeper.completed(batch)
 
 
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
@@ -71,7 +81,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     stopped = signals.StopSignals().stopped
     running = _made(directory, options)
     with process.without_collections():
-        running.instance.take(running.manifests.read())
+        running.instance.take(running.completed(running.manifests.read()))
     controller = running.instance.controller
     sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
@@ -97,8 +107,15 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     controller.lead(options.backends)
     if options.controller_name is not None:
         controller.name(options.controller_name)
-    console = news.Console(instance, concerned, Terminal(sys.stderr), manifests.locate)
-    return Running(server, instance, manifests, console)
+    terminal = Terminal(sys.stderr)
+    console = news.Console(instance, concerned, terminal, manifests.locate)
+    made = _keeper(options, terminal) if options.certifies else None
+    return Running(server, instance, manifests, made, console)
+
+
+def _keeper(options: RunOptions, terminal: Terminal) -> keeper.Keeper:
+    kept = authorities.Authorities(authorities.default_folder(), options.paths)
+    return keeper.Keeper(kept, partial(terminal.say, "plain"))
 
 
 async def _serve(
@@ -113,7 +130,8 @@ async def _serve(
         await stack.enter_async_context(envoy)
         controller = running.instance.controller
         activities = (
-            _follow(running.console, running.manifests),
+            _follow(running),
+            _renew(running),
             _announce(envoy, running.console, controller, options),
             controller.age(),
         )
@@ -131,9 +149,22 @@ def _bootstrap(directory: state.StateDirectory) -> str:
     )
 
 
-async def _follow(console: news.Console, manifests: files.Manifests) -> None:
-    async for batch in manifests.changes():
-        console.take(batch)
+async def _follow(running: Running) -> None:
+    async for batch in running.manifests.changes():
+        running.console.take(running.completed(batch))
+
+
+async def _renew(running: Running) -> None:
+    """Replaces certificates that were made here, before they expire."""
+    while running.keeper is not None:
+        await asyncio.sleep(_RENEWALS)
+        batch = running.keeper.renewed()
+        if not batch.is_empty:
+            running.console.take(batch)
+
+
+_RENEWALS = 3600
+"""Seconds between two looks for certificates to be renewed."""
 
 
 async def _announce(

@@ -5,6 +5,7 @@ it is for: an Envoy's is for clients only. What is due and when is in `rotation`
 are kept is in `pem` and `secrets`.
 """
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -53,23 +54,35 @@ class Subject:
     purposes: tuple[Purpose, ...]
 
 
-def authority(now: datetime) -> Authority:
-    """A new authority; no two have the same name, so that chains are never ambiguous."""
+def authority(
+    now: datetime, *, domains: Iterable[str] = (), lifetime: timedelta = AUTHORITY_LIFETIME
+) -> Authority:
+    """A new authority; no two have the same name, so that chains are never ambiguous.
+
+    With `domains` it can sign for these DNS domains alone, and for no IP address.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
     name = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, f"contour authority {serial:x}"[:64])]
     )
-    certificate = (
+    builder = (
         x509.CertificateBuilder(name, name, key.public_key(), serial)
         .not_valid_before(now - _SKEW)
-        .not_valid_after(now + AUTHORITY_LIFETIME)
+        .not_valid_after(now + lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(signs_certificates=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-        .sign(key, hashes.SHA256())
     )
-    return Authority(certificate, key)
+    if permitted := [x509.DNSName(it) for it in domains]:
+        builder = builder.add_extension(x509.NameConstraints(permitted, _NO_ADDRESS), critical=True)
+    return Authority(builder.sign(key, hashes.SHA256()), key)
+
+
+_NO_ADDRESS = [
+    x509.IPAddress(ipaddress.IPv4Network("0.0.0.0/0")),
+    x509.IPAddress(ipaddress.IPv6Network("::/0")),
+]
 
 
 def leaf(by: Authority, subject: Subject, lifetime: timedelta, now: datetime) -> Leaf:

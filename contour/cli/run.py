@@ -33,6 +33,11 @@ from showing import signals
     "need not exist. Can be given several times, also for one Service.",
 )  # fmt: skip
 @click.option(
+    "--tls", type=click.Choice(["manifests", "auto"]), default="manifests", show_default=True,
+    help="Where certificates come from: the Secrets in the manifests, or, where these are missing, "
+    "a local authority that is made once and that clients have to trust.",
+)  # fmt: skip
+@click.option(
     "--state-dir", type=click.Path(path_type=Path),
     show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
     help="Private directory for sockets, files and the lock of this run. Each simultaneous run "
@@ -67,6 +72,7 @@ def run(
     bind: str,
     port_map: tuple[str, ...],
     backends: tuple[str, ...],
+    tls: str,
     state_dir: Path | None,
     controller_name: str | None,
     concurrency: int | None,
@@ -88,6 +94,7 @@ def run(
             address=ports.bindable(bind),
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             backends=localbackends.named(backends),
+            certifies=tls == "auto",
             controller_name=controller_name,
             lenient=lenient,
             envoy=host.EnvoyOptions(

@@ -1,6 +1,8 @@
 """What `contour run` says on the terminal while files are edited, behind a real Envoy."""
 
 import re
+import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -258,3 +260,29 @@ def test_a_backend_needs_no_service_and_no_endpoints(tmp_path: Path) -> None:
             "--backend default/card: no object leads requests to this Service "
             "(did you mean default/cart?)"
         )
+
+
+def test_tls_auto_certifies_what_has_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    ports = dict(zip(("http", "https", "one"), free_ports(3), strict=True))
+    (tmp_path / "manifests").mkdir()
+    shop = proxy("shop", "routes: [{services: [{name: cart, port: 80}]}]").replace(
+        "example.com}", "example.com, tls: {secretName: shop-tls}}"
+    )
+    (tmp_path / "manifests" / "shop.yaml").write_text(shop)
+    options = ("--backend", f"cart={ports['one']}", "--tls", "auto")
+    with (
+        processes.backends({"one": ports["one"]}),
+        standalone.contour(tmp_path, ports, options=options) as running,
+    ):
+        standalone.wait_until_ready(running)
+        bundle = tmp_path / "data" / "contour" / "authorities.pem"
+        running.until_logged(f"clients have to trust {bundle}")
+        trusting = ssl.create_default_context(cafile=bundle)
+        with socket.create_connection(("127.0.0.1", ports["https"])) as plain:
+            trusting.wrap_socket(plain, server_hostname="shop.example.com").close()
+        running.write("new.yaml", shop.replace("shop", "late"))
+        running.until_logged("Secret default/late-tls: made a certificate for late.example.com")
+    assert "PRIVATE" not in running.log.read_text()
