@@ -53,6 +53,9 @@ OnFleetsChanged = Callable[[], None]
 Note = Callable[[Collection[Turned]], None]
 """Takes the references across namespaces that have changed."""
 
+_PORTION = 500
+"""Parts that are published at a time while nobody is served."""
+
 _STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
 _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
@@ -95,6 +98,8 @@ class Controller:
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
         self._has_aged = False
+        self._is_taking = False
+        self._is_owed = False  # somebody wanted to settle meanwhile
 
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine, with these ports instead of those of a pod."""
@@ -158,13 +163,15 @@ class Controller:
             self.settle()
 
     def generation(self, subject: ObjectRef) -> int | None:
-        """The generation of an object that the graph has; None if it has none."""
-        table = tables.BY_KIND.get(subject.kind)
+        """The generation of an object that the graph has judged; None if it has none."""
+        table = None if self._is_taking else tables.BY_KIND.get(subject.kind)
         found = table and self.engine.row(table, subject.key)
         return found.metadata.generation if found else None
 
     def subjects(self) -> list[ObjectRef]:
         """All objects whose status this controller may write."""
+        if self._is_taking:
+            return []
         kinds = [it for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
         return [
             ObjectRef(kind.kind, *key)
@@ -185,12 +192,33 @@ class Controller:
 
     def take(self, batch: Batch) -> None:
         """Takes one batch: everything in it is written before anything is published."""
+        for _ in self._taking(batch):
+            pass
+
+    def building(self, batch: Batch) -> Iterator[None]:
+        """Takes a first batch in small steps, so that a process can answer between them. Nobody may
+        be served before the end, for parts go out in portions. What else is to be settled
+        meanwhile is settled with it."""
+        return self._taking(batch, portion=_PORTION)
+
+    def _taking(self, batch: Batch, portion: int | None = None) -> Iterator[None]:
+        self._is_taking = self._is_owed = True
+        try:
+            yield from self._written(batch)
+            while self._is_owed:
+                self._is_owed = False
+                yield from self._settling(portion)
+        finally:
+            self._is_taking = False
+        self._tell_concerned()
+
+    def _written(self, batch: Batch) -> Iterator[None]:
         configurations, others = _parted(batch.events)
-        self._write(configurations)
+        yield from self._write(configurations)
         if self._waiting is not None:
             self._waiting += others
             others = self._awaited()
-        self._write(others)
+        yield from self._write(others)
         for place, complaints in batch.complaints.items():
             if isinstance(place, ObjectRef):
                 remarks = tuple(Remark(it.severity, str(it), it) for it in complaints)
@@ -198,15 +226,15 @@ class Controller:
                 self._note_unknown(place, complaints)
             else:
                 self.board.complain(place, complaints)
-        self.settle()
 
-    def _write(self, events: Iterable[Event]) -> None:
+    def _write(self, events: Iterable[Event]) -> Iterator[None]:
         for kind, key, found in events:
             fault = intake.write(self.engine, kind, key, found)
             remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
             self._remark(subject, "intake", tuple(remark))
             if kind.has_status:
                 self._concerned.add(subject)
+            yield
 
     def _awaited(self) -> list[Event]:
         """The events that have waited for a configuration, once there is one."""
@@ -238,10 +266,21 @@ class Controller:
 
     def settle(self) -> None:
         """Brings every answer up to date, publishes what changed and notifies the status writer."""
+        if self._is_taking:
+            self._is_owed = True
+            return
+        for _ in self._settling():
+            pass
+        self._tell_concerned()
+
+    def _settling(self, portion: int | None = None) -> Iterator[None]:
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
         turned: list[Turned] = []
         for change in self._settled():
+            yield
+            if change is None:
+                continue
             self._note(change)
             if (kind := _CROSSING_KINDS.get(change.query)) is not None:
                 who = ObjectRef(kind, *change.key)
@@ -252,23 +291,33 @@ class Controller:
             if outputs.is_opening(change):
                 parts[change.key.fleet] += ()
         for fleet, changed in parts.items():
-            self._publish(fleet, changed)
+            yield from self._published(fleet, changed, portion or len(changed))
         if parts:
             self._fix_routing()
         if refits:
             self._on_fleets_changed()
         if turned:
             self.audit(turned)
+
+    def _published(
+        self, fleet: str, changed: list[resources.Change], portion: int
+    ) -> Iterator[None]:
+        """Publishes so many changes at a time; that there are none opens a fleet."""
+        for start in range(0, max(1, len(changed)), max(1, portion)):
+            self._publish(fleet, changed[start : start + portion])
+            yield
+
+    def _tell_concerned(self) -> None:
         concerned, self._concerned = self._concerned, set()
         if concerned:
             self._notify(concerned)
 
-    def _settled(self) -> Iterator[Change]:
+    def _settled(self) -> Iterator[Change | None]:
         """All changes; a certificate that is used for the first time may have expired already."""
-        yield from self.engine.settle()
+        yield from self.engine.settling()
         while self._has_aged:
             self._has_aged = False
-            yield from self.engine.settle()
+            yield from self.engine.settling()
 
     async def age(self) -> None:
         """Updates the validity of certificates as time passes, until it is cancelled."""

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from contour import turns
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
@@ -64,11 +65,19 @@ class Instance:
 
     def take(self, batch: Batch) -> None:
         """One step of the loop; what the provider complains of for the first time is logged."""
+        self._log(batch)
+        self.controller.take(batch)
+
+    async def build(self, batch: Batch) -> None:
+        """Takes a first batch, before anybody is served, and lets others have a turn meanwhile."""
+        self._log(batch)
+        await turns.take(self.controller.building(batch))
+
+    def _log(self, batch: Batch) -> None:
         for folder in batch.healed:
             log.info("%s: can be listed again", folder)
         for complaint in batch.fresh if self.logs_complaints else ():
             log.log(_LEVELS[complaint.severity], "%s", complaint)
-        self.controller.take(batch)
 
     def pages(self) -> dict[str, PageContent]:
         """What it tells about itself, by name."""

@@ -8,7 +8,7 @@ Envoys waits until the others have told of theirs. Told to stop, it frees the Le
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Coroutine, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
@@ -42,6 +42,9 @@ from provisioning import identities
 from showing import signals
 
 log = logging.getLogger(__name__)
+
+_SOME = 5_000
+"""Events that are counted at a time."""
 
 BUILD = metadata.version("contour-ingress")
 
@@ -185,18 +188,28 @@ class Replica:
             await self._take(batch)
 
     async def _take(self, batch: Batch) -> None:
-        self.timings.operations.note(batch, self.controller.engine)
-        with (
-            self.timings.settlings.timed(),
-            nullcontext() if self.server.ports else process.without_collections(),
-        ):
-            self.instance.take(batch)
+        if self.server.ports:
+            self.timings.operations.note(batch.events, self.controller.engine)
+            with self.timings.settlings.timed():
+                self.instance.take(batch)
+        else:
+            await self._build(batch)
         if self.fleet_status.configure(self.controller.configuration):
             await self._place_pages()
         if self.controller.is_configured and not self.server.ports:
             await self.server.start()
             self.leader.finalizers.notice(self.cluster.subjects(wanted.KINDS))
             log.info("serving xDS on %s", self.options.address)
+
+    async def _build(self, batch: Batch) -> None:
+        """The same, of thousands of objects, and nobody is served yet: the pages still answer."""
+        engine = self.controller.engine
+        with process.without_collections():
+            for start in range(0, len(batch.events), _SOME):
+                self.timings.operations.note(batch.events[start : start + _SOME], engine)
+                await asyncio.sleep(0)
+            with self.timings.settlings.timed():
+                await self.instance.build(batch)
 
     async def _place_pages(self) -> None:
         sites = page_settings.sites(self.fleet_status.configuration, self.options.sites)

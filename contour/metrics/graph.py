@@ -7,7 +7,7 @@ are far more and far shorter. The numbers are noted by the page that wires the w
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
-from contour.events import Batch
+from contour.events import Event
 from dag import tables
 from dag.engine.incremental import Engine
 
@@ -58,9 +58,9 @@ class Operations:
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def note(self, batch: Batch, engine: Engine) -> None:
-        """Notes a batch, before it is written."""
-        for kind, key, found in batch.events:
+    def note(self, events: Iterable[Event], engine: Engine) -> None:
+        """Notes events, before they are written."""
+        for kind, key, found in events:
             table = tables.BY_KIND.get(kind.kind)
             is_known = table is not None and engine.row(table, key) is not None
             op = "delete" if found is None else "update" if is_known else "add"

@@ -10,47 +10,25 @@ early cutoff (Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", secti
 pushed on write (Adapton).
 """
 
-import heapq
 import itertools
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, TypeVar, overload
 
+from dag.engine.memos import (
+    DEMANDED,
+    Bucket,
+    Memo,
+    Readers,
+    Reads,
+    Source,
+    is_live,
+    joined,
+    sources,
+    without,
+)
 from dag.engine.view import B, Change, Index, K, M, Plan, Query, Size, Table, V
 from dag.engine.work import QueryCycleError, RuleFailedError, Work
-
-Source: TypeAlias = "_Memo | Table[Any, Any] | Size | Index[Any, Any]"
-Read: TypeAlias = tuple[Source, Any, Any]
-"""What was read, its key, and what was seen."""
-
-
-@dataclass(slots=True, eq=False)
-class _Memo:
-    query: Query[Any, Any]
-    key: Any
-    answer: Any = None
-    reads: list[Read] = field(default_factory=list)
-    readers: set["_Memo"] = field(default_factory=set)
-    holders: int = 0  # keepers and demanders
-    stale: bool = True
-    answered: bool = False
-    running: bool = False
-    failure: Exception | None = None
-
-
-class _DemandedType:
-    """Stands in a read's place for what was seen, where the answer does not matter."""
-
-
-_DEMANDED = _DemandedType()
-
-
-@dataclass(slots=True, eq=False)
-class _Bucket:
-    members: dict[Any, int] = field(default_factory=dict)
-    readers: set[_Memo] = field(default_factory=set)
-    counters: set[_Memo] = field(default_factory=set)
-    stamp: int = 0
 
 
 class Engine:
@@ -59,22 +37,23 @@ class Engine:
     def __init__(self, plan: Plan) -> None:
         self.work = Work()
         self._rows: dict[Table[Any, Any], dict[Any, Any]] = {}
-        self._row_readers: dict[Table[Any, Any], dict[Any, set[_Memo]]] = {}
-        self._buckets: dict[Index[Any, Any], dict[Any, _Bucket]] = {it: {} for it in plan.indexes}
-        self._memos: dict[Query[Any, Any], dict[Any, _Memo]] = {}
+        self._row_readers: defaultdict[Table[Any, Any], dict[Any, Readers]] = defaultdict(dict)
+        self._buckets: dict[Index[Any, Any], dict[Any, Bucket]] = {it: {} for it in plan.indexes}
+        self._memos: defaultdict[Query[Any, Any], dict[Any, Memo]] = defaultdict(dict)
         self._indexes_of = _grouped((it.source, it) for it in plan.indexes)
         self._kept_over = _grouped((it.over, it) for it in plan.kept)
         self._published = frozenset(plan.published)
         stages = dict.fromkeys([*(it.query for it in plan.kept), *plan.published])
         sources = (it.source for it in plan.indexes if isinstance(it.source, Query))
         self._stage = {it: n for n, it in enumerate(dict.fromkeys([*stages, *sources]))}
-        self._running: list[_Memo] = []
-        self._due: list[tuple[int, int, _Memo]] = []
-        self._ticket = itertools.count()
+        self._running: list[Memo] = []
+        self._reads: list[Any] = []  # of what runs now
+        self._due: list[deque[Memo]] = [deque() for _ in self._stage]
+        self._first = len(self._due)  # no earlier stage has anything due
         self._stamp = itertools.count(1)
         self._before: dict[tuple[Query[Any, Any], Any], Any] = {}
-        self._unread: set[_Memo] = set()
-        self._failed: set[_Memo] = set()
+        self._unread: set[Memo] = set()
+        self._failed: set[Memo] = set()
 
     # Writing and settling.
 
@@ -95,19 +74,24 @@ class Engine:
 
     def settle(self) -> list[Change]:
         """Brings every kept answer up to date; the published answers that really changed."""
-        while self._due or self._unread:
-            while self._due:
-                memo = heapq.heappop(self._due)[2]
-                if memo.stale and _is_live(memo):
+        return [it for it in self.settling() if it is not None]
+
+    def settling(self) -> Iterator[Change | None]:
+        """The same step by step: None after each answer that was brought up to date, then the
+        changes. Rows may be written between steps; nothing may be settled."""
+        while True:
+            while (memo := self._next_due()) is not None:
+                if memo.stale and is_live(memo):
                     self._refresh(memo)
+                    yield None
+            if not self._unread:
+                break
             self._forget_unread()
-        changes = [
-            Change(query, key, old, new)
-            for (query, key), old in self._before.items()
-            if (new := self.answer(query, key)) is not old and new != old
-        ]
-        self._before.clear()
-        return changes
+        before, self._before = self._before, {}
+        for (query, key), old in before.items():
+            new = self.answer(query, key)
+            if new is not old and new != old:
+                yield Change(query, key, old, new)
 
     def answer(self, query: Query[K, V], key: K) -> V | None:
         """The answer as it was last settled, from outside; None where there is none."""
@@ -161,43 +145,45 @@ class Engine:
         return memo.answer  # type: ignore[no-any-return]
 
     def demand(self, query: Query[K, Any], key: K) -> None:
-        self._note(self._memo(query, key), None, _DEMANDED)
+        self._note(self._memo(query, key), None, DEMANDED)
 
     def _note(self, source: Any, key: Any, seen: Any) -> None:
         if self._running:
-            self._running[-1].reads.append((source, key, seen))
+            self._reads += (source, key, seen)
 
     # Checking and running.
 
-    def _memo(self, query: Query[Any, Any], key: Any) -> _Memo:
-        memos = self._memos.setdefault(query, {})
+    def _memo(self, query: Query[Any, Any], key: Any) -> Memo:
+        memos = self._memos[query]
         memo = memos.get(key)
         if memo is None:
-            memo = memos[key] = _Memo(query, key)
-            if query in self._stage:
-                self._schedule(memo)
+            memo = memos[key] = Memo(query, key)
+            self._schedule(memo)
             if not self._running:
                 self._unread.add(memo)
         return memo
 
-    def _fresh(self, memo: _Memo) -> None:
+    def _fresh(self, memo: Memo) -> None:
         if memo.running:
             path = [f"{it.query.name}({it.key})" for it in [*self._running, memo]]
             raise QueryCycleError(" -> ".join(path))
         if memo.stale:
             self._refresh(memo)
 
-    def _refresh(self, memo: _Memo) -> None:
-        if memo.answered and memo.failure is None and all(map(self._is_as_seen, memo.reads)):
+    def _refresh(self, memo: Memo) -> None:
+        if memo.answered and memo.failure is None and self._are_as_seen(memo.reads):
             memo.stale = False
             return
         self._run(memo)
 
-    def _is_as_seen(self, read: Read) -> bool:
+    def _are_as_seen(self, reads: Reads) -> bool:
+        each = iter(reads)
+        return all(map(self._is_as_seen, each, each, each))
+
+    def _is_as_seen(self, source: Source, key: Any, seen: Any) -> bool:
         self.work.checks += 1
-        source, key, seen = read
-        if isinstance(source, _Memo):
-            if seen is _DEMANDED:
+        if isinstance(source, Memo):
+            if seen is DEMANDED:
                 return True
             self._fresh(source)
             return source.answer is seen
@@ -209,35 +195,36 @@ class Engine:
         bucket = self._buckets[source].get(key)
         return bool(seen == (bucket.stamp if bucket else 0))
 
-    def _run(self, memo: _Memo) -> None:
+    def _run(self, memo: Memo) -> None:
         self.work.runs += 1
-        before, memo.reads = memo.reads, []
+        before, outer, self._reads = memo.reads, self._reads, []
         memo.running, failure, answer = True, None, memo.answer
         self._running.append(memo)
         try:
             answer = memo.query.rule(self, memo.key)
         except QueryCycleError:
-            memo.reads = before
             raise
         except Exception as raised:  # one rule's bug must not stop the others
             failure = raised
         finally:
             self._running.pop()
             memo.running = False
+            reads, self._reads = tuple(self._reads), outer
+        memo.reads = reads
         self._subscribe(memo, before)
         memo.stale = False
         self._note_failure(memo, failure)
         if failure is None:
             self._take(memo, answer)
 
-    def _note_failure(self, memo: _Memo, failure: Exception | None) -> None:
+    def _note_failure(self, memo: Memo, failure: Exception | None) -> None:
         memo.failure = failure
         if failure is None:
             self._failed.discard(memo)
         else:
             self._failed.add(memo)
 
-    def _take(self, memo: _Memo, answer: Any) -> None:
+    def _take(self, memo: Memo, answer: Any) -> None:
         old, memo.answered = memo.answer, True
         if answer is old or answer == old:
             return
@@ -245,52 +232,64 @@ class Engine:
         self._report(memo, old)
         self._index(memo.query, memo.key, old, answer)
 
-    def _report(self, memo: _Memo, old: Any) -> None:
+    def _report(self, memo: Memo, old: Any) -> None:
         if memo.query in self._published:
             self._before.setdefault((memo.query, memo.key), old)
 
     # Who reads what.
 
-    def _subscribe(self, memo: _Memo, before: list[Read]) -> None:
-        was, now = _sources(before), _sources(memo.reads)
-        for source in now - was if was else now:
+    def _subscribe(self, memo: Memo, before: Reads) -> None:
+        now = sources(memo.reads)
+        if not before:
+            for source in now:
+                self._join(memo, *source)
+            return
+        was = sources(before)
+        for source in now - was:
             self._join(memo, *source)
-        for source in was - now if was else ():
+        for source in was - now:
             self._leave(memo, *source)
 
-    def _join(self, memo: _Memo, source: Source, key: Any, demanded: bool) -> None:
-        if isinstance(source, _Memo):
+    def _join(self, memo: Memo, source: Source, key: Any, demanded: bool) -> None:
+        if isinstance(source, Memo):
             if demanded:
                 source.holders += 1
             else:
-                source.readers.add(memo)
+                source.readers = joined(source.readers, memo)
         elif isinstance(source, Table):
-            self._row_readers.setdefault(source, {}).setdefault(key, set()).add(memo)
+            readers = self._row_readers[source]
+            readers[key] = joined(readers.get(key, ()), memo)
         elif isinstance(source, Size):
-            self._bucket(source.index, key).counters.add(memo)
+            bucket = self._bucket(source.index, key)
+            bucket.counters = joined(bucket.counters, memo)
         else:
-            self._bucket(source, key).readers.add(memo)
+            bucket = self._bucket(source, key)
+            bucket.readers = joined(bucket.readers, memo)
 
-    def _leave(self, memo: _Memo, source: Source, key: Any, demanded: bool) -> None:
-        if isinstance(source, _Memo):
+    def _leave(self, memo: Memo, source: Source, key: Any, demanded: bool) -> None:
+        if isinstance(source, Memo):
             if demanded:
                 source.holders -= 1
             else:
-                source.readers.discard(memo)
-            if not _is_live(source):
+                source.readers = without(source.readers, memo)
+            if not is_live(source):
                 self._unread.add(source)
         elif isinstance(source, Table):
-            readers = self._row_readers[source][key]
-            readers.discard(memo)
-            if not readers:
+            readers = without(self._row_readers[source][key], memo)
+            if readers:
+                self._row_readers[source][key] = readers
+            else:
                 del self._row_readers[source][key]
+        elif isinstance(source, Size):
+            bucket = self._buckets[source.index][key]
+            bucket.counters = without(bucket.counters, memo)
+            self._drop_idle_bucket(source.index, key, bucket)
         else:
-            index = source.index if isinstance(source, Size) else source
-            bucket = self._buckets[index][key]
-            (bucket.counters if isinstance(source, Size) else bucket.readers).discard(memo)
-            self._drop_idle_bucket(index, key, bucket)
+            bucket = self._buckets[source][key]
+            bucket.readers = without(bucket.readers, memo)
+            self._drop_idle_bucket(source, key, bucket)
 
-    def _wake(self, readers: Iterable[_Memo]) -> None:
+    def _wake(self, readers: Iterable[Memo]) -> None:
         pending = list(readers)
         while pending:
             memo = pending.pop()
@@ -298,21 +297,32 @@ class Engine:
                 continue
             memo.stale = True
             self.work.woken += 1
-            if memo.query in self._stage:
-                self._schedule(memo)
+            self._schedule(memo)
             pending.extend(memo.readers)
 
-    def _schedule(self, memo: _Memo) -> None:
-        heapq.heappush(self._due, (self._stage[memo.query], next(self._ticket), memo))
+    def _schedule(self, memo: Memo) -> None:
+        """To be settled in its turn, if its query has one."""
+        stage = self._stage.get(memo.query)
+        if stage is not None:
+            self._due[stage].append(memo)
+            self._first = min(self._first, stage)
+
+    def _next_due(self) -> Memo | None:
+        """The first of the earliest stage."""
+        while self._first < len(self._due):
+            if self._due[self._first]:
+                return self._due[self._first].popleft()
+            self._first += 1
+        return None
 
     def _forget_unread(self) -> None:
         while self._unread:
             memo = self._unread.pop()
-            if _is_live(memo) or self._memos[memo.query].get(memo.key) is not memo:
+            if is_live(memo) or self._memos[memo.query].get(memo.key) is not memo:
                 continue
             del self._memos[memo.query][memo.key]
             self._failed.discard(memo)
-            before, memo.reads = memo.reads, []
+            before, memo.reads = memo.reads, ()
             self._subscribe(memo, before)
             if memo.answer is not None:
                 self._report(memo, memo.answer)
@@ -345,14 +355,14 @@ class Engine:
             self._keep(index, key, born=step > 0)
         self._drop_idle_bucket(index, key, bucket)
 
-    def _bucket(self, index: Index[Any, Any], key: Any) -> _Bucket:
+    def _bucket(self, index: Index[Any, Any], key: Any) -> Bucket:
         buckets = self._buckets[index]
         found = buckets.get(key)
         if found is None:
-            found = buckets[key] = _Bucket()
+            found = buckets[key] = Bucket()
         return found
 
-    def _drop_idle_bucket(self, index: Index[Any, Any], key: Any, bucket: _Bucket) -> None:
+    def _drop_idle_bucket(self, index: Index[Any, Any], key: Any, bucket: Bucket) -> None:
         if not (bucket.members or bucket.readers or bucket.counters):
             self._buckets[index].pop(key, None)
 
@@ -360,19 +370,11 @@ class Engine:
         for kept in self._kept_over.get(source, ()):
             memo = self._memo(kept.query, kept.key(key))
             memo.holders += 1 if born else -1
-            if not _is_live(memo):
+            if not is_live(memo):
                 self._unread.add(memo)
 
 
 _NO_ENTRIES: frozenset[Any] = frozenset()
-
-
-def _is_live(memo: _Memo) -> bool:
-    return bool(memo.holders or memo.readers)
-
-
-def _sources(reads: list[Read]) -> set[tuple[Source, Any, bool]]:
-    return {(source, key, seen is _DEMANDED) for source, key, seen in reads}
 
 
 G = TypeVar("G")

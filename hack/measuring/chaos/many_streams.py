@@ -64,7 +64,7 @@ async def _fan_out(number: int, size: int, times: int) -> tuple[list[float], flo
 async def _storm(number: int) -> tuple[float, float]:
     address = f"localhost:{free_port()}"
     with tempfile.TemporaryDirectory(prefix="measured-") as path:
-        ours, theirs = _credentials(Path(path))
+        ours, theirs = credentials(Path(path))
         server = Process("server", address, str(100 * KILOBYTE), *ours)
         clients = Process("clients", address, str(number), *theirs)
         try:
@@ -83,7 +83,7 @@ async def _storm(number: int) -> tuple[float, float]:
             await server.end()
 
 
-def _credentials(folder: Path) -> tuple[list[str], list[str]]:
+def credentials(folder: Path) -> tuple[list[str], list[str]]:
     """Paths of the server's files, and of those that all clients share."""
     authority, found = certificates.authority(), []
     for name in ("localhost", DEFAULT_FLEET):

@@ -27,7 +27,7 @@ from dag.listeners import DEFAULT_FLEET
 
 METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 BACK_OFF = 0.2
-_OPTIONS = (
+OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # a connection each
     ("grpc.max_receive_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 200),
@@ -63,9 +63,7 @@ async def _client(
     address: str, node: str, tls: grpc.ChannelCredentials | None, arrivals: Arrivals
 ) -> None:
     channel = (
-        aio.secure_channel(address, tls, _OPTIONS)
-        if tls
-        else aio.insecure_channel(address, _OPTIONS)
+        aio.secure_channel(address, tls, OPTIONS) if tls else aio.insecure_channel(address, OPTIONS)
     )
     while True:
         try:
@@ -89,7 +87,7 @@ async def _stream(channel: Any, node: str, arrivals: Arrivals) -> None:
     await asyncio.sleep(BACK_OFF)
 
 
-def _credentials(certificate: Path, key: Path, authority: Path) -> grpc.ChannelCredentials:
+def credentials(certificate: Path, key: Path, authority: Path) -> grpc.ChannelCredentials:
     return grpc.ssl_channel_credentials(
         authority.read_bytes(), key.read_bytes(), certificate.read_bytes()
     )
@@ -97,4 +95,4 @@ def _credentials(certificate: Path, key: Path, authority: Path) -> grpc.ChannelC
 
 if __name__ == "__main__":
     files = [Path(it) for it in sys.argv[3:]]
-    asyncio.run(connect(sys.argv[1], int(sys.argv[2]), _credentials(*files) if files else None))
+    asyncio.run(connect(sys.argv[1], int(sys.argv[2]), credentials(*files) if files else None))

@@ -14,3 +14,9 @@ class Process(Spoken):
     async def start(self) -> None:
         """Starts it, without waiting for a word of it."""
         await self.speak(*self._command)
+
+    async def tell(self, words: str) -> None:
+        """Says something to it, and waits for no answer."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{words}\n".encode())
+        await self.process.stdin.drain()

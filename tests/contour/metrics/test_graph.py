@@ -15,7 +15,7 @@ class Page:
 
     def take(self, text: str, *, gone: bool = False) -> None:
         batch = events(text, gone)
-        self.operations.note(batch, self.controller.engine)
+        self.operations.note(batch.events, self.controller.engine)
         with self.settlings.timed():
             self.controller.take(batch)
 

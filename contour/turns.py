@@ -1,0 +1,18 @@
+"""Long work on the event loop, in turns with everything else that goes on there."""
+
+import asyncio
+import time
+from collections.abc import Iterable
+
+_TURN = 0.01
+"""Seconds of work between two looks at what else there is. An answer to a probe takes some of these
+looks: to accept a connection, to read the request, to write the answer."""
+
+
+async def take(steps: Iterable[object]) -> None:
+    """Goes through all steps; between two of them, others may have a turn."""
+    until = time.monotonic() + _TURN
+    for _ in steps:
+        if time.monotonic() >= until:
+            await asyncio.sleep(0)
+            until = time.monotonic() + _TURN
