@@ -57,7 +57,7 @@ def routes(name: str, found: Iterable[nodes.Route], called: ClusterNames) -> byt
 def _write_route(
     target: route_components_pb2.Route, node: nodes.Route, called: ClusterNames
 ) -> None:
-    matches.write_match(target.match, _match(node.match))
+    _write_match(target.match, node.match)
     action = node.action
     shares = action.backends if isinstance(action, nodes.Forward) else ()
     if not any(it.weight for it in shares):
@@ -71,12 +71,20 @@ def _write_route(
         weighted.weight.value = it.weight
 
 
-def _match(match: nodes.Match) -> nodes.Match:
-    """Every call is one of gRPC; the methods of a service are what begins with its path."""
-    path = match.path
-    if isinstance(path, nodes.Segments):
-        path = nodes.Prefix(f"{path.path}/")
-    return nodes.Match(path=path, headers=match.headers)
+def _write_match(target: route_components_pb2.RouteMatch, match: nodes.Match) -> None:
+    """What gRPC knows of a match: paths and headers. A client sees no pseudo-headers, and every
+    call is one of gRPC, so nothing is asked of either."""
+    match match.path:
+        case nodes.Exact(path):
+            target.path = path
+        case nodes.Prefix(path):
+            target.prefix = path
+        case nodes.Segments(path):
+            target.prefix = f"{path}/"
+        case nodes.Regex(expression):
+            target.safe_regex.regex = expression
+    for wanted in match.headers:
+        matches.write_header(target.headers.add(name=wanted.name), wanted)
 
 
 def ports(found: Iterable[nodes.Route]) -> tuple[nodes.ServicePort | None, ...]:
