@@ -16,9 +16,13 @@ from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
+from contour.rawconfig import snapshot
+from contour.rawconfig.serving import EnvoyConfigs, PublishNode
+from contour.rawconfig.snapshot import Snapshot
 from contour.status.board import Board, Remark
 from contour.xds import resources
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.envoyconfig import EnvoyConfig
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import (
@@ -39,6 +43,7 @@ from dag.engine.view import Change, Plan
 from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
+from dag.rawconfig.claims import NodeKey
 from dag.warnings import anykind, validity
 
 Publish = Callable[[str, Iterable[resources.Change]], None]
@@ -68,6 +73,10 @@ def _no_audit(_: Collection[Turned]) -> None:
     """Does nothing: there is no audit log."""
 
 
+def _to_nobody(key: NodeKey, found: Snapshot | None, changes: Iterable[resources.Change]) -> None:
+    """Does nothing: node IDs are served nothing."""
+
+
 def _not_at_all() -> None:
     """Does nothing: no fleets are managed."""
 
@@ -81,12 +90,15 @@ class Controller:
         notify: Notify | None = None,
         on_fleets_changed: OnFleetsChanged | None = None,
         now: aging.Clock = aging.utc,
+        publish_node: PublishNode = _to_nobody,
         *,
         gives_hints: bool = False,
     ) -> None:
         """`gives_hints`: all objects belong to one user, so names may be suggested."""
-        self.engine = Engine(plan.PLAN + outputs.PLAN + (hints.PLAN if gives_hints else Plan()))
+        named = hints.PLAN if gives_hints else Plan()
+        self.engine = Engine(plan.PLAN + outputs.PLAN + snapshot.PLAN + named)
         self.engine.write(hints.GIVEN, (), gives_hints or None)
+        self._envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.board = Board()
         self._publish = publish
         self._notify = notify or _nobody
@@ -97,7 +109,7 @@ class Controller:
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
-        self._has_aged = False
+        self._has_written = False
         self._is_taking = False
         self._is_owed = False  # somebody wanted to settle meanwhile
 
@@ -230,6 +242,8 @@ class Controller:
     def _write(self, events: Iterable[Event]) -> Iterator[None]:
         for kind, key, found in events:
             fault = intake.write(self.engine, kind, key, found)
+            if kind.model is EnvoyConfig:
+                self._envoy_configs.take(key, found)
             remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
             self._remark(subject, "intake", tuple(remark))
             if kind.has_status:
@@ -292,6 +306,7 @@ class Controller:
                 parts[change.key.fleet] += ()
         for fleet, changed in parts.items():
             yield from self._published(fleet, changed, portion or len(changed))
+        self._envoy_configs.publish()
         if parts:
             self._fix_routing()
         if refits:
@@ -313,10 +328,11 @@ class Controller:
             self._notify(concerned)
 
     def _settled(self) -> Iterator[Change | None]:
-        """All changes; a certificate that is used for the first time may have expired already."""
+        """All changes; what changes may write rows (a certificate that is used for the first time
+        may have expired already), and these change more."""
         yield from self.engine.settling()
-        while self._has_aged:
-            self._has_aged = False
+        while self._has_written:
+            self._has_written = False
             yield from self.engine.settling()
 
     async def age(self) -> None:
@@ -338,7 +354,8 @@ class Controller:
         if change.query is fleets.fleet:
             self._update_fleet(change.key, change.new)
         if change.query is validity.validity:
-            self._has_aged |= self._aging.note(change.key, change.new)
+            self._has_written |= self._aging.note(change.key, change.new)
+        self._has_written |= self._envoy_configs.note(change)
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             subject = ObjectRef(kind, *change.key)

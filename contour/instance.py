@@ -6,7 +6,7 @@ spoken of; what its Envoys answer settles once for everything that they say at a
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from contour import turns
@@ -16,13 +16,17 @@ from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.inspection import PageContent
+from contour.rawconfig.serving import Witness
+from contour.rawconfig.snapshot import Snapshot
 from contour.status import listing
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
+from contour.xds.identities import NodeIdentity
 from contour.xds.server import Server
 from crds.meta import ObjectRef
 from dag import exports
 from dag.listeners import DEFAULT_FLEET
+from dag.rawconfig.claims import NodeKey
 
 log = logging.getLogger(__name__)
 
@@ -56,10 +60,15 @@ class Instance:
     """Where the fields of objects stand, for listings."""
     controller: Controller = field(init=False)
     _settling: asyncio.Handle | None = None
+    _witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.controller = Controller(
-            self._publish, self.tell, self.on_fleets_changed, gives_hints=self.gives_hints
+            self._publish,
+            self.tell,
+            self.on_fleets_changed,
+            publish_node=self._publish_node,
+            gives_hints=self.gives_hints,
         )
         self._fleet(DEFAULT_FLEET)
 
@@ -84,7 +93,7 @@ class Instance:
         return {
             "status": lambda: self._rows(every=False),
             "objects": lambda: self._rows(every=True),
-            "config": lambda: [view.fleet(it) for it in self.server.fleets.values()],
+            "config": lambda: [view.fleet(it) for it in self._fleets()],
         }
 
     def _rows(self, *, every: bool) -> list[dict[str, object]]:
@@ -93,6 +102,24 @@ class Instance:
 
     def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         self._fleet(fleet).publish(changes)
+
+    def _fleets(self) -> Iterator[Fleet]:
+        yield from self.server.fleets.values()
+        yield from self.server.by_node.values()
+
+    def _publish_node(
+        self, key: NodeKey, found: Snapshot | None, changes: Iterable[resources.Change]
+    ) -> None:
+        identity = NodeIdentity(*key)
+        if found is None:
+            self.server.remove_node(identity)
+            self._witnesses.pop(key).forget()
+            return
+        fleet = self.server.fleet_of_node(identity)
+        if key not in self._witnesses:
+            engine, settle_soon = self.controller.engine, self._settle_soon
+            fleet.observer = self._witnesses[key] = Witness(key, fleet, engine, settle_soon)
+        fleet.publish_edition(found.edition, changes)
 
     def _fleet(self, name: str) -> Fleet:
         found = self.server.fleets.get(name)

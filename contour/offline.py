@@ -13,7 +13,10 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from contour.envoy import messages
+from contour.rawconfig.snapshot import Snapshot
 from contour.xds import resources
+from contour.xds.identities import NodeIdentity
+from dag.rawconfig.claims import NodeKey
 
 SECTIONS = {
     "listeners": resources.LISTENER,
@@ -47,6 +50,16 @@ class Fleets:
             if not resource.parts:
                 del held[name]
 
+    def publish_node(
+        self, key: NodeKey, found: Snapshot | None, changes: Iterable[resources.Change]
+    ) -> None:
+        """Takes the changed parts of what a node ID is served: a fleet by the name of its URI."""
+        name = str(NodeIdentity(*key))
+        if found is None:
+            self.by_name.pop(name, None)
+        else:
+            self.publish(name, changes)
+
     def shown(self, fleet: str) -> dict[str, list[dict[str, Any]]]:
         """The protobuf JSON mapping of a fleet's resources, by section, sorted by name."""
         held = self.by_name.get(fleet, {})
@@ -73,3 +86,6 @@ def _redact(secret: Message) -> None:
     certificate = getattr(secret, "tls_certificate")  # noqa: B009 — no stubs for its type
     if certificate.HasField("private_key"):
         certificate.private_key.inline_string = REDACTED
+    generic = getattr(secret, "generic_secret")  # noqa: B009 — no stubs for its type
+    if generic.HasField("secret"):
+        generic.secret.inline_string = REDACTED

@@ -9,6 +9,7 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
+from crds.envoyconfig import EnvoyConfig
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -27,6 +28,7 @@ from crds.service import Service
 CONTOUR = "projectcontour.io"
 EXTENSIONS = "apiextensions.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
+MARIN3R = "marin3r.3scale.net"
 NETWORKING = "networking.k8s.io"
 
 
@@ -47,6 +49,8 @@ class Kind(NamedTuple):
     short_names: tuple[str, ...] = ()
     ours: bool = False
     """Whether its CRD is generated here."""
+    only_in_files: bool = False
+    """Whether it is read from files alone; `contour serve` does not follow it yet."""
 
     @property
     def api_version(self) -> str:
@@ -120,7 +124,13 @@ _ALL = (
     Kind(
         GATEWAY, "ReferenceGrant", "referencegrants", ("v1beta1", "v1"), True, ReferenceGrant
     )._replace(short_names=("refgrant",)),
+    Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
+        has_status=True, short_names=("ec",), only_in_files=True
+    ),
 )
 
 KINDS: Mapping[tuple[str, str], Kind] = MappingProxyType({(it.group, it.kind): it for it in _ALL})
 """By group and kind."""
+
+IN_CLUSTERS = tuple(it for it in _ALL if not it.only_in_files)
+"""Those that are read from an API server."""

@@ -25,12 +25,15 @@ from dag.engine.view import Kept, Plan, Query
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
+from dag.rawconfig import revisions as rawrevisions
+from dag.rawconfig import serving as rawconfig
+from dag.rawconfig import status as rawstatus
 from dag.statuses import Status
 from dag.warnings import validity
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     kind: refusals.told(kind, status)
-    for api in (ingress, httpproxy, extensions, gateway, configurationstatus)
+    for api in (ingress, httpproxy, extensions, gateway, configurationstatus, rawstatus)
     for kind, status in api.STATUSES.items()
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
@@ -51,6 +54,7 @@ PLAN = Plan(
         *exports.INDEXES,
         *fleets.INDEXES,
         *releases.INDEXES,
+        *rawconfig.INDEXES,
     ),
     kept=(
         *gateway.KEPT,
@@ -60,6 +64,7 @@ PLAN = Plan(
         *hosts.KEPT,
         *fleets.KEPT,
         *exports.KEPT,
+        *rawconfig.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
         *crossings.kept(CROSSINGS),
     ),
@@ -69,6 +74,7 @@ PLAN = Plan(
         hosts.secure_host,
         fleets.fleet,
         validity.validity,
+        rawrevisions.history,
         *STATUSES.values(),
         *CROSSINGS.values(),
     ),

@@ -118,6 +118,10 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
             idle = (unguarded.listener_is_closed(problem),)
             programmed = conditions.condition(_PROGRAMMED, idle, "")
             return replace(found, conditions=_with(found.conditions, programmed))
+        case statuses.EnvoyConfigStatus():
+            valid = found.conditions[0]
+            told = replace(valid, status="False", reason=problem.reason, message=problem.message)
+            return replace(found, conditions=(told, *found.conditions[1:]))
         case statuses.GatewayClassStatus() | statuses.PolicyStatus():
             return found
 

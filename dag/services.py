@@ -7,7 +7,7 @@ and names may not be led to (`addresses`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,9 +63,17 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
     if local := localbackends.endpoints(view, port.service):
         return nodes.Endpoints(local)
+    return of_slices(view, _slices(view, port.service), port.port_name)
+
+
+def of_slices(
+    view: View, slices: Iterable[endpointslice.EndpointSlice], port_name: str
+) -> nodes.Endpoints:
+    """The ready endpoints of EndpointSlices at the port of a name; where none is ready, the ones
+    that still serve while they terminate."""
     by_state: defaultdict[str, set[nodes.Endpoint]] = defaultdict(set)
     faults: set[tuple[str, str]] = set()
-    for it, found in _listed(view, port, faults):
+    for it, found in _listed(view, slices, port_name, faults):
         by_state[_state(found.conditions)].add(it)
     return _bounded(sorted(by_state["ready"] or by_state["leaving"]), sorted(faults))
 
@@ -77,7 +85,7 @@ def zones(
     """The same endpoints by zone, sorted; the zone of those that tell none is empty."""
     served = frozenset(view.ask(endpoints, port).endpoints)
     zone_of: dict[nodes.Endpoint, str] = {}
-    for it, found in _listed(view, port, set()):
+    for it, found in _listed(view, _slices(view, port.service), port.port_name, set()):
         if it in served:  # an address in two zones is in the first of them
             zone_of[it] = min(zone_of.get(it, found.zone), found.zone)
     by_zone: defaultdict[str, list[nodes.Endpoint]] = defaultdict(list)
@@ -86,17 +94,23 @@ def zones(
     return tuple((zone, tuple(found)) for zone, found in sorted(by_zone.items()))
 
 
+def _slices(view: View, service_: NamespacedName) -> Iterator[endpointslice.EndpointSlice]:
+    for key in view.bucket(tables.SLICES_OF, service_):
+        if (found := view.read(tables.ENDPOINT_SLICES, key)) is not None:
+            yield found
+
+
 def _listed(
-    view: View, port: nodes.ServicePort, faults: set[tuple[str, str]]
+    view: View,
+    slices: Iterable[endpointslice.EndpointSlice],
+    port_name: str,
+    faults: set[tuple[str, str]],
 ) -> Iterator[tuple[nodes.Endpoint, endpointslice.Endpoint]]:
-    """Every endpoint of a Service port, whatever its state, as its slice has it; adds what is wrong
-    with others to the faults."""
+    """Every endpoint at a port, whatever its state, as its slice has it; adds what is wrong with
+    others to the faults."""
     is_local = not view.read(tables.LOOPBACK_REFUSED, ())
-    for key in view.bucket(tables.SLICES_OF, port.service):
-        slice_ = view.read(tables.ENDPOINT_SLICES, key)
-        if slice_ is None:
-            continue
-        for text, found, number in _endpoints(slice_, port.port_name):
+    for slice_ in slices:
+        for text, found, number in _endpoints(slice_, port_name):
             address = addresses.of_family(text, slice_.address_type)
             if fault := _fault(address, slice_.address_type, loopback=is_local):
                 faults.add((text[:_LONGEST], fault))

@@ -134,6 +134,18 @@ class RouteStatus:
     parents: tuple[ParentStatus, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class EnvoyConfigStatus:
+    """The status of an EnvoyConfig."""
+
+    conditions: tuple[Condition, ...]
+    desired_version: str = ""
+    published_version: str = ""
+    cache_state: str = ""
+    revisions: tuple[str, ...] = ()
+    """The versions of its revisions, the newest last."""
+
+
 Status = (
     ContourStatus
     | IngressStatus
@@ -142,4 +154,5 @@ Status = (
     | ListenerSetStatus
     | RouteStatus
     | PolicyStatus
+    | EnvoyConfigStatus
 )

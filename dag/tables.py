@@ -13,6 +13,7 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
+from crds.envoyconfig import EnvoyConfig
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -52,6 +53,7 @@ LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
 BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
+ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 
 BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
     table.name: table
@@ -78,6 +80,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         BACKEND_TLS_POLICIES,
         GRANTS,
         CONFIGURATIONS,
+        ENVOY_CONFIGS,
     )
 }
 

@@ -34,12 +34,12 @@ _WRITE_STATUS = ("patch",)
 
 def everywhere() -> list[Rule]:
     """Of the control plane, in all namespaces."""
-    return [*_kinds(kinds.KINDS.values()), _events()]
+    return [*_kinds(kinds.IN_CLUSTERS), _events()]
 
 
 def in_a_watched_namespace() -> list[Rule]:
     """Of a control plane that looks at some namespaces only, in each of those."""
-    return [*_kinds(it for it in kinds.KINDS.values() if it.namespaced), _events()]
+    return [*_kinds(it for it in kinds.IN_CLUSTERS if it.namespaced), _events()]
 
 
 def of_gateways() -> list[Rule]:
@@ -60,7 +60,7 @@ def at_home(lease: str, watches_everything: bool, makes_fleet: bool = True) -> l
     """Of the control plane, in its own namespace."""
     found = [*_leases(lease), *((*_fleets(), _outer_gateways()) if makes_fleet else ())]
     if not watches_everything:
-        own = (it for it in kinds.KINDS.values() if it.kind in _OF_CONFIGURATIONS)
+        own = (it for it in kinds.IN_CLUSTERS if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]
     return found
 

@@ -31,7 +31,7 @@ def _bootstrap(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
     return bootstrap_pb2.Bootstrap(
         node=base_pb2.Node(id=given.node, cluster=given.fleet),
         admin=bootstrap_pb2.Admin(address=packing.pipe(given.admin, mode=0o600)),
-        dynamic_resources=control_plane.dynamic_resources(),
+        dynamic_resources=control_plane.dynamic_resources(given),
         static_resources=_static_resources(given),
         overload_manager=limits.overload(given),
         layered_runtime=limits.runtime(),

@@ -22,6 +22,7 @@ from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 from google.protobuf import any_pb2, duration_pb2
 
 from contour.bootstrap import packing, secrets, settings
+from contour.xds import identities
 
 NAME = "contour"
 """The name of the static cluster, as in bootstraps that Contour's users know."""
@@ -35,18 +36,25 @@ _FAMILIES = {
 _V3 = config_source_pb2.ApiVersion.V3
 
 
-def dynamic_resources() -> bootstrap_pb2.Bootstrap.DynamicResources:
+def dynamic_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.DynamicResources:
     """Listeners and clusters by ADS; the other types follow from what these refer to."""
     return bootstrap_pb2.Bootstrap.DynamicResources(
         ads_config=config_source_pb2.ApiConfigSource(
             api_type=config_source_pb2.ApiConfigSource.DELTA_GRPC,
             transport_api_version=_V3,
-            grpc_services=[grpc_service_pb2.GrpcService(envoy_grpc=_stream())],
+            grpc_services=[_service(given)],
             set_node_on_first_message_only=True,
         ),
         lds_config=_aggregated(),
         cds_config=_aggregated(),
     )
+
+
+def _service(given: settings.Settings) -> grpc_service_pb2.GrpcService:
+    result = grpc_service_pb2.GrpcService(envoy_grpc=_stream())
+    if given.identity:
+        result.initial_metadata.add(key=identities.METADATA, value=given.identity)
+    return result
 
 
 def _stream() -> grpc_service_pb2.GrpcService.EnvoyGrpc:

@@ -43,6 +43,8 @@ class Settings:
     """Unique within the fleet (`node.id`)."""
     fleet: str
     """The fleet whose configuration it asks for (`node.cluster`)."""
+    identity: str = ""
+    """What it says it is where the control plane asks for no certificate; empty: nothing."""
     control_plane: SocketAddress | Pipe
     dns_lookup_family: str = "auto"
     """Which addresses of the control plane are asked for: auto, v4, v6 or all."""

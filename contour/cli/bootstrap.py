@@ -3,12 +3,22 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
+from typing import TypedDict
 
 import click
 
 from contour import bootstrap as bootstraps
 from contour.cli import grpcbootstrap
+from contour.xds.identities import NodeIdentity
 from dag.listeners import DEFAULT_FLEET
+
+
+class _Identity(TypedDict):
+    """As whom an Envoy asks, of `Settings`."""
+
+    node: str
+    fleet: str
+    identity: str
 
 
 @click.command()
@@ -31,8 +41,9 @@ from dag.listeners import DEFAULT_FLEET
     "the file that GRPC_XDS_BOOTSTRAP names.",
 )  # fmt: skip
 @click.option(
-    "--namespace", show_default="none",
-    help="With --grpc: the namespace of the application, as its certificate has it.",
+    "--namespace", show_default="default, with --node-id",
+    help="Namespace of the EnvoyConfig (with --node-id), or of the gRPC application, as its "
+    "certificate has it (with --grpc).",
 )  # fmt: skip
 @click.option(
     "--authority", "authorities", multiple=True, metavar="NAME=ADDRESS[,ADDRESS…]",
@@ -98,6 +109,11 @@ from dag.listeners import DEFAULT_FLEET
     show_default=True,
     help="IP families to use if --xds-address is a DNS name. `auto` prefers IPv6.",
 )  # fmt: skip
+@click.option(
+    "--node-id", metavar="NAME",
+    help="Request what an EnvoyConfig says for this node ID (its `spec.nodeID`), instead of "
+    "--node and --fleet.",
+)  # fmt: skip
 @click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
 @click.pass_context
 def bootstrap(
@@ -107,6 +123,7 @@ def bootstrap(
     xds_port: int,
     xds_socket: str | None,
     grpc: bool,
+    node_id: str | None,
     namespace: str | None,
     authorities: tuple[str, ...],
     node: str | None,
@@ -136,8 +153,7 @@ def bootstrap(
     if authorities:
         raise click.UsageError(_NO_AUTHORITIES)
     settings = bootstraps.Settings(
-        node=node or "envoy",
-        fleet=fleet,
+        **_identity(node, fleet, node_id, namespace),
         control_plane=_control_plane(xds_address, xds_port, xds_socket),
         credentials=_credentials(envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir),
         dns_lookup_family=dns_lookup_family,
@@ -172,6 +188,15 @@ def _writing() -> Generator[None]:
         yield
     except OSError as error:
         raise click.UsageError(f"cannot write {error.filename}: {error.strerror}") from error
+
+
+def _identity(
+    node: str | None, fleet: str, node_id: str | None, namespace: str | None
+) -> _Identity:
+    if node_id is None:
+        return {"node": node or "envoy", "fleet": fleet, "identity": ""}
+    identity = str(NodeIdentity(namespace or "default", node_id))
+    return {"node": node_id, "fleet": node_id, "identity": identity}
 
 
 def _write_text(path: str, text: str) -> None:

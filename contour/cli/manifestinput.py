@@ -35,7 +35,7 @@ class Read:
 def read(paths: tuple[str, ...], controller_name: str | None = None, *, lenient: bool) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all."""
     fleets = offline.Fleets()
-    controller = Controller(fleets.publish, gives_hints=True)
+    controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
     controller.assume_acceptance()
     if controller_name is not None:
         controller.name(controller_name)

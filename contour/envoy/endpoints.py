@@ -19,7 +19,7 @@ def encoded(
         cluster_name=names.endpoints(port, health_port).name
     )
     if found.endpoints:
-        _write_endpoints(result.endpoints.add(), found, health_port)
+        write(result.endpoints.add(), found, health_port)
     return encoding.encoded(result)
 
 
@@ -33,15 +33,16 @@ def shared(
             locality = result.endpoints.add()
             locality.locality.zone = names.endpoints(share.port).name
             locality.load_balancing_weight.value = share.weight
-            _write_endpoints(locality, endpoints, None)
+            write(locality, endpoints)
     return encoding.encoded(result)
 
 
-def _write_endpoints(
+def write(
     target: endpoint_components_pb2.LocalityLbEndpoints,
     found: nodes.Endpoints,
-    health_port: int | None,
+    health_port: int | None = None,
 ) -> None:
+    """Adds endpoints to a locality."""
     for it in found.endpoints:
         endpoint = target.lb_endpoints.add().endpoint
         endpoint.address.socket_address.address = it.address

@@ -15,7 +15,7 @@ from contour.events import Batch
 from contour.kubernetes import scope
 from contour.kubernetes.known import Hear, ObservedObject
 from contour.kubernetes.objects import Objects
-from crds.kinds import KINDS, Kind
+from crds.kinds import IN_CLUSTERS, Kind
 from crds.meta import ObjectRef
 from kube.client import Client
 from kube.discovery import Discovery
@@ -45,7 +45,7 @@ class Cluster:
         self,
         client: Client,
         within: scope.Scope | None = None,
-        kinds: Iterable[Kind] = KINDS.values(),
+        kinds: Iterable[Kind] = IN_CLUSTERS,
         timings: Timings | None = None,
     ) -> None:
         self._objects = Objects()

@@ -33,6 +33,8 @@ def status(found: statuses.Status, generation: int = 0) -> Raw:
             }
         case statuses.PolicyStatus():
             return {"ancestors": [_ancestor(it, generation) for it in found.ancestors]}
+        case statuses.EnvoyConfigStatus():
+            return _envoy_config(found, generation)
         case statuses.RouteStatus():
             return {"parents": [_parent(it, generation) for it in found.parents]}
 
@@ -48,6 +50,17 @@ def _contour(found: statuses.ContourStatus, generation: int) -> Raw:
         "description": _description(found),
         "conditions": [condition],
     }
+
+
+def _envoy_config(found: statuses.EnvoyConfigStatus, generation: int) -> Raw:
+    told: Raw = {
+        "cacheState": found.cache_state,
+        "publishedVersion": found.published_version,
+        "desiredVersion": found.desired_version,
+        "revisions": [{"version": it} for it in found.revisions],
+    }
+    conditions = _conditions(found.conditions, generation)
+    return {name: it for name, it in told.items() if it} | {"conditions": conditions}
 
 
 def _description(found: statuses.ContourStatus) -> str:

@@ -95,6 +95,9 @@ def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]
             return _summed("valid", told)
         case statuses.GatewayClassStatus():
             return _by_conditions(found.conditions)
+        case statuses.EnvoyConfigStatus():
+            state, summary, told = _by_conditions(found.conditions)
+            return state, summary if state == "error" else found.cache_state, told
         case statuses.GatewayStatus() | statuses.ListenerSetStatus():
             own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
             return _by_conditions(found.conditions, own)
@@ -193,6 +196,8 @@ _BAD_IF_TRUE = frozenset(
         "OverlappingTLSConfig",
         "InsecureFrontendValidationMode",
         "UnservedGuard",
+        "CacheOutOfSync",
+        "RollbackFailed",
     }
 )
 

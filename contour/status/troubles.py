@@ -38,7 +38,7 @@ def _conditions(
 ) -> Iterator[tuple[str, tuple[statuses.Condition, ...]]]:
     """With the part of the object that they are about."""
     match found:
-        case statuses.GatewayClassStatus():
+        case statuses.GatewayClassStatus() | statuses.EnvoyConfigStatus():
             yield "", found.conditions
         case statuses.GatewayStatus() | statuses.ListenerSetStatus():
             yield "", found.conditions

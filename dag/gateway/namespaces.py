@@ -4,15 +4,15 @@ Selectors read the labels of the Namespace. One that is not there, as on a machi
 Kubernetes, counts as having the one label that Kubernetes gives to each: its name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from crds.gateway.gateway import ListenerNamespaces, RouteNamespaces
-from crds.gateway.selector import LabelSelector, LabelSelectorRequirement
+from crds.gateway.selector import LabelSelector
 from crds.meta import NamespacedName
 from dag import tables
 from dag.engine.view import View, query
-
-Labels = Mapping[str, str]
+from dag.values import selectors
+from dag.values.selectors import Labels
 
 NAME = "kubernetes.io/metadata.name"
 
@@ -27,7 +27,7 @@ def admits(
         case "Same":
             return namespace == own
         case "Selector":
-            return allowed.selector is not None and _selects(
+            return allowed.selector is not None and selectors.selects(
                 allowed.selector, view.ask(labels, namespace)
             )
         case _:  # "None", which ListenerSets may be told, or a word of a later version
@@ -47,30 +47,5 @@ def refusals(selector: LabelSelector | None) -> Iterator[str]:
         yield "must be given with from: Selector"
         return
     for requirement in selector.match_expressions:
-        if requirement.operator not in _OPERATORS:
-            yield f"operator {requirement.operator!r} is none of {', '.join(_OPERATORS)}"
-
-
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
-
-
-def _selects(selector: LabelSelector, found: Labels) -> bool:
-    wanted = (selector.match_labels or {}).items()
-    return all(found.get(key) == value for key, value in wanted) and all(
-        _meets(it, found) for it in selector.match_expressions
-    )
-
-
-def _meets(requirement: LabelSelectorRequirement, found: Labels) -> bool:
-    value = found.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False
+        if requirement.operator not in selectors.OPERATORS:
+            yield f"operator {requirement.operator!r} is none of {', '.join(selectors.OPERATORS)}"

@@ -132,6 +132,19 @@ class Contour(Word):
     Valid = auto()
 
 
+class Marin3r(Word):
+    """The types of the conditions of an EnvoyConfig, and their reasons, as MARIN3R writes them."""
+
+    CacheOutOfSync = auto()
+    RollbackFailed = auto()
+    Valid = auto()  # upstream has none for this
+    # Reasons.
+    AllRevisionsTainted = auto()
+    CantPublishDesiredVersion = auto()
+    DesiredVersionPublished = auto()
+    Recovered = auto()
+
+
 class Gateway(Word):
     """Reasons of the Gateway API."""
 
@@ -194,9 +207,11 @@ class Own(Word):
     ForeignAnnotation = auto()
     ForeignGuard = auto()
     IncludeTooDeep = auto()
+    InvalidResources = auto()
     InvalidValue = auto()
     LocalAddresses = auto()
     MaxRequestBytesNotPermitted = auto()
+    NodeIDTaken = auto()
     NotApplied = auto()
     NotOnEveryEnvoy = auto()
     NotProvisioned = auto()
@@ -215,6 +230,7 @@ class Own(Word):
     UnresolvedReference = auto()
     UnsupportedBackend = auto()
     UnsupportedField = auto()
+    WaitingForReferences = auto()
 
 
 class Referent(Word):

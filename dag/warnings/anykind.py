@@ -76,6 +76,10 @@ def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:
             return statuses.PolicyStatus(tuple(_with(it, told) for it in found.ancestors))
         case statuses.GatewayClassStatus():
             return _with(found, told)
+        case statuses.EnvoyConfigStatus():
+            _, warnings = _parted(told)
+            valid, *others = found.conditions
+            return replace(found, conditions=(_warned(valid, warnings), *others))
         case statuses.GatewayStatus():
             return _with(found, told)
         case statuses.ListenerSetStatus():

@@ -28,6 +28,7 @@ _DOCUMENTED = {
     "ReferenceGrant": "gateway-api.md",
     "Ingress": "ingress.md",
     "ContourConfiguration": "configuration.md",
+    "EnvoyConfig": "envoyconfig.md",
 }
 
 

@@ -1,0 +1,36 @@
+"""Whose a node ID is: in each namespace, that of the oldest EnvoyConfig that names it."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from crds.meta import NamespacedName
+from dag import tables
+from dag.engine.view import Index, View, query
+from dag.rawconfig.content import READINGS, Reading
+from dag.seniority import Senior, senior
+
+
+class NodeKey(NamedTuple):
+    """The Envoys of a node ID, as a namespace means it."""
+
+    namespace: str
+    node: str
+
+
+def _claimed(key: NamespacedName, found: Reading) -> Iterable[tuple[NodeKey, NamespacedName]]:
+    yield NodeKey(key.namespace, found.node), key
+
+
+CLAIMS: Index[NodeKey, NamespacedName] = Index("claims of node IDs", READINGS, _claimed)
+
+
+@query
+def owner(view: View, key: NodeKey) -> NamespacedName | None:
+    """The EnvoyConfig that the Envoys of a node ID are served."""
+    claims = [_seniority(view, it) for it in view.bucket(CLAIMS, key)]
+    return min(claims).key if claims else None
+
+
+def _seniority(view: View, key: NamespacedName) -> Senior:
+    found = view.read(tables.ENVOY_CONFIGS, key)
+    return senior(found.metadata) if found is not None else Senior(0.0, key)

@@ -1,0 +1,82 @@
+"""What an EnvoyConfig says once its texts are read: resources as bytes, and references.
+
+Rows that are written beside the object itself, for the graph knows no protobuf.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from crds.envoyconfig import ResourceType
+from crds.gateway.selector import LabelSelector
+from crds.meta import NamespacedName
+from dag.engine.view import Table
+
+
+class Fixed(NamedTuple):
+    """A resource that was written in full."""
+
+    type: ResourceType
+    name: str
+    body: bytes
+    """The encoded protobuf message."""
+
+
+class FromSecret(NamedTuple):
+    """A secret of Envoy that is made of a Secret."""
+
+    name: str
+    """By which Envoy asks for it."""
+    secret: NamespacedName
+    form: Literal["tlsCertificate", "validationContext", "generic"]
+    key: str = ""
+    """Of the value, for the form `generic`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FromSlices:
+    """Endpoints that are taken from EndpointSlices."""
+
+    name: str
+    """Of the ClusterLoadAssignment."""
+    namespace: str
+    selector: LabelSelector
+    port: str
+    """The name of the port in the slices."""
+
+
+Item = Fixed | FromSecret | FromSlices
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What one version of an EnvoyConfig says."""
+
+    node: str
+    """The node ID."""
+    version: str
+    """The same for equal content, wherever and whenever it is read."""
+    items: tuple[Item, ...]
+
+
+class Remark(NamedTuple):
+    """Something that is wrong, or ignored, with the path of its field."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading an EnvoyConfig."""
+
+    node: str
+    version: str
+    """Of what is written, also where that is not valid; empty if it cannot be told."""
+    content: Content | None
+    """None if there is an error."""
+    errors: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
+
+
+READINGS: Table[NamespacedName, Reading] = Table("readings of EnvoyConfigs")
+"""By EnvoyConfig."""

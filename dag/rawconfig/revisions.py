@@ -1,0 +1,184 @@
+"""Which revision of an EnvoyConfig is served: a pure function of what is known of each.
+
+A revision is one content that an EnvoyConfig had, with what Envoys made of it. The newest one that
+no Envoy has refused is served. What is refused stays refused (it is *tainted*), also when the
+EnvoyConfig goes back to it: only deleting the revision, or other content, changes that. Refusals
+count from the moment they are heard, whether or not the taint has been written down anywhere.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Literal, NamedTuple
+
+from crds.meta import NamespacedName
+from dag.engine.view import Table, View, query
+from dag.rawconfig import claims, references
+from dag.rawconfig.claims import NodeKey
+from dag.rawconfig.content import READINGS, Content, Reading
+
+MOST_REVISIONS = 10
+"""Of one EnvoyConfig."""
+
+CacheState = Literal["InSync", "Rollback", "RollbackFailed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A content that an EnvoyConfig had."""
+
+    content: Content
+    taint: str = ""
+    """Why Envoy refuses it, in its words; empty: nobody does."""
+    is_taken: bool = False
+    """Whether an Envoy has accepted all that it asked for of it."""
+
+
+class EditionKey(NamedTuple):
+    """A version that the Envoys of a node ID were served."""
+
+    namespace: str
+    node: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What the connected Envoys say of a version."""
+
+    words: tuple[str, ...] = ()
+    """The messages of those that refuse it, sorted, each once."""
+    refusing: int = 0
+    """How many refuse it."""
+    connected: int = 0
+    """How many there are."""
+    is_taken: bool = False
+    """Whether one has accepted all that it asked for."""
+
+
+HISTORY: Table[NamespacedName, tuple[Revision, ...]] = Table("revisions")
+"""By EnvoyConfig: its revisions as they were last written down, the newest last."""
+
+HEARD: Table[EditionKey, Heard] = Table("refusals heard")
+"""What Envoys say, as long as it may not be in HISTORY."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is served, and why."""
+
+    published: Content | None
+    edition: str
+    """Names what is served: another one when the revision or the tainted ones are others."""
+    state: CacheState | None
+    """None if there is nothing to serve, and never was."""
+    desired: str
+    """The version of what is written."""
+    revisions: tuple[Revision, ...]
+    """Those there should be, the newest last."""
+    missing: tuple[str, ...] = ()
+    """What the desired revision waits for."""
+
+
+@query
+def history(view: View, key: NamespacedName) -> tuple[Revision, ...]:
+    """The revisions that there should be, the newest last; what is written is the newest."""
+    reading = view.read(READINGS, key)
+    if reading is None:
+        return ()
+    node = NodeKey(key.namespace, reading.node)
+    if view.ask(claims.owner, node) != key:
+        return ()
+    known = [it for it in view.read(HISTORY, key) or () if it.content.node == reading.node]
+    if reading.content is not None:
+        known = _with_newest(known, reading.content)
+    return _bounded([_as_heard(view, node, it) for it in known])
+
+
+@query
+def choice(view: View, key: NamespacedName) -> Choice | None:
+    """What is served of an EnvoyConfig; None if that is not for it to say."""
+    reading = view.read(READINGS, key)
+    if reading is None or view.ask(claims.owner, NodeKey(key.namespace, reading.node)) != key:
+        return None
+    found = view.ask(history, key)
+    desired = found[-1] if reading.content is not None else None
+    missing = view.ask(references.missing, key) if desired is not None else ()
+    is_waiting = bool(missing) and desired is not None and not desired.is_taken
+    served = _served(found[:-1] if is_waiting else found)
+    if desired is not None and is_waiting and (served is None or served.taint):
+        served = desired
+    return Choice(
+        served.content if served else None,
+        _edition(served, found),
+        _state(reading, served, found),
+        reading.version,
+        found,
+        missing if is_waiting else (),
+    )
+
+
+def _with_newest(known: Sequence[Revision], content: Content) -> list[Revision]:
+    same = next((it for it in known if it.content.version == content.version), Revision(content))
+    return [*(it for it in known if it is not same), replace(same, content=content)]
+
+
+def _as_heard(view: View, node: NodeKey, found: Revision) -> Revision:
+    heard = view.read(HEARD, EditionKey(*node, found.content.version))
+    if heard is None:
+        return found
+    taint = found.taint or ("; ".join(heard.words) if _taints(heard) else "")
+    return replace(found, taint=taint, is_taken=found.is_taken or heard.is_taken)
+
+
+def _taints(heard: Heard) -> bool:
+    """One refusal is enough, unless it says that a port of one machine is in use."""
+    if heard.refusing and heard.refusing >= heard.connected:
+        return True
+    return any(not is_local(it) for it in heard.words)
+
+
+def is_local(words: str) -> bool:
+    """Whether a refusal tells of the machine that Envoy runs on, and not of what it was sent."""
+    return "cannot bind" in words
+
+
+def _bounded(found: Sequence[Revision]) -> tuple[Revision, ...]:
+    """Without the oldest of too many. What is served stays, and what would be if the newest were
+    refused."""
+    needed, rest = (_served(found), _served(found[:-1])), list(found)
+    for it in found:
+        if len(rest) <= MOST_REVISIONS:
+            break
+        if it not in needed:
+            rest.remove(it)
+    return tuple(rest)
+
+
+def _served(found: Sequence[Revision]) -> Revision | None:
+    """The newest that is not tainted; else the newest that was good once; else the newest."""
+    untainted = [it for it in found if not it.taint]
+    taken = [it for it in found if it.is_taken]
+    every = untainted or taken or list(found)
+    return every[-1] if every else None
+
+
+def _state(
+    reading: Reading, served: Revision | None, found: Sequence[Revision]
+) -> CacheState | None:
+    if served is None:
+        return None
+    if served.taint:
+        return "RollbackFailed"
+    is_newest = reading.content is not None and served is found[-1]
+    return "InSync" if is_newest else "Rollback"
+
+
+def _edition(served: Revision | None, found: Iterable[Revision]) -> str:
+    if served is None:
+        return ""
+    tainted = sorted(it.content.version for it in found if it.taint)
+    if not tainted:
+        return served.content.version
+    digest = blake2b(" ".join(tainted).encode(), digest_size=4).hexdigest()
+    return f"{served.content.version}-{digest}"

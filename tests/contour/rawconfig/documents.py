@@ -1,0 +1,41 @@
+"""EnvoyConfigs as documents."""
+
+from typing import Any
+
+import yaml
+
+from contour.rawconfig import reading
+from crds import decode
+from crds.envoyconfig import EnvoyConfig
+from dag.rawconfig.content import Reading
+
+HCM = (
+    "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3"
+    ".HttpConnectionManager"
+)
+
+
+def document(spec: str, name: str = "test") -> dict[str, Any]:
+    """The document of a specification in YAML; `nodeID` is `proxy` unless it says another one."""
+    return {
+        "apiVersion": "marin3r.3scale.net/v1alpha1",
+        "kind": "EnvoyConfig",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"nodeID": "proxy", **yaml.safe_load(spec)},
+    }
+
+
+def read(spec: str) -> Reading:
+    """What came of reading it."""
+    found = decode.decode(document(spec))
+    assert isinstance(found, decode.Decoded)
+    assert not found.errors, found.errors
+    assert isinstance(found.object, EnvoyConfig)
+    return reading.reading(found.object)
+
+
+def refused(spec: str) -> list[str]:
+    """The complaints about the document itself."""
+    found = decode.decode(document(spec))
+    assert isinstance(found, decode.Decoded)
+    return [str(it) for it in found.errors]

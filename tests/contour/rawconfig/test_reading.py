@@ -1,0 +1,219 @@
+"""What EnvoyConfigs come to: equal content has one version, and all errors are told at once."""
+
+import pytest
+from envoy.config.listener.v3 import listener_pb2
+
+from dag.rawconfig.content import Fixed, FromSecret, FromSlices
+from tests.contour.rawconfig.documents import HCM, read, refused
+
+CLUSTER = "resources: [{type: cluster, value: {name: a, connect_timeout: 1s}}]"
+OTHER_TYPE = "type.googleapis.com/envoy.extensions.filters.http.of_tomorrow.v3.Filter"
+
+
+def with_filter(config: str) -> str:
+    """A listener with a filter that has this configuration."""
+    chain = f"{{filters: [{{name: f, typed_config: {config}}}]}}"
+    return f"resources: [{{type: listener, value: {{name: a, filter_chains: [{chain}]}}}}]"
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "resources: [{type: cluster, value: {connect_timeout: 1s, name: a}}]",
+        'envoyResources: {clusters: [{value: \'{"connect_timeout":"1s", "name": "a"}\'}]}',
+        "{serialization: yaml, envoyResources: {clusters: "
+        "[{name: ignored, value: 'name: a # a comment\n\nconnect_timeout: 1s'}]}}",
+        "resources: [{type: cluster, value: {name: a, connect_timeout: 1s, lb_policy: null}}]",
+    ],
+)
+def test_equal_content_has_one_version_however_it_is_spelled(same: str) -> None:
+    one, other = read(CLUSTER), read(same)
+    assert one.content is not None
+    assert one.content == other.content
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "resources: [{type: cluster, value: {name: a, connect_timeout: 2s}}]",
+        "resources: [{type: cluster, value: {name: a, connect_timeout: 1s}}, "
+        "{type: runtime, value: {name: r}}]",
+        "resources: []",
+    ],
+)
+def test_other_content_has_another_version(other: str) -> None:
+    assert read(CLUSTER).version != read(other).version
+
+
+def test_numbers_are_compared_by_their_value() -> None:
+    text = "resources: [{type: runtime, value: {name: r, layer: {a: %s}}}]"
+    assert read(text % "1.0").version == read(text % "1").version
+    assert len({read(text % it).version for it in ("1", "1.5", "true", "'1'")}) == 4
+
+
+def test_every_kind_of_resource_is_read() -> None:
+    found = read(
+        """
+        resources:
+        - {type: listener, value: {name: a}}
+        - {type: route, value: {name: a}}
+        - {type: scopedRoute, value: {name: a}}
+        - {type: cluster, value: {name: a}}
+        - {type: endpoint, value: {cluster_name: a}}
+        - {type: runtime, value: {name: a}}
+        - type: extensionConfig
+          value: {name: a, typed_config: {"@type": HCM}}
+        - {type: secret, generateFromTlsSecret: tls}
+        - {type: secret, generateFromTlsSecret: ca, blueprint: validationContext}
+        - {type: secret, generateFromOpaqueSecret: {name: s, key: k, alias: token}}
+        - type: endpoint
+          generateFromEndpointSlices:
+            {selector: {matchLabels: {a: b}}, clusterName: b, targetPort: p}
+        """.replace("HCM", HCM)
+    )
+    assert found.content is not None
+    said = [(type(it).__name__, it.name) for it in found.content.items]
+    assert said == [
+        *[(Fixed.__name__, "a")] * 7,
+        *((FromSecret.__name__, it) for it in ("tls", "ca", "token")),
+        (FromSlices.__name__, "b"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "errors"),
+    [
+        ("{}", ["spec: exactly one of resources and envoyResources must be set"]),
+        (
+            "{resources: [], envoyResources: {}}",
+            ["spec: exactly one of resources and envoyResources must be set"],
+        ),
+        (
+            "resources: [{type: cluster, value: {name: a, nme: 1, upstream: 1}}, "
+            "{type: listener, value: {name: b, filter_chains: [{filter: 1}]}}]",
+            [
+                "spec.resources[0].value.nme: is no field of envoy.config.cluster.v3.Cluster",
+                "spec.resources[0].value.upstream: is no field of envoy.config.cluster.v3.Cluster",
+                "spec.resources[1].value.filter_chains[0].filter: "
+                "is no field of envoy.config.listener.v3.FilterChain",
+            ],
+        ),
+        (
+            with_filter(f"{{'@type': {HCM}, stat_prefx: a}}"),
+            [
+                "spec.resources[0].value.filter_chains[0].filters[0].typed_config.stat_prefx: "
+                "is no field of envoy.extensions.filters.network.http_connection_manager.v3"
+                ".HttpConnectionManager"
+            ],
+        ),
+        (
+            with_filter("{'@type': type.googleapis.com/envoy.api.v2.auth.DownstreamTlsContext}"),
+            [
+                "spec.resources[0].value.filter_chains[0].filters[0].typed_config.@type: "
+                "envoy.api.v2.auth.DownstreamTlsContext is a type of Envoy's API v2, "
+                "which Envoy no longer has"
+            ],
+        ),
+        (
+            "resources: [{type: cluster, value: {type: EDS}}, {type: endpoint, value: {}}]",
+            [
+                "spec.resources[0].value.name: is required",
+                "spec.resources[1].value.cluster_name: is required",
+            ],
+        ),
+        (
+            "resources: [{type: cluster, value: {name: a}}, {type: cluster, value: {name: a}}]",
+            ["spec.resources[1].value: the name 'a' is that of spec.resources[0].value, too"],
+        ),
+        (
+            "resources: [{type: secret, value: {name: a}}, {type: secret}, "
+            "{type: cluster, generateFromTlsSecret: a}]",
+            [
+                "spec.resources[0].value: must not be set: a secret is taken from a Secret, "
+                "and not written down here",
+                "spec.resources[1]: exactly one of generateFromTlsSecret, "
+                "generateFromOpaqueSecret must be set",
+                "spec.resources[2].generateFromTlsSecret: is not for a cluster",
+            ],
+        ),
+        (
+            "envoyResources: {secrets: [{name: a, ref: {name: b, namespace: other}}]}",
+            [
+                "spec.envoyResources.secrets[0].ref.namespace: must be default: "
+                "Secrets of other namespaces are not used"
+            ],
+        ),
+        (
+            "{serialization: yaml, envoyResources: {clusters: [{value: 'a: {'}, {value: '1'}]}}",
+            [
+                "spec.envoyResources.clusters[0].value: line 2: did not find expected node content "
+                "while parsing a flow node",
+                "spec.envoyResources.clusters[1].value: must be an object",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_all_errors_are_told_with_their_paths(spec: str, errors: list[str]) -> None:
+    found = read(spec)
+    assert found.content is None
+    assert [f"{it.path}: {it.text}" for it in found.errors] == errors
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("{name: a, connect_timeout: soon}", "connect_timeout"),
+        ("{name: a, type: OFTEN}", "type"),
+        ("{name: [a]}", "name"),
+        ("{name: {a: b}}", "name"),
+        ("{name: a, load_assignment: {endpoints: [{priority: 1.5}]}}",
+         "load_assignment.endpoints[0].priority"),
+        ("{name: a, metadata: 1}", ""),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_wrong_type_is_told_with_its_path(value: str, path: str) -> None:
+    found = read(f"resources: [{{type: cluster, value: {value}}}]")
+    assert [it.path for it in found.errors] == [f"spec.resources[0].value.{path}".rstrip(".")]
+
+
+def test_types_that_are_not_known_pass_and_are_told() -> None:
+    found = read(with_filter(f"{{'@type': {OTHER_TYPE}, mode: 1}}"))
+    assert [it.path for it in found.warnings] == [
+        "spec.resources[0].value.filter_chains[0].filters[0].typed_config"
+    ]
+    assert found.content is not None
+    (item,) = found.content.items
+    assert isinstance(item, Fixed)
+    made = listener_pb2.Listener.FromString(item.body)
+    config = made.filter_chains[0].filters[0].typed_config
+    assert config.TypeName() == "xds.type.v3.TypedStruct"
+    assert OTHER_TYPE.encode() in config.value
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "nodeID: ''",
+        f"nodeID: {'x' * 300}",
+        'nodeID: "a\\nb"',
+        "resources: [{type: lister, value: {}}]",
+        "resources: [{type: cluster, value: text}]",
+        f"envoyResources: {{clusters: [{{value: '{'x' * (1 << 20)}x'}}]}}",
+        f"resources: [{', '.join(['{type: cluster, value: {name: a}}'] * 2001)}]",
+    ],
+)
+def test_what_no_envoyconfig_can_hold_is_refused_as_it_is_read(spec: str) -> None:
+    assert refused(spec)
+
+
+def test_a_bomb_of_aliases_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    bomb = "\n".join(f"        {it}" for it in lines)
+    found = read(f"serialization: yaml\nenvoyResources:\n  clusters:\n    - value: |\n{bomb}\n")
+    assert ["aliases expand" in it.text for it in found.errors] == [True]
+
+
+@pytest.mark.parametrize("node", ["a b", "ä/ö", "a:b:c", "a.b_c~d", "../../x"])
+def test_odd_node_ids_are_served(node: str) -> None:
+    assert read(f"{{nodeID: '{node}', resources: []}}").node == node

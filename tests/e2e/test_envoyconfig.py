@@ -1,0 +1,246 @@
+"""EnvoyConfigs with `contour run`: Envoys that their users start, by node ID."""
+
+import contextlib
+import http.client
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from contour.host import installation, state
+from contour.run import XDS_SOCKET
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone
+from tests.testbed import certificates, pairs, processes
+from tests.testbed.load import Load, Request
+from tests.testbed.ports import free_ports
+from tests.testbed.processes import Process, wait
+
+pytestmark = pytest.mark.envoy
+
+EDGE, SEED = "EnvoyConfig default/edge", "EnvoyConfig default/test"
+SECRET = "my-certificate-secret-resource"
+
+
+@contextlib.contextmanager
+def envoys(
+    instance: Standalone, folder: Path, node: str, number: int = 1
+) -> Iterator[list[Process]]:
+    """Envoys of a node ID, as their users start them."""
+    folder.mkdir(exist_ok=True)
+    xds = state.socket(instance.state, XDS_SOCKET)
+    running: list[Process] = []
+    try:
+        for it in range(number):
+            file = folder / f"{node}-{it}.json"
+            processes.called(
+                *("bootstrap", str(file), "--node-id", node, "--xds-socket", str(xds)),
+                *("--admin-address", str(folder / f"{node}-{it}.sock")),
+            )
+            command = (
+                *(str(installation.binary()), "--config-path", str(file), "--concurrency", "1"),
+                *("--use-dynamic-base-id", "--log-level", "warning", "--drain-time-s", "1"),
+            )
+            running.append(processes.start(f"{node}-{it}", command, folder))
+        yield running
+    finally:
+        for process in running:
+            process.kill()
+
+
+@dataclass
+class Edge:
+    """The instance, two Envoys of node ID `edge`, and the EnvoyConfig that they are served."""
+
+    instance: Standalone
+    envoys: Sequence[Process]
+    document: dict[str, Any] = field(default_factory=dict)
+
+    def resource(self, type_: str) -> dict[str, Any]:
+        """The value of the resource of a type."""
+        found: dict[str, Any] = next(
+            it for it in self.document["spec"]["resources"] if it["type"] == type_
+        )
+        value: dict[str, Any] = found.get("value", found)
+        return value
+
+    def save(self) -> None:
+        self.instance.write("envoyconfig.yaml", yaml.safe_dump(self.document))
+
+    def reset(self) -> None:
+        self.document = yaml.safe_load(_filled(self.instance, "envoyconfig.yaml"))
+
+    def ask(self) -> tuple[int, str]:
+        """The status, and the version that the configuration says it is."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.instance.ports["edge"], timeout=10
+        )
+        with contextlib.closing(connection):
+            answer = exchange(connection, "any.example.com", "/")
+            return answer.status, answer.headers.get("x-version", "")
+
+    def version(self, text: str) -> None:
+        """Makes the configuration say that it is another version."""
+        (host,) = self.resource("route")["virtual_hosts"]
+        host["response_headers_to_add"] = [{"header": {"key": "x-version", "value": text}}]
+
+    def until(self, version: str) -> None:
+        """Waits until every worker of every Envoy answers so (they share a port)."""
+        wait(lambda: {self.ask() for _ in range(12)} == {(200, version)}, f"version {version}")
+
+    def state(self) -> str:
+        """What `contour status` says first of it."""
+        row = self.instance.status()[EDGE]
+        return f"{row['state']}: {row['summary']}"
+
+
+def _filled(instance: Standalone, name: str) -> str:
+    text = manifest(name)
+    for port, number in instance.ports.items():
+        text = text.replace(f"${port}\n", f"{number}\n").replace(f"${port}}}", f"{number}}}")
+    return text
+
+
+@pytest.fixture(scope="module")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    ports = dict(zip(("edge", "seed"), free_ports(2), strict=True))
+    names = ("services.yaml", "live.yaml", "envoyconfig.yaml", "envoyconfig-seed.yaml")
+    files = {name: manifest(name) for name in names}
+    with standalone(tmp_path_factory.mktemp("raw"), files, ports) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def edge(instance: Standalone, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Edge]:
+    with envoys(instance, tmp_path_factory.mktemp("edge"), "edge", 2) as running:
+        yield Edge(instance, running)
+
+
+Change = Callable[[Edge], None]
+
+
+def _unknown_cluster(edge: Edge) -> None:
+    inline = {"name": "inline", "virtual_hosts": deepcopy(edge.resource("route")["virtual_hosts"])}
+    (chain,) = edge.resource("listener")["filter_chains"]
+    config = chain["filters"][0]["typed_config"]
+    del config["rds"]
+    inline["virtual_hosts"][0]["routes"][0]["route"]["cluster"] = "nobody"
+    config["route_config"] = inline | {"validate_clusters": True}
+
+
+def _two_catch_alls(edge: Edge) -> None:
+    hosts = edge.resource("route")["virtual_hosts"]
+    hosts.append(deepcopy(hosts[0]) | {"name": "again"})
+
+
+def _no_source_of_endpoints(edge: Edge) -> None:
+    del edge.resource("cluster")["eds_cluster_config"]
+
+
+def _no_address(edge: Edge) -> None:
+    address = {"socket_address": {"address": "no address", "port_value": 80}}
+    entry = next(it for it in edge.document["spec"]["resources"] if it["type"] == "endpoint")
+    entry.clear()
+    endpoints = [{"lb_endpoints": [{"endpoint": {"address": address}}]}]
+    entry |= {"type": "endpoint", "value": {"cluster_name": "one", "endpoints": endpoints}}
+
+
+def _same_match_twice(edge: Edge) -> None:
+    chains = edge.resource("listener")["filter_chains"]
+    chains.append(deepcopy(chains[0]) | {"name": "again"})
+
+
+def _no_chains(edge: Edge) -> None:
+    del edge.resource("listener")["filter_chains"]
+
+
+def _cannot_bind(edge: Edge) -> None:
+    edge.resource("listener")["address"]["socket_address"]["address"] = "192.0.2.1"
+
+
+REFUSED: dict[str, tuple[Change, str]] = {
+    "listener with an unknown cluster": (_unknown_cluster, "unknown cluster"),
+    "two catch-all hosts": (_two_catch_alls, "Only a single wildcard domain"),
+    "EDS without a source": (_no_source_of_endpoints, "without an EDS config"),
+    "an address that is none": (_no_address, "malformed IP address"),
+    "one match of two chains": (_same_match_twice, "same matching rules"),
+    "a listener without chains": (_no_chains, "no filter chains"),
+    "an address of another machine": (_cannot_bind, "cannot bind"),
+}
+
+LOSING = {("an address that is none", True)}
+"""Envoy takes a changed cluster whose endpoints it refuses into use without any (503)."""
+
+
+@pytest.mark.parametrize("everything", [False, True], ids=["one type", "all types"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_envoy_refuses_is_rolled_back_and_loses_no_request(
+    edge: Edge, name: str, everything: bool
+) -> None:
+    change, words = REFUSED[name]
+    edge.reset()
+    before, after = f"before {name} {everything}", f"after {name} {everything}"
+    edge.version(before)
+    edge.save()
+    edge.until(before)
+    wait(lambda: edge.state().startswith("ok"), "in sync")
+    load = Load(edge.instance.ports["edge"], [Request("any.example.com")], 50)
+    with load.in_background() as tally:
+        if everything:
+            edge.version("refused")
+            edge.resource("cluster")["alt_stat_name"] = f"refused {name}"
+            edge.resource("listener")["traffic_direction"] = "INBOUND"
+        change(edge)
+        edge.save()
+        edge.instance.until_told(EDGE, words)
+        edge.until(before)
+        edge.reset()
+        edge.version(after)
+        edge.save()
+        edge.until(after)
+    lost = tally.failures if (name, everything) not in LOSING else ()
+    assert not lost, lost
+    wait(lambda: edge.state().startswith("ok"), "in sync again")
+
+
+def test_the_example_of_the_seed_is_served_and_a_renewed_certificate_comes_alone(
+    instance: Standalone, tmp_path: Path
+) -> None:
+    authority = certificates.authority()
+    context = ssl.create_default_context(cadata=authority.pem.decode())
+
+    def answer() -> tuple[bytes, bytes]:
+        """The body, and the certificate that it came with."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", instance.ports["seed"], context=context, timeout=10
+        )
+        with contextlib.closing(connection):
+            connection.request("GET", "/")
+            certificate = connection.sock.getpeercert(binary_form=True)
+            return connection.getresponse().read(), certificate or b""
+
+    first = certificates.issued(authority, "127.0.0.1")
+    instance.until_told(SEED, "Secret default/my-certificate-secret-resource not found")
+    instance.write("certificate.yaml", pairs.of(SECRET, first))
+    with envoys(instance, tmp_path, "my-proxy") as (envoy,):
+        envoy.wait_until(lambda: _body(answer) == b"ok")
+        published = instance.status()[SEED]
+        second = certificates.issued(authority, "127.0.0.1")
+        instance.write("certificate.yaml", pairs.of(SECRET, second))
+        renewed = ssl.PEM_cert_to_DER_cert(second.pem.decode())
+        wait(lambda: answer()[1] == renewed, "the renewed certificate")
+        assert instance.status()[SEED] == published
+        instance.remove("envoyconfig-seed.yaml")
+        wait(lambda: SEED not in instance.status(), "the EnvoyConfig gone")
+        assert answer()[0] == b"ok"  # Envoy keeps what it has
+
+
+def _body(answer: Callable[[], tuple[bytes, bytes]]) -> bytes:
+    try:
+        return answer()[0]
+    except OSError:
+        return b""
