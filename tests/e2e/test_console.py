@@ -1,5 +1,7 @@
 """What `contour run` says on the terminal while files are edited, behind a real Envoy."""
 
+import contextlib
+import os
 import re
 import socket
 import ssl
@@ -286,3 +288,45 @@ def test_tls_auto_certifies_what_has_no_secret(
         running.write("new.yaml", shop.replace("shop", "late"))
         running.until_logged("Secret default/late-tls: made a certificate for late.example.com")
     assert "PRIVATE" not in running.log.read_text()
+
+
+def _started(folder: Path, command: str, environment: dict[str, str]) -> Iterator[Standalone]:
+    ports = dict(zip(("http", "https", "one"), free_ports(3), strict=True))
+    (folder / "manifests").mkdir()
+    shop = proxy("shop", "routes: [{services: [{name: cart, port: 80}]}]")
+    (folder / "manifests" / "shop.yaml").write_text(shop)
+    arguments = (*standalone.arguments(folder, ports), "--backend", f"cart={ports['one']}")
+    shell = ("sh", "-c", f'exec "$@" {command}', "sh", *processes.CONTOUR, *arguments)
+    whole = os.environ | environment
+    process = processes.start("contour", shell, folder, whole, processes.ROOT)
+    try:
+        with processes.backends({"one": ports["one"]}):
+            yield Standalone(folder / "manifests", folder / "state", ports, process)
+    finally:
+        process.stop()
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "said"),
+    [
+        ("2>/dev/full", {}, ""),
+        (">&-", {}, "✗"),
+        (">&- 2>&-", {}, ""),
+        ("", {"PYTHONIOENCODING": "ascii"}, "x HTTPProxy"),
+        ("", {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, "x HTTPProxy"),
+        ("", {"TERM": "dumb"}, "✗ HTTPProxy"),
+    ],
+    ids=["full disk", "stdout closed", "both closed", "ASCII", "locale C", "dumb"],
+)
+def test_it_serves_whatever_becomes_of_what_it_says(
+    tmp_path: Path, command: str, environment: dict[str, str], said: str
+) -> None:
+    with contextlib.contextmanager(_started)(tmp_path, command, environment) as running:
+        standalone.wait_until_ready(running)
+        running.write("bad.yaml", proxy("bad", "routes: [{services: [{name: crat, port: 80}]}]"))
+        processes.wait(lambda: "HTTPProxy default/bad" in running.status(), "bad in the status")
+        assert running.ask("http://shop.example.com/").backend == "one"
+        if said:
+            running.until_logged(said)
+        assert "Traceback" not in running.log.read_text()
+        assert "Warning" not in running.log.read_text()
