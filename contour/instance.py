@@ -56,8 +56,8 @@ class Instance:
     """Whether what providers complain of is logged; else somebody else tells it."""
     gives_hints: bool = False
     """Whether statuses may suggest names of other objects (`dag.hints`)."""
-    locate: Locate = _nowhere
-    """Where the fields of objects stand, for listings."""
+    locator: Callable[[], Locate] = lambda: _nowhere
+    """Makes what tells where the fields of objects stand, for each listing."""
     controller: Controller = field(init=False)
     _settling: asyncio.Handle | None = None
     _witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Instance:
 
     def _rows(self, *, every: bool) -> list[dict[str, object]]:
         board, engine = self.controller.board, self.controller.engine
-        return listing.plain(listing.listed(board, engine, self.locate, every=every))
+        return listing.plain(listing.listed(board, engine, self.locator(), every=every))
 
     def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         self._fleet(fleet).publish(changes)

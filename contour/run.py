@@ -100,7 +100,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
     instance = Instance(
-        server, concerned, logs_complaints=False, gives_hints=True, locate=manifests.locate
+        server, concerned, logs_complaints=False, gives_hints=True, locator=manifests.locator
     )
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
@@ -108,7 +108,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     if options.controller_name is not None:
         controller.name(options.controller_name)
     terminal = Terminal(sys.stderr)
-    console = news.Console(instance, concerned, terminal, manifests.locate)
+    console = news.Console(instance, concerned, terminal, manifests.locator)
     made = _keeper(options, terminal) if options.certifies else None
     return Running(server, instance, manifests, made, console)
 

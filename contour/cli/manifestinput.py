@@ -49,7 +49,7 @@ def read(paths: tuple[str, ...], controller_name: str | None = None, *, lenient:
     found = [it for told in batch.complaints.values() for it in told]
     lines = tuple(f"{it.severity}: {it}" for it in found)
     is_unreadable = any(it.is_unreadable for it in found)
-    return Read(controller, fleets, lines, is_unreadable, manifests.locate)
+    return Read(controller, fleets, lines, is_unreadable, manifests.locator())
 
 
 def listed(found: Read, *, every: bool = False) -> list[Row]:

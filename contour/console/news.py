@@ -51,13 +51,14 @@ class Console:
         instance: Instance,
         concerned: Concerned,
         terminal: Terminal,
-        locate: Locate,
+        locator: Callable[[], Locate],
         clock: Clock = time.monotonic,
     ) -> None:
         self._instance = instance
         self._concerned = concerned
         self._terminal = terminal
-        self._locate = locate
+        self._locator = locator
+        self._locate = locator()
         self._clock = clock
         self._pace = Pace()
         self._known: dict[ObjectRef, Known] = {}
@@ -83,7 +84,9 @@ class Console:
     async def greet(self) -> None:
         """Tells what is served, once Envoy has it."""
         await self._settled(PATIENCE)
-        self._greet()
+        self._concerned.subjects.clear()
+        self._concerned.event.clear()
+        self._tell_first(await self._rows())
 
     async def follow(self) -> None:
         """Tells of every change, until it is cancelled."""
@@ -114,11 +117,8 @@ class Console:
         fleets = self._instance.server.fleets.values()
         return any(not it.acceptance.is_settled or it.pacing.waiting for it in fleets)
 
-    def _greet(self) -> None:
-        found = self._rows()
+    def _tell_first(self, found: list[Row]) -> None:
         self._known = {it.subject: wording.known(it) for it in found}
-        self._concerned.subjects.clear()
-        self._concerned.event.clear()
         self._terminal.say("plain", served.summary(self._instance.controller, found))
         self._tell_listeners()
         for text in served.unused_backends(self._instance.controller):
@@ -131,11 +131,18 @@ class Console:
     def _problem(self, row: Row) -> Line:
         return wording.problem(self._located(row))
 
-    def _rows(self) -> list[Row]:
-        controller = self._instance.controller
-        return listing.listed(controller.board, controller.engine, _nowhere, every=True)
+    async def _rows(self) -> list[Row]:
+        """Of all there is, once; meanwhile Envoy is served."""
+        board, engine = self._instance.controller.board, self._instance.controller.engine
+        found = list(board.file_rows())
+        for number, subject in enumerate(listing.known(board, engine, every=True)):
+            if number % _AT_A_TIME == _AT_A_TIME - 1:
+                await asyncio.sleep(0)
+            found.append(listing.row(board, engine, subject))
+        return found
 
     async def _tell(self) -> None:
+        self._locate = self._locator()
         effect = self._effect()
         edited, self._edited = self._edited, set()
         subjects, self._concerned.subjects = self._concerned.subjects, set()
@@ -222,7 +229,3 @@ class Console:
         due = self._pace.due
         if due is not None and self._clock() >= due:
             self._terminal.say("plain", self._pace.summary(self._clock()))
-
-
-def _nowhere(_: ObjectRef, __: str) -> None:
-    """Places are looked up for what is said, not for everything."""

@@ -12,11 +12,10 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from contour.complaints import ManifestSource, Place
+from contour.complaints import Locate, ManifestSource
 from contour.events import Batch
 from contour.files import documents, places, reading, store, tracking
 from contour.files.watch import Watch
-from crds.meta import ObjectRef
 
 
 class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
@@ -46,10 +45,9 @@ class Manifests:
         self._tell_faults()
         return self._store.batch()
 
-    def locate(self, subject: ObjectRef, field: str) -> Place | None:
-        """The file and line of a field of an object; None if no file defines the object."""
-        definition = self._store.definition(subject)
-        return definition and places.of(definition, field)
+    def locator(self) -> Locate:
+        """Tells the file and line of fields of objects, for one listing."""
+        return places.Locator(self._store.definition)
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
         """What changes after `read`. While a batch is being taken, the next one gathers."""

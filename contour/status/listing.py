@@ -21,11 +21,14 @@ from dag.gateway import routes
 
 def listed(board: Board, engine: Engine, locate: Locate, *, every: bool = False) -> list[Row]:
     """The rows, sorted. `every`: also of objects without a status of which nothing is told."""
-    known = set(_with_status(engine)) | board.told.keys() | board.remarks.keys()
-    if every:
-        known |= set(_without_status(engine))
-    found = [*board.file_rows(), *(row(board, engine, it) for it in sorted(known))]
-    return [it.located(locate) for it in found]
+    objects = (row(board, engine, it) for it in known(board, engine, every=every))
+    return [it.located(locate) for it in (*board.file_rows(), *objects)]
+
+
+def known(board: Board, engine: Engine, *, every: bool = False) -> list[ObjectRef]:
+    """The objects that have a row, sorted."""
+    found = set(_with_status(engine)) | board.told.keys() | board.remarks.keys()
+    return sorted(found | set(_without_status(engine)) if every else found)
 
 
 def plain(found: list[Row]) -> list[dict[str, object]]:

@@ -1,0 +1,72 @@
+"""In which line what is told of an object stands."""
+
+from pathlib import Path
+
+import pytest
+
+from contour import files
+from contour.complaints import ManifestSource
+from contour.files import places, reading
+from crds.meta import ObjectRef
+from tests.contour.files.written import proxy, stream
+
+B = ObjectRef("HTTPProxy", "default", "b")
+TEXT = stream(proxy("a"), proxy("b"))
+
+
+@pytest.fixture
+def manifests(tmp_path: Path) -> files.Manifests:
+    (tmp_path / "it.yaml").write_text(TEXT)
+    found = files.Manifests([tmp_path])
+    found.read()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("field", "line"),
+    [
+        ("spec.routes[0].services[0]", "- name: web"),
+        ("spec.routes[0].services[0].port", "port: 80"),
+        ("spec.virtualhost.fqdn", "fqdn: example.com"),
+        ("spec.virtualhost.tls.secretName", "virtualhost:"),  # where it would stand
+        ("metadata.annotations[a.b/c]", "metadata:"),
+        ("", "apiVersion:"),
+    ],
+)
+def test_a_field_is_found_in_its_document(
+    tmp_path: Path, manifests: files.Manifests, field: str, line: str
+) -> None:
+    place = manifests.locator()(B, field)
+    assert place is not None
+    assert place.file == str(tmp_path / "it.yaml")
+    lines = TEXT.splitlines()
+    assert lines[place.line - 1].strip().startswith(line)
+    assert place.line > len(proxy("a").splitlines())
+
+
+def test_a_file_that_has_changed_since_tells_the_line_of_the_document(
+    tmp_path: Path, manifests: files.Manifests
+) -> None:
+    (tmp_path / "it.yaml").write_text("# another\n" * 50)
+    place = manifests.locator()(B, "spec.virtualhost.fqdn")
+    assert place is not None
+    assert TEXT.splitlines()[place.line - 1].startswith("apiVersion")
+    assert manifests.locator()(ObjectRef("HTTPProxy", "default", "c"), "spec") is None
+
+
+def test_a_listing_reads_a_file_once_and_looks_up_so_many_fields(
+    manifests: files.Manifests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    content = reading.content
+
+    def counted(file: ManifestSource) -> reading.Content:
+        reads.append(file)
+        return content(file)
+
+    monkeypatch.setattr(reading, "content", counted)
+    locate = manifests.locator()
+    found = [locate(B, "spec.virtualhost.fqdn") for _ in range(places.MOST + 1)]
+    assert len(reads) == 1
+    assert len(set(found[:-1])) == 1
+    assert found[-1] != found[0]
