@@ -185,10 +185,12 @@ class ListenerSettings:
     """If true, clients may use HTTP/3 (QUIC) on the UDP port of each HTTPS listener. The default is
     false; it has no effect together with `useProxyProtocol`. Upstream Contour does not have this
     field."""
-    routing: Literal["Shards", "Single"] = "Shards"
-    """How hosts are divided into xDS resources. With Shards, the default, a change of one host
-    costs the same however many hosts there are; Single uses one RouteConfiguration. A change takes
-    effect at the next start. Upstream Contour does not have this field."""
+    routing: Literal["Auto", "Shards", "Single"] = "Auto"
+    """How hosts are divided into xDS resources. With Shards, a change of one host costs the same
+    however many hosts there are; Single uses one RouteConfiguration, which costs less for each
+    request, and more for each change the more hosts there are. Auto, the default, is Shards in a
+    cluster; `contour run` uses Single if there are few hosts when it starts. A change takes effect
+    at the next start. Upstream Contour does not have this field."""
 
 
 @model

@@ -93,7 +93,7 @@ def _ignored(view: View, found: ContourConfiguration, spec: Place) -> Iterator[P
         if not it.guards:
             yield problems.ignored_field(spec._replace(path=it.path), it.why)
     listener = spec.at("envoy").at("listener")
-    if view.ask(settings.settings, ()).routing != view.ask(settings.routing, ()):
+    if view.ask(settings.settings, ()).routing not in ("Auto", view.ask(settings.routing, ())):
         yield problems.restart_needed(listener.at("routing"))
     edge, options = reading.resolved(found)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
     if options is not None and options != (edge.tos, edge.traffic_class):

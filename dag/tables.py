@@ -104,6 +104,9 @@ ACCEPTANCE_ASSUMED: Table[tuple[()], bool] = Table("acceptance assumed")
 LOOPBACK_REFUSED: Table[tuple[()], bool] = Table("loopback refused")
 """True in a cluster, where nothing is behind the loopback of Envoy's pod but Envoy; else no row."""
 
+BEGAN_SMALL: Table[tuple[()], bool] = Table("began small")
+"""True on one machine whose Envoy starts with its control plane, and few hosts; else no row."""
+
 ROUTING: Table[tuple[()], str] = Table("routing")
 """How the hosts of listeners were cut into resources when they were first served: it stays so."""
 

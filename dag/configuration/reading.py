@@ -94,7 +94,7 @@ class Settings:
     controller_name: str = DEFAULT_CONTROLLER_NAME
     """Whose GatewayClasses are ours; nobody's, if empty."""
     mode: Literal["Single", "PerGateway"] = "Single"
-    routing: Literal["Shards", "Single"] = "Shards"
+    routing: Literal["Auto", "Shards", "Single"] = "Auto"
     ports: Ports = field(default_factory=Ports)
     tls: TlsVersions = field(default_factory=TlsVersions)
     timeouts: Timeouts = field(default_factory=Timeouts)
@@ -141,7 +141,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         makes_fleet=envoy.network_publishing is not None and envoy.managed is not False,
         controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
-        routing=envoy.listener.routing if envoy.listener else "Shards",
+        routing=envoy.listener.routing if envoy.listener else "Auto",
         ports=_ports(envoy),
         tls=(yield from _tls_versions(at, envoy)),
         timeouts=(yield from _timeouts(at, envoy.timeouts)),

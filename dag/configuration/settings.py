@@ -67,5 +67,12 @@ grpc_clients: Query[tuple[()], GrpcClients | None] = _projection("grpc_clients")
 
 @query
 def routing(view: View, _: tuple[()]) -> str:
-    """How hosts are cut into resources. A change while Envoys are served would drain listeners."""
-    return view.read(tables.ROUTING, ()) or view.ask(settings, ()).routing
+    """How hosts are cut into resources. A change while Envoys are served would drain listeners.
+
+    Replicas of an instance have to agree, and Envoys in a cluster outlive their control plane: a
+    number of hosts decides nothing there.
+    """
+    fixed, said = view.read(tables.ROUTING, ()), view.ask(settings, ()).routing
+    if fixed is not None or said != "Auto":
+        return fixed or said
+    return "Single" if view.read(tables.BEGAN_SMALL, ()) else "Shards"

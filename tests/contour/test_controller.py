@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+import pytest
 import yaml
 
-from contour.controller import Controller
+from contour.controller import FEW, Controller
 from contour.events import Batch, Event
 from contour.kubernetes.objects import Objects
 from contour.xds import resources
@@ -14,6 +15,7 @@ from crds.decode import Decoded, decode
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import refusals, tables
+from dag.ports import HostPorts
 from dag.statuses import Address, ContourStatus, GatewayStatus
 from kube.versioncache import Delta, Key
 from tests.contour.kubernetes import written
@@ -193,6 +195,40 @@ spec: {{envoy: {{listener: {{routing: {routing}}}}}}}
     )
     assert fresh.names(resources.ROUTE) < {"ingress_http", "ingress_https"} | sharded
     assert "ingress_http" in fresh.names(resources.ROUTE)
+
+
+@pytest.mark.parametrize(
+    ("machine", "hosts", "configuration", "is_single"),
+    [
+        (True, FEW, "", True),
+        (True, FEW + 1, "", False),
+        (False, 1, "", False),
+        (True, 1, "Shards", False),
+        (False, 1, "Single", True),
+        (True, 1, "Auto", True),
+    ],
+)
+def test_few_hosts_on_one_machine_are_one_routeconfiguration_until_the_next_start(
+    *, machine: bool, hosts: int, configuration: str, is_single: bool
+) -> None:
+    said = f"""
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {{name: contour, namespace: projectcontour}}
+spec: {{envoy: {{listener: {{routing: {configuration}}}}}}}
+"""
+    published = Published()
+    controller = Controller(published)
+    if machine:
+        controller.bind(HostPorts("127.0.0.1"))
+    proxies = "".join(proxy(f"p{it}", f"h{it}.com") for it in range(hosts))
+    controller.take(events(SERVICE + proxies + (f"---{said}" if configuration else "")))
+    before = published.names(resources.ROUTE)
+    assert ("ingress_http" in before) is is_single
+    controller.take(events("".join(proxy(f"q{it}", f"g{it}.com") for it in range(FEW))))
+    assert published.names(resources.ROUTE) == before
+    told = [row.reasons for row in controller.board.rows() if "Configuration" in row.subject.kind]
+    assert not any("next start" in it for reasons in told for it in reasons)
 
 
 def test_a_gateway_is_programmed_when_envoy_has_accepted_its_listener() -> None:
