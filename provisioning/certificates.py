@@ -51,6 +51,7 @@ class Subject:
     """Whom a leaf is for."""
 
     names: tuple[str, ...]
+    """DNS names, and URIs."""
     purposes: tuple[Purpose, ...]
 
 
@@ -111,12 +112,13 @@ def made(certificate: x509.Certificate) -> datetime:
 
 
 def names(certificate: x509.Certificate) -> frozenset[str]:
-    """The DNS names that a certificate is for."""
+    """The DNS names and URIs that a certificate is for."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except (x509.ExtensionNotFound, ValueError):
         return frozenset()
-    return frozenset(found.value.get_values_for_type(x509.DNSName))
+    kinds = (x509.DNSName, x509.UniformResourceIdentifier)
+    return frozenset(it for kind in kinds for it in found.value.get_values_for_type(kind))
 
 
 def fit(certificate: x509.Certificate, key: types.PrivateKeyTypes) -> bool:
@@ -139,10 +141,14 @@ def _extensions(
     yield x509.BasicConstraints(ca=False, path_length=None), True
     yield _key_usage(signs_certificates=False), True
     yield x509.ExtendedKeyUsage([_PURPOSES[it] for it in subject.purposes]), False
-    yield x509.SubjectAlternativeName([x509.DNSName(it) for it in subject.names]), False
+    yield x509.SubjectAlternativeName([*map(_general_name, subject.names)]), False
     yield x509.SubjectKeyIdentifier.from_public_key(key), False
     issuer = by.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
     yield x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(issuer.value), False
+
+
+def _general_name(text: str) -> x509.GeneralName:
+    return x509.UniformResourceIdentifier(text) if "://" in text else x509.DNSName(text)
 
 
 def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:

@@ -24,6 +24,11 @@ def gateway_fleet(gateway: str, namespace: str) -> tuple[str, ...]:
     return tuple(it for it in _of_a_service(gateway, namespace) if it != gateway)
 
 
+def grpc_client(namespace: str) -> str:
+    """The URI in the certificate of the gRPC applications of a namespace."""
+    return f"projectcontour://grpc-client/{namespace}"
+
+
 def _of_a_service(service: str, namespace: str) -> tuple[str, ...]:
     name = f"{service}.{namespace}"
     return service, name, f"{name}.svc", f"{name}.svc.cluster.local"

@@ -7,7 +7,7 @@ Asking again without waiting changes nothing, so that a step that failed can sim
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from cryptography import x509
@@ -48,6 +48,15 @@ def wanted(
     server = Subject(identities.control_plane(service, namespace), ("server", "client"))
     client = Subject(identities.fleet(fleet, namespace), ("client",))
     return Wanted({"contour": server, "envoy": client}, lifetime)
+
+
+def with_grpc_clients(want: Wanted, namespaces: Iterable[str]) -> Wanted:
+    """The same with a leaf for the gRPC applications of each of these namespaces."""
+    more = {
+        f"grpc-client-{it}-": Subject((identities.grpc_client(it),), ("client",))
+        for it in namespaces
+    }
+    return replace(want, subjects={**want.subjects, **more})
 
 
 def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:

@@ -63,6 +63,11 @@ _LONGEST = certificates.LONGEST_LEAF_LIFETIME.days
     help="Suffix of the names of the Secrets. Use that of the instance (`--suffix` of `contour "
     "manifests`).",
 )  # fmt: skip
+@click.option(
+    "--grpc-client", "grpc_clients", multiple=True, metavar="NAMESPACE", show_default="none",
+    help="With --pem: also make a certificate for the gRPC applications of this namespace, "
+    "grpc-client-NAMESPACE-cert.pem and -key.pem. Can be given several times.",
+)  # fmt: skip
 def certgen(
     directory: Path,
     to: str | None,
@@ -73,6 +78,7 @@ def certgen(
     certificate_lifetime: int,
     secrets_format: str,
     secrets_name_suffix: str,
+    grpc_clients: tuple[str, ...],
 ) -> None:
     """Creates the TLS certificates for xDS, and renews them when they are due.
 
@@ -87,13 +93,15 @@ def certgen(
         lifetime=timedelta(days=certificate_lifetime),
     )
     names = secrets.Names(namespace, secrets_name_suffix)
+    if grpc_clients and to != "pem":
+        raise click.UsageError("--grpc-client needs --pem")
     if to == "kube":
         _renew_secrets(incluster, kubeconfig, names, want, overwrite)
     elif to == "yaml":
         held = rotation.renewed(rotation.Holdings(), want, datetime.now(UTC))
         click.echo(yaml.safe_dump_all(secrets.documents(held, names), sort_keys=False), nl=False)
     elif to == "pem":
-        _renew_files(directory, want, overwrite)
+        _renew_files(directory, rotation.with_grpc_clients(want, grpc_clients), overwrite)
     else:
         raise click.UsageError("name an output: --kube, --yaml or --pem")
 

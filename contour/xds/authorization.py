@@ -17,6 +17,7 @@ from contour.xds import identities
 from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
 from contour.xds.stream import Node
+from provisioning.identities import grpc_client
 
 NO_URIS: frozenset[str] = frozenset()
 
@@ -31,11 +32,6 @@ class UnknownFleet(Exception):  # noqa: N818
 
 class NotYet(Exception):  # noqa: N818
     """The fleet has no configuration so far; the client is to try again."""
-
-
-def grpc_client(namespace: str) -> str:
-    """The URI in the certificate of a gRPC client of a namespace."""
-    return f"projectcontour://grpc-client/{namespace}"
 
 
 def admitted(

@@ -33,6 +33,20 @@ def test_the_files_serve_and_are_private(tmp_path: Path) -> None:
     client.load_cert_chain(tmp_path / "envoycert.pem", tmp_path / "envoykey.pem")
 
 
+def test_an_application_gets_a_certificate_of_its_namespace(tmp_path: Path) -> None:
+    asked = ("--pem", "--grpc-client", "shop", "--grpc-client", "bank", str(tmp_path))
+    assert certgen(*asked).exit_code == 0
+    path = tmp_path / "grpc-client-shop-cert.pem"
+    found = x509.load_pem_x509_certificate(path.read_bytes())
+    names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [*names] == [x509.UniformResourceIdentifier("projectcontour://grpc-client/shop")]
+    client = ssl.create_default_context(cafile=tmp_path / "CAcert.pem")
+    client.load_cert_chain(path, tmp_path / "grpc-client-shop-key.pem")
+    assert certgen(*asked).output == ""
+    refused = certgen("--yaml", "--grpc-client", "shop")
+    assert (refused.exit_code, "--pem" in refused.output) == (2, True)
+
+
 def test_called_again_it_leaves_alone_what_is_not_due(tmp_path: Path) -> None:
     certgen("--pem", str(tmp_path))
     before = _contents(tmp_path)

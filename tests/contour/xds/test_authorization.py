@@ -6,6 +6,7 @@ from contour.xds import authorization
 from contour.xds.fleet import Fleet
 from contour.xds.identities import METADATA, NodeIdentity, parse
 from contour.xds.stream import Node
+from provisioning import identities
 
 
 def fleets(*names: str) -> dict[str, Fleet]:
@@ -76,7 +77,7 @@ def test_the_names_of_a_certificate(
     assert authorization.certificate_names(auth) == names
 
 
-SHOP = authorization.grpc_client("shop")
+SHOP = identities.grpc_client("shop")
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from contour.bootstrap.grpcclients import Files
-from contour.xds import authorization
 from contour.xds.credentials import Files as ServerFiles
+from provisioning import identities
 from tests.contour.envoy.grpcclients.plane import (
     bootstrap,
     configuration,
@@ -100,9 +100,9 @@ async def test_the_next_address_of_an_authority_is_asked(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("names", "namespace", "replies"),
     [
-        ([authorization.grpc_client("shop")], "shop", {"one": 1}),
-        ([authorization.grpc_client("bank")], "bank", {}),  # sees nothing of the shop
-        ([authorization.grpc_client("bank")], "shop", {}),  # is not whom it says
+        ([identities.grpc_client("shop")], "shop", {"one": 1}),
+        ([identities.grpc_client("bank")], "bank", {}),  # sees nothing of the shop
+        ([identities.grpc_client("bank")], "shop", {}),  # is not whom it says
         (["shop.example"], "shop", {}),
     ],
 )
