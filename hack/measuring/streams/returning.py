@@ -12,7 +12,9 @@ import asyncio
 import json
 import sys
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +38,12 @@ class Arrivals:
     def __init__(self, of: str, number: int) -> None:
         self._of = of
         self._number = number
-        self._counts = Counter[tuple[str, str]]()
+        self._come: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         self._awaited: tuple[str, str] | None = None
 
-    def note(self, name: str, version: str) -> None:
-        """One more."""
-        self._counts[name, version] += 1
+    def note(self, node: str, name: str, version: str) -> None:
+        """One has it, perhaps again."""
+        self._come[name, version].add(node)
         self._tell()
 
     def wait(self, name: str, version: str) -> None:
@@ -50,7 +52,7 @@ class Arrivals:
         self._tell()
 
     def _tell(self) -> None:
-        if self._awaited is not None and self._counts[self._awaited] == self._number:
+        if self._awaited is not None and len(self._come[self._awaited]) == self._number:
             self._awaited = None
             print(json.dumps({self._of: time.monotonic()}), flush=True)
 
@@ -66,9 +68,11 @@ async def connect(address: str, number: int, tls: Any) -> None:
     first, arrivals = Arrivals("first", 1), Arrivals("all", number)
     requests = {it: _request(it, versions[it]) for it in resources.ORDER if versions[it]}
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(_accept(one, first))
+        tasks.create_task(_accept(one, "first", first))
         for each in range(number):
-            tasks.create_task(_come(_Reading(address, tls), f"envoy-{each}", requests, arrivals))
+            tasks.create_task(
+                _come(partial(_Reading, address, tls), f"envoy-{each}", requests, arrivals)
+            )
         while line := (await lines.get()).split():
             first.wait(*line)
             arrivals.wait(*line)
@@ -139,25 +143,36 @@ def _request(type_url: str, versions: dict[str, str]) -> bytes:
     return bytes(made.SerializeToString())
 
 
-async def _come(one: _Reading, node: str, requests: dict[str, bytes], arrivals: Arrivals) -> None:
-    """One of them: says what it has, and accepts what it gets."""
+async def _come(
+    opened: Callable[[], _Reading], node: str, requests: dict[str, bytes], arrivals: Arrivals
+) -> None:
+    """One of them; it tries again when its connection fails, as on a server that is too busy."""
+    while True:
+        try:
+            await _return(opened(), node, requests, arrivals)
+        except aio.AioRpcError:
+            await asyncio.sleep(clients.BACK_OFF)
+
+
+async def _return(one: _Reading, node: str, requests: dict[str, bytes], arrivals: Arrivals) -> None:
+    """Says what it has, and accepts what it gets."""
     introduction = DeltaDiscoveryRequest()
     introduction.node.id, introduction.node.cluster = node, DEFAULT_FLEET
     begin = bytes(introduction.SerializeToString())
     for request in requests.values():
         await one.call.write(request + begin)  # one message: fields of it may come in any order
         begin = b""
-    await _accept(one, arrivals)
+    await _accept(one, node, arrivals)
 
 
-async def _accept(one: _Reading, arrivals: Arrivals) -> None:
+async def _accept(one: _Reading, node: str, arrivals: Arrivals) -> None:
     while message := await one.read():
         response = DeltaDiscoveryResponse.FromString(message)
         type_url = response.type_url
         answer = DeltaDiscoveryRequest(type_url=type_url, response_nonce=response.nonce)
         await one.call.write(answer.SerializeToString())
         for it in response.resources if type_url == resources.ROUTE else ():
-            arrivals.note(it.name, it.version)
+            arrivals.note(node, it.name, it.version)
 
 
 if __name__ == "__main__":
