@@ -5,7 +5,7 @@ reads it. It answers from what is known already; a question costs the instance a
 rebuild.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,23 @@ from aiohttp import web
 
 SOCKET = "inspect.sock"
 
-PageContent = Callable[[], Any]
+PageContent = Callable[[], object]
 """What a page shows, as plain data."""
+
+Question = Callable[[str], object]
+"""The answer to a question, as plain data; raises ValueError if the question makes no sense."""
 
 
 @asynccontextmanager
-async def served(socket: Path, pages: dict[str, PageContent]) -> AsyncGenerator[None]:
-    """Serves pages by name while the context lasts."""
+async def served(
+    socket: Path, pages: Mapping[str, PageContent], questions: Mapping[str, Question]
+) -> AsyncGenerator[None]:
+    """Serves pages and answers questions by name while the context lasts."""
     application = web.Application()
     for name, page in pages.items():
         application.router.add_get(f"/{name}", _answering(page))
+    for name, question in questions.items():
+        application.router.add_post(f"/{name}", _asked(question))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
@@ -46,7 +53,27 @@ async def page(socket: Path, name: str) -> Any:
         return await response.json()
 
 
-def _answering(page: PageContent) -> Callable[[web.Request], Any]:
+async def answer(socket: Path, name: str, question: str) -> Any:
+    """The answer of a running instance. Raises OSError if there is none."""
+    async with (
+        aiohttp.ClientSession(connector=aiohttp.UnixConnector(path=str(socket))) as session,
+        session.post(f"http://inspect/{name}", data=question) as response,
+    ):
+        response.raise_for_status()
+        return await response.json()
+
+
+def _asked(question: Question) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def told(request: web.Request) -> web.Response:
+        try:
+            return web.json_response(question(await request.text()))
+        except ValueError as error:
+            return web.Response(status=400, text=str(error))
+
+    return told
+
+
+def _answering(page: PageContent) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def answer(_: web.Request) -> web.Response:
         return web.json_response(page())
 

@@ -9,13 +9,15 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from contour import turns
+from contour import explained, turns
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
-from contour.inspection import PageContent
+from contour.explained import Explained
+from contour.explaining import Explainer
+from contour.inspection import PageContent, Question
 from contour.rawconfig.serving import Witness
 from contour.rawconfig.snapshot import Snapshot
 from contour.status import listing
@@ -95,6 +97,16 @@ class Instance:
             "objects": lambda: self._rows(every=True),
             "config": lambda: [view.fleet(it) for it in self._fleets()],
         }
+
+    def questions(self) -> dict[str, Question]:
+        """What it answers about itself, by name."""
+        return {"explain": self._explained}
+
+    def _explained(self, question: str) -> Explained:
+        controller = self.controller
+        explainer = Explainer(controller.engine, controller.board, self.locator())
+        fleet, request = explained.read(question)
+        return explainer.explained(fleet, request)
 
     def _rows(self, *, every: bool) -> list[dict[str, object]]:
         board, engine = self.controller.board, self.controller.engine

@@ -124,7 +124,11 @@ async def _serve(
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(running.server))
         await stack.enter_async_context(
-            inspection.served(directory.socket(inspection.SOCKET), running.instance.pages())
+            inspection.served(
+                directory.socket(inspection.SOCKET),
+                running.instance.pages(),
+                running.instance.questions(),
+            )
         )
         envoy = host.EnvoyProcess(directory, _bootstrap(directory), options.envoy)
         await stack.enter_async_context(envoy)

@@ -20,6 +20,7 @@ _COMMANDS = {
     "serve": "Runs the control plane in a Kubernetes cluster.",
     "translate": "Prints the Envoy configuration or the statuses that manifests lead to.",
     "status": "Shows the status of every object of a running `contour run`, or of manifests.",
+    "explain": "Says which objects serve a request, which do not, and why.",
     "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
     "bootstrap": "Writes the bootstrap configuration of an Envoy that you run yourself.",
     "certgen": "Creates the TLS certificates for xDS, and renews them when they are due.",

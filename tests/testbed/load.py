@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 10.0
@@ -41,6 +41,14 @@ class Request(NamedTuple):
     def encoded(self) -> bytes:
         """The bytes of HTTP/1.1."""
         return f"GET {self.path} HTTP/1.1\r\nhost: {self.host}\r\n\r\n".encode()
+
+
+class Encoded(Protocol):
+    """What can be sent."""
+
+    def encoded(self) -> bytes:
+        """The bytes of HTTP/1.1."""
+        ...
 
 
 @dataclass(slots=True)
@@ -93,7 +101,7 @@ class Connection:
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: Encoded) -> Answer:
         """One answer. Raises OSError or EOFError where there is none."""
         if self._reader is not None and self._reader.at_eof():
             self.close()  # while it was idle; nothing was sent on it

@@ -47,7 +47,7 @@ def _config(directory: Path, *arguments: str) -> str:
 
     async def serve() -> None:
         socket = state.socket(directory, inspection.SOCKET)
-        async with inspection.served(socket, {"config": lambda: FLEETS}):
+        async with inspection.served(socket, {"config": lambda: FLEETS}, {}):
             await asyncio.to_thread(ask)
 
     thread = Thread(target=asyncio.run, args=[serve()])

@@ -1,0 +1,223 @@
+"""`contour explain`: which objects serve a request, which do not, and why."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import click
+
+from contour import explained
+from contour.cli import output, running
+from contour.explained import Explained, ShownBackend, ShownStep, Subject
+from dag.evaluation.requests import Request
+
+_LINES = 3
+"""Routes that do not match and are told without --all: the last ones, which are the nearest."""
+_MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
+
+
+@click.command()
+@click.argument("url", metavar="URL")
+@click.option(
+    "-X", "--request", "method", default="GET", show_default=True, metavar="METHOD",
+    help="Method of the request.",
+)  # fmt: skip
+@click.option(
+    "-H", "--header", "headers", multiple=True, metavar="NAME:VALUE",
+    show_default="only the host",
+    help="Header of the request, such as `Host: shop.example.com`. Can be given several times.",
+)  # fmt: skip
+@click.option(
+    "--sni", metavar="NAME", show_default="the host of the URL",
+    help="Server name that the TLS client asks for; empty for none.",
+)  # fmt: skip
+@click.option(
+    "--from", "source", default="127.0.0.1", show_default=True, metavar="IP",
+    help="Address of the client.",
+)  # fmt: skip
+@click.option(
+    "-f", "--filename", "paths", multiple=True, metavar="PATH",
+    show_default="ask the running `contour run`",
+    help="Manifests to evaluate offline: a file, a folder (recursive), or - for standard input. "
+    "Can be given several times.",
+)  # fmt: skip
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path),
+    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+    help="State directory of the running `contour run`.",
+)  # fmt: skip
+@click.option(
+    "--fleet", default="contour", show_default=True,
+    help="Fleet of Envoys that gets the request. `contour translate --to fleets` lists the names.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml"]), default="text",
+    show_default=True, help="Output format: text for people, JSON or YAML for programs.",
+)  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show every route that was tried.")
+def explain(
+    url: str,
+    method: str,
+    headers: tuple[str, ...],
+    sni: str | None,
+    source: str,
+    paths: tuple[str, ...],
+    state_dir: Path | None,
+    fleet: str,
+    format_: Literal["text", "json", "yaml"],
+    every: bool,
+) -> None:
+    """Says which objects serve a request, which do not, and why.
+
+    URL is what a client would ask for, such as https://shop.example.com/cart?item=1. No request is
+    sent: the answer is evaluated from the configuration, as Envoy would read it. Exit code 2 means
+    that the request makes no sense or nobody could be asked.
+    """
+    request = _request(url, method, headers, sni, source)
+    if paths:
+        found = _offline(paths, fleet, request)
+    else:
+        found = running.explained(explained.written(fleet, request), state_dir)
+    if format_ == "text":
+        click.echo("\n".join(_lines(found, every=every)))
+    else:
+        output.document(found, format_)
+
+
+def _request(
+    url: str, method: str, headers: tuple[str, ...], sni: str | None, source: str
+) -> Request:
+    """The request; raises UsageError where there can be none."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port
+    except ValueError as error:
+        raise click.UsageError(f"{url} is no URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise click.UsageError(f"{url} is no URL of HTTP, such as https://shop.example.com/cart")
+    if not method.isascii() or not method.isalpha():
+        raise click.UsageError(f"{method!r} is no method, such as POST")
+    sent = tuple(_header(it) for it in headers)
+    host = next((value for name, value in sent if name == "host"), parts.netloc.rpartition("@")[2])
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    is_secure = parts.scheme == "https"
+    return Request(
+        host=host,
+        path=path,
+        method=method.upper(),
+        headers=tuple(it for it in sent if it[0] != "host"),
+        port=port or (443 if is_secure else 80),
+        is_secure=is_secure,
+        server_name=parts.hostname if sni is None and is_secure else sni,
+        source=_address(source),
+    )
+
+
+def _header(written: str) -> tuple[str, str]:
+    name, colon, value = written.partition(":")
+    if not colon or not name.strip():
+        raise click.UsageError(f"{written!r} is no header, such as `x-user: 7`")
+    return name.strip().lower(), value.strip()
+
+
+def _address(written: str) -> str:
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_address(written))
+    except ValueError:
+        raise click.UsageError(f"{written!r} is no IP address") from None
+
+
+def _offline(paths: tuple[str, ...], fleet: str, request: Request) -> Explained:
+    from contour.cli import manifestinput
+    from contour.explaining import Explainer
+
+    found = manifestinput.read(paths, lenient=False)
+    for it in found.complaints:
+        click.echo(it, err=True)
+    controller = found.controller
+    explainer = Explainer(controller.engine, controller.board, found.locate)
+    told = explainer.explained(fleet, request)
+    if found.is_unreadable:
+        click.echo("\n".join(_lines(told, every=False)))
+        sys.exit(2)
+    return told
+
+
+def _lines(found: Explained, *, every: bool) -> Iterator[str]:
+    """The outcome with its cause first, then what else is wrong, then every step."""
+    problems = list(_problems(found))
+    yield ": ".join((_answered(found), *problems[:1]))
+    yield f"  {found['method']} {found['url']}"
+    yield from (f"  {it}" for it in problems[1:])
+    yield ""
+    yield from _steps(found["steps"], every=every)
+    for it in found["backends"]:
+        yield f"  -- backend      {_backend(it)}"
+
+
+def _problems(found: Explained) -> Iterator[str]:
+    """What is told of the objects; where all is well, only what others are told of the host."""
+    answer = found["answer"]
+    is_well = answer["status"] < 400 if answer["status"] is not None else bool(found["backends"])
+    is_secure = found["url"].startswith("https:")
+    for it in found["problems"]:
+        concerns_others = it["object"] != answer.get("object")
+        concerns_tls = is_secure and ".tls" in it["field"]
+        if not is_well or ((concerns_others or concerns_tls) and it["severity"] != "info"):
+            place = f" ({it['file']}:{it['line']})" if it["file"] else ""
+            yield f"{_name(it['object'])}: {it['text']}{place}"
+
+
+def _answered(found: Explained) -> str:
+    answer = found["answer"]
+    cause = f": {answer['cause']}" if answer["cause"] else ""
+    if answer["status"] is not None:
+        to = f" to {answer['location']}" if "location" in answer else ""
+        return f"answered {answer['status']}{to} by Envoy{cause}"
+    if not found["backends"]:
+        return f"no answer{cause}"
+    names = ", ".join(dict.fromkeys(it.get("service", "nobody") for it in found["backends"]))
+    unless = ", unless a guard refuses it" if answer.get("mayBeRefused") else ""
+    return f"answered by Service {names}{unless}"
+
+
+def _steps(steps: list[ShownStep], *, every: bool) -> Iterator[str]:
+    """One line a step; of the routes that do not match only the last."""
+    failed = [it for it in steps if (it["topic"], it["outcome"]) == ("route", "failed")]
+    shown = failed if every else failed[-_LINES:]
+    if len(failed) > len(shown):
+        hidden = len(failed) - len(shown)
+        more = f"  no {'route':12} {hidden} more that do not match: --all shows them"
+    else:
+        more = ""
+    for it in steps:
+        if it in failed and it not in shown:
+            continue
+        if it in failed and more:
+            yield more
+            more = ""
+        whose = f"{_name(it['object'])}: " if "object" in it else ""
+        yield f"  {_MARKS[it['outcome']]} {it['topic']:12} {whose}{it['text']}"
+
+
+def _backend(share: ShownBackend) -> str:
+    if "service" not in share:
+        return f"{share['share']:.0%} answered {share.get('status', 500)}: no Service"
+    where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
+    more = len(share["endpoints"]) - 3
+    where += f" and {more} more" if more > 0 else ""
+    changed = "".join(
+        f", without {name}" if value is None else f", {name}: {value}"
+        for name, value in share["headers"].items()
+    )
+    to = f"Service {share['service']} as {share['host']}{share['path']}{changed}"
+    return f"{share['share']:.0%} {to}: {where}"
+
+
+def _name(subject: Subject) -> str:
+    key = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
+    return f"{subject['kind']} {key}"

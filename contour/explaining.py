@@ -1,0 +1,154 @@
+"""What becomes of a request and why: its evaluation, with what is told of the objects it meets.
+
+For `contour explain`. It reads what the instance knows already and asks nobody.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from contour.complaints import Locate
+from contour.explained import (
+    Explained,
+    ShownAnswer,
+    ShownBackend,
+    ShownProblem,
+    ShownStep,
+    Subject,
+)
+from contour.status import listing
+from contour.status.board import Board
+from contour.status.rows import Row, Told
+from crds.gateway.grpcroute import GRPCRoute
+from crds.gateway.httproute import HTTPRoute
+from crds.httpproxy import HTTPProxy
+from crds.ingress import Ingress
+from crds.meta import ObjectRef
+from dag import tables
+from dag.engine.incremental import Engine
+from dag.evaluation import evaluator, places
+from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer, Forwarded, Step, Trace
+from dag.httpproxy import owner
+from dag.values import hostnames
+
+_ROUTING = ("HTTPProxy", "Ingress", "HTTPRoute", "GRPCRoute")
+_MOST = 10
+"""Objects of which is told why they do not serve a host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explainer:
+    """An instance that can be asked."""
+
+    engine: Engine
+    board: Board
+    locate: Locate
+
+    def explained(self, fleet: str, request: Request) -> Explained:
+        """The evaluation of a request as plain data."""
+        trace = evaluator.evaluate(self.engine, fleet, request)
+        return {
+            "method": request.method,
+            "url": f"{request.scheme}://{request.host}{request.path}",
+            "answer": _answer(trace.answer),
+            "problems": [it for row in self._rows(trace, request) for it in _problems(row)],
+            "steps": list(map(_step, trace.steps)),
+            "backends": [self._backend(it) for it in trace.answer.backends],
+        }
+
+    def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:
+        """How the objects fare on which the answer depends."""
+        for it in list(dict.fromkeys(self._subjects(trace, request)))[:_MOST]:
+            yield listing.row(self.board, self.engine, it).located(self.locate)
+
+    def _subjects(self, trace: Trace, request: Request) -> Iterator[ObjectRef]:
+        """Whose route it is, or whose might have been; and who claims the host, the loser too."""
+        answer = trace.answer
+        if answer.route is not None:
+            yield answer.route.origin
+        elif any((it.topic, it.outcome) == ("host", "passed") for it in trace.steps):
+            yield from (it.subject for it in trace.steps if it.subject is not None)
+        else:
+            yield from self._naming(request.name)
+        for claim in sorted(self.engine.bucket(owner.CLAIMS, request.name)):
+            yield ObjectRef("HTTPProxy", *claim.seniority.key)
+
+    def _naming(self, name: str) -> Iterator[ObjectRef]:
+        """The objects that name a host, whether or not they are served: a look at all of them."""
+        for kind in _ROUTING:
+            for key, found in self.engine.rows(tables.BY_KIND[kind]):
+                if any(hostnames.covers(it, name) for it in _hosts(found)):
+                    yield ObjectRef(kind, *key)
+
+    def _backend(self, share: Forwarded) -> ShownBackend:
+        cluster = share.cluster
+        found: ShownBackend = {
+            "share": round(share.share, 4),
+            "host": share.host,
+            "path": share.path,
+            "headers": dict(share.headers),
+            "endpoints": [],
+        }
+        if share.status:
+            found["status"] = share.status
+        if cluster is not None:
+            port = cluster.port
+            found["service"] = f"{port.service}:{port.port}"
+            addresses = places.endpoints(self.engine, cluster)
+            found["endpoints"] = [f"{it.address}:{it.port}" for it in addresses]
+        return found
+
+
+def _hosts(found: object) -> Iterator[str]:
+    match found:
+        case HTTPProxy():
+            if found.spec.virtualhost is not None:
+                yield found.spec.virtualhost.fqdn.lower()
+        case Ingress():
+            yield from (it.host.lower() for it in found.spec.rules if it.host)
+        case HTTPRoute() | GRPCRoute():
+            yield from found.spec.hostnames
+        case _:
+            return
+
+
+def _subject(of: ObjectRef) -> Subject:
+    return {"kind": of.kind, "namespace": of.namespace, "name": of.name}
+
+
+def _answer(answer: Answer) -> ShownAnswer:
+    found: ShownAnswer = {"status": answer.status, "cause": answer.cause}
+    if answer.location:
+        found["location"] = answer.location
+    if answer.route is not None:
+        found["object"] = _subject(answer.route.origin)
+    if answer.response_headers:
+        found["responseHeaders"] = dict(answer.response_headers)
+    if answer.may_be_refused:
+        found["mayBeRefused"] = True
+    return found
+
+
+def _step(step: Step) -> ShownStep:
+    found: ShownStep = {"topic": step.topic, "outcome": step.outcome, "text": step.text}
+    if step.subject is not None:
+        found["object"] = _subject(step.subject)
+    return found
+
+
+def _problems(row: Row) -> Iterator[ShownProblem]:
+    order = {"error": 0, "warning": 1, "info": 2}
+    for it in sorted(row.told, key=lambda told: order[told.severity]):
+        yield _problem(row.subject, it)
+
+
+def _problem(subject: ObjectRef, told: Told) -> ShownProblem:
+    return {
+        "object": _subject(subject),
+        "severity": told.severity,
+        "field": told.field,
+        "file": told.file,
+        "line": told.line,
+        "message": told.message,
+        "text": told.text,
+    }

@@ -1,0 +1,157 @@
+"""What a route does with a request: where it sends the client, or what its backends get.
+
+Paths are changed as `contour.envoy.paths` has Envoy change them; headers by the backend's policy
+first and the route's after it, in each what is removed before what is set.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import re2
+
+from dag import nodes
+from dag.evaluation.requests import Request, has_port
+from dag.evaluation.trace import Answer, Forwarded
+
+Changes = tuple[tuple[str, str | None], ...]
+
+_USUAL = {"http": ":80", "https": ":443"}
+
+
+def answer(host: str, route: nodes.Route, request: Request) -> Answer:
+    """What becomes of a request that this route of a virtual host takes."""
+    changed = _changes([route.response_headers])
+    match route.action:
+        case nodes.Respond(status, body):
+            return Answer(status, body=body, route=route, response_headers=changed)
+        case nodes.Redirect() as redirect:
+            location = _location(redirect, route.match.path, request, host)
+            return Answer(redirect.status, location=location, route=route, response_headers=changed)
+        case nodes.Forward() as forward:
+            return _forwarded(forward, route, request, changed)
+
+
+def noted(action: nodes.Action) -> Iterator[str]:
+    """How a request is forwarded, beside where; for people."""
+    if not isinstance(action, nodes.Forward):
+        return
+    for name, value in (("timeout", action.timeout), ("idle timeout", action.idle_timeout)):
+        if value is not None:
+            yield f"{name}: {f'{value:g} s' if value else 'none'}"
+    if action.retry is not None:
+        yield f"retries: up to {action.retry.attempts} on {', '.join(action.retry.on)}"
+    for it in action.mirrors:
+        share = it.numerator / it.denominator
+        yield f"mirror: {share:.0%} are copied to Service {it.cluster.port.service}"
+    if action.hash_policies:
+        yield "load balancing: by a hash of the request"
+    if action.internal_redirect is not None:
+        yield f"redirects of the backend: {action.internal_redirect.max_redirects} are followed"
+    if action.cookies:
+        names = ", ".join(it.name for it in action.cookies)
+        yield f"cookies of the backend: {names} are rewritten"
+    if action.websockets:
+        yield "WebSockets: allowed"
+
+
+def _forwarded(
+    node: nodes.Forward, route: nodes.Route, request: Request, changed: Changes
+) -> Answer:
+    backends = [it for it in node.backends if it.weight]
+    if not any(it.cluster for it in backends):
+        cause = "no backend of the route can take requests"
+        return Answer(node.missing, cause, route=route, response_headers=changed)
+    total = sum(it.weight for it in backends)
+    shares = tuple(_share(it, total, node, route, request) for it in backends)
+    return Answer(route=route, backends=shares, response_headers=changed)
+
+
+def _share(
+    backend: nodes.Backend, total: int, node: nodes.Forward, route: nodes.Route, request: Request
+) -> Forwarded:
+    return Forwarded(
+        backend.weight / total,
+        backend.cluster,
+        backend.host or _host(node.rewrite, backend, request),
+        _path(node.rewrite, route.match.path, request.path),
+        _changes([backend.request_headers, route.request_headers]),
+        0 if backend.cluster else node.missing,
+    )
+
+
+def _host(rewrite: nodes.Rewrite | None, backend: nodes.Backend, request: Request) -> str:
+    if rewrite is None:
+        return request.host
+    if rewrite.host:
+        return rewrite.host
+    if rewrite.host_header:
+        return request.header(rewrite.host_header) or request.host
+    dns = backend.cluster.dns if backend.cluster else None
+    return dns.host if rewrite.host_of_backend and dns is not None else request.host
+
+
+def _path(rewrite: nodes.Rewrite | None, matched: nodes.Path, path: str) -> str:
+    """The path with its query, as a backend sees it."""
+    if rewrite is None:
+        return path
+    bare, question, query = path.partition("?")
+    if rewrite.full_path is not None:
+        bare = rewrite.full_path
+    elif rewrite.prefix is not None:
+        bare = _with_prefix(bare, matched, rewrite.prefix)
+    elif rewrite.regex is not None:
+        bare = re2.sub(rewrite.regex.pattern, rewrite.regex.substitution, bare)
+    return bare + question + query
+
+
+def _with_prefix(path: str, matched: nodes.Path, replacement: str) -> str:
+    """What the route matched is replaced; one slash stays between that and the rest."""
+    if not isinstance(matched, nodes.Segments | nodes.Prefix):
+        return replacement or "/"
+    kept, rest = replacement.rstrip("/"), path.removeprefix(matched.path)
+    if matched.path.endswith("/"):
+        return f"{kept}/{rest}"
+    return kept + rest if kept else "/" + rest.lstrip("/")
+
+
+def _location(node: nodes.Redirect, matched: nodes.Path, request: Request, host: str) -> str:
+    scheme = node.scheme or request.scheme
+    path = request.path
+    if node.full_path is not None:
+        keeps_query = "?" not in node.full_path
+        path = node.full_path + ("".join(path.partition("?")[1:]) if keeps_query else "")
+    elif node.prefix is not None:
+        bare, question, query = path.partition("?")
+        path = _with_prefix(bare, matched, node.prefix) + question + query
+    port = f":{node.port}" if node.port is not None else ""
+    return f"{scheme}://{_redirected(node, request, host, scheme)}{port}{path}"
+
+
+def _redirected(node: nodes.Redirect, request: Request, host: str, scheme: str) -> str:
+    """The host of a redirect, with the port that the client wrote where that stays."""
+    if node.host is not None:
+        return node.host
+    if node.scheme is not None and node.port is None and not host.startswith("*"):
+        return host
+    if not has_port(request.host):
+        return request.host
+    name, _, port = request.host.rpartition(":")
+    is_usual = scheme != request.scheme and _USUAL[request.scheme] == f":{port}"
+    return name if node.port is not None or is_usual else request.host
+
+
+def _changes(policies: Iterable[nodes.HeaderPolicy | None]) -> Changes:
+    """Headers by name, as they are in the end."""
+    return tuple(dict(_each(it for it in policies if it is not None)).items())
+
+
+def _each(policies: Iterable[nodes.HeaderPolicy]) -> Iterator[tuple[str, str | None]]:
+    for it in policies:
+        yield from ((name.lower(), None) for name in it.remove)
+        yield from ((name.lower(), _told(value)) for name, value in (*it.set, *it.add))
+
+
+def _told(value: nodes.Value) -> str:
+    """A value; Envoy fills in what stands between percent signs."""
+    if isinstance(value, str):
+        return value
+    return "".join(it if isinstance(it, str) else f"%{it.name}%" for it in value.pieces)

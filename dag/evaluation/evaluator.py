@@ -1,0 +1,113 @@
+"""The evaluation itself: every step of a request, in the order in which it happens."""
+
+from dataclasses import replace
+
+from dag import nodes
+from dag.evaluation import actions, guards, matching, normalization, places
+from dag.evaluation.places import Closed, World
+from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer, Trace
+
+_MOST_ROUTES = 20
+"""Routes that do not match, of which one is told; the last ones are the nearest."""
+
+
+def evaluate(world: World, fleet: str, request: Request) -> Trace:
+    """What becomes of a request to a fleet, and why."""
+    trace = Trace()
+    try:
+        trace.answer = _answered(world, fleet, request, trace)
+    except Closed as error:
+        trace.note("listener", "failed", str(error))
+        trace.answer = Answer(cause=f"{error}: the connection is refused")
+    return trace
+
+
+def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answer:
+    at = places.listener(world, fleet, request)
+    trace.note("listener", "passed", f"{request.scheme} on port {request.port}: {at.name}")
+    if request.is_secure:
+        name, secure = places.secure_host(world, at, request)
+        if secure.stream is not None:
+            trace.note("certificate", "noted", f"connections for {name} are no HTTP to Envoy")
+            return Answer(cause=f"Envoy forwards the bytes of connections for {name} unread")
+        trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
+    seen = normalization.normal(request, places.settings_of(world))
+    if isinstance(seen, Answer):
+        trace.note("request", "failed", seen.cause)
+        return seen
+    host = places.virtual_host(world, at, seen, trace)
+    if isinstance(host, Answer):
+        trace.note("host", "failed", host.cause)
+        return _unrouted(host, seen)
+    return _of_host(world, at, host, seen, trace)
+
+
+def _of_host(
+    world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request, trace: Trace
+) -> Answer:
+    route = _route(host, request, trace)
+    if route is None:
+        return _unrouted(
+            Answer(404, f"no route of the host {host.host} takes the request"), request
+        )
+    if request.is_secure:
+        misdirected = places.misdirection(world, at, host, request)
+        if misdirected is not None:
+            trace.note("host", "failed", misdirected.cause)
+            return misdirected
+    if refused := _refused_protocol(route, request):
+        trace.note("route", "failed", refused.cause, route.origin)
+        return refused
+    refused = guards.refusal(host, route, request, trace)
+    if refused is not None:
+        return refused
+    elsewhere = guards.decided_elsewhere(host, route)
+    for words in elsewhere:
+        trace.note("guard", "noted", words, route.origin)
+    for words in guards.noted(host, route):
+        trace.note("guard", "noted", words, route.origin)
+    for words in actions.noted(route.action):
+        trace.note("action", "noted", words, route.origin)
+    found = places.reached(world, actions.answer(host.host, route, request))
+    if found.cause:
+        trace.note("action", "failed", found.cause, route.origin)
+    return replace(found, may_be_refused=bool(elsewhere))
+
+
+def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Route | None:
+    """The first route that takes the request; the last ones before it are told."""
+    failed: list[tuple[nodes.Route, str]] = []
+    for route in host.routes:
+        failure = next(matching.failures(route.match, request), "")
+        if not failure and route.match.drawn is None:
+            _tell(failed, trace)
+            words = f"the path {request.bare_path} is {matching.told(route.match.path)}"
+            trace.note("route", "passed", words, route.origin)
+            return route
+        failed.append((route, failure or "the route takes only a drawn share of requests"))
+    _tell(failed, trace)
+    return None
+
+
+def _tell(failed: list[tuple[nodes.Route, str]], trace: Trace) -> None:
+    for route, failure in failed[-_MOST_ROUTES:]:
+        trace.note("route", "failed", failure, route.origin)
+
+
+def _unrouted(answer: Answer, request: Request) -> Answer:
+    """The answer where no route takes a request; of TRACE it is another (RFC 9110, 9.3.8)."""
+    if request.method == "TRACE":
+        return Answer(405, "no route asks for the method TRACE by name")
+    return answer
+
+
+def _refused_protocol(route: nodes.Route, request: Request) -> Answer | None:
+    """Only some routes allow clients to switch protocols."""
+    upgrade = request.header("upgrade")
+    if upgrade is None:
+        return None
+    is_allowed = isinstance(route.action, nodes.Forward) and route.action.websockets
+    if is_allowed and upgrade.lower() == "websocket":
+        return None
+    return Answer(403, f"the route allows no upgrade to {upgrade}", route=route)

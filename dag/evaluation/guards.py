@@ -1,0 +1,98 @@
+"""What stands before the action of a route, in the order in which a request meets it.
+
+The order is that of the filters (`contour.envoy.filters`). A policy of a route replaces the host's
+of its kind. Where a server or a counter decides, that is noted, and the answer may be another one.
+"""
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import replace
+
+from dag import nodes
+from dag.evaluation import matching
+from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer, Trace
+
+
+def refusal(
+    host: nodes.VirtualHost, route: nodes.Route, request: Request, trace: Trace
+) -> Answer | None:
+    """The answer of the first guard that lets the request go no further."""
+    found = in_force(host.policies, route.policies)
+    is_forwarded = isinstance(route.action, nodes.Forward)
+    if isinstance(found.cors, nodes.Cors) and is_forwarded and _is_preflight(request):
+        trace.note("guard", "failed", "CORS: Envoy answers the preflight by itself", route.origin)
+        return Answer(200, route=route)
+    if isinstance(found.ip_filter, nodes.IpFilter):
+        is_allowed = admits(found.ip_filter, request.source)
+        words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
+        trace.note("guard", "passed" if is_allowed else "failed", words, route.origin)
+        if not is_allowed:
+            return Answer(403, words, route=route)
+    if isinstance(found.jwt, nodes.Jwt) and not _has_token(request):
+        words = f"JWT: the request has no token of the provider {found.jwt.provider}"
+        trace.note("guard", "failed", words, route.origin)
+        return Answer(401, words, route=route)
+    return None
+
+
+def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route) -> list[str]:
+    """The guards whose answer cannot be told from here, for people."""
+    found = in_force(host.policies, route.policies)
+    is_forwarded = isinstance(route.action, nodes.Forward)
+    told = {
+        "local rate limit: may answer 429": isinstance(
+            found.local_rate_limit, nodes.LocalRateLimit
+        ),
+        "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
+        "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),
+        "rate limit service: may answer 429": isinstance(found.rate_limits, nodes.RateLimits)
+        and is_forwarded,
+    }
+    return [words for words, is_so in told.items() if is_so]
+
+
+def noted(host: nodes.VirtualHost, route: nodes.Route) -> Iterator[str]:
+    """What is done beside, and refuses nothing that can be told from here; for people."""
+    found = in_force(host.policies, route.policies)
+    if isinstance(found.body_limit, int):
+        yield f"body limit: more than {found.body_limit} bytes are answered 413"
+    if isinstance(found.error_pages, tuple):
+        yield f"error pages: {len(found.error_pages)} replace answers of some statuses"
+    if isinstance(found.session, nodes.SessionPersistence):
+        yield f"session persistence: by the {found.session.kind.lower()} {found.session.name}"
+
+
+def in_force(host: nodes.Policies | None, route: nodes.Policies | None) -> nodes.Policies:
+    """The policies of a route, with those of its host where it has none of the kind."""
+    if route is None or host is None:
+        return route or host or nodes.Policies()
+    kept = {
+        name: getattr(host, name)
+        for name in nodes.Policies.__dataclass_fields__
+        if getattr(route, name) is None
+    }
+    return replace(route, **kept)
+
+
+def admits(node: nodes.IpFilter, source: str) -> bool:
+    """Whether an address may ask. Without trusted hops the client is the peer."""
+    address = ipaddress.ip_address(source)
+    is_listed = any(address in ipaddress.ip_network(it.cidr, strict=False) for it in node.ranges)
+    return is_listed == (node.action == "ALLOW")
+
+
+def is_origin(node: nodes.Cors, origin: str) -> bool:
+    """Whether pages of an origin may read answers."""
+    return any(it.operator == "present" or matching.is_value(it, origin) for it in node.origins)
+
+
+def _is_preflight(request: Request) -> bool:
+    asks = request.header("origin") and request.header("access-control-request-method")
+    return request.method == "OPTIONS" and bool(asks)
+
+
+def _has_token(request: Request) -> bool:
+    if (request.header("authorization") or "").startswith("Bearer "):
+        return True
+    return any(name == "access_token" for name, _ in request.queries())

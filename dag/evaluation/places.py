@@ -1,0 +1,157 @@
+"""Where a request arrives: its listener, the certificate it is shown, its virtual host.
+
+Names are looked up as Envoy does: the name itself, then wildcards from the longest to `*`. So the
+cost is that of the labels of the name, whatever the number of hosts.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+from dag import hosts, listeners, nodes, services
+from dag.configuration import settings
+from dag.configuration.reading import Settings
+from dag.engine.view import Query
+from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer, Forwarded, Trace
+from dag.values import hostnames
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class World(Protocol):
+    """The answers that are there: an engine that has settled."""
+
+    def answer(self, query: Query[K, V], key: K) -> V | None:
+        """An answer; None where it is not kept."""
+        ...
+
+    def answers(self, query: Query[K, V]) -> Iterator[tuple[K, V]]:
+        """All answers of a query."""
+        ...
+
+
+class Closed(Exception):  # noqa: N818
+    """The connection is closed before a request could be sent."""
+
+
+def settings_of(world: World) -> Settings:
+    """What holds for everything."""
+    return world.answer(settings.settings, ()) or Settings()
+
+
+def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:
+    """The listener that a request's connection reaches. Raises Closed."""
+    wanted = "HTTPS" if request.is_secure else "HTTP"
+    found: list[tuple[nodes.ListenerKey, Any]] = [
+        (key, it)
+        for key, it in world.answers(listeners.listener)
+        if it is not None and key.fleet == fleet and it.protocol == wanted
+    ]
+    for port in ("port", "bind_port"):
+        for key, it in found:
+            if getattr(it, port) == request.port:
+                return key
+    raise Closed(f"nothing listens on port {request.port} for {wanted}")
+
+
+def secure_host(
+    world: World, at: nodes.ListenerKey, request: Request
+) -> tuple[str, nodes.SecureHost]:
+    """Whose TLS the connection gets: the name of the host, and its terms. Raises Closed."""
+    names = hostnames.covering(request.asked) if request.asked else (hostnames.EVERY,)
+    for name in names:
+        found = world.answer(hosts.secure_host, nodes.HostKey(*at, name))
+        if found is not None:
+            return name, found
+    raise Closed(f"no host has a certificate for the server name {request.asked!r}")
+
+
+def virtual_host(
+    world: World, at: nodes.ListenerKey, request: Request, trace: Trace
+) -> nodes.VirtualHost | Answer:
+    """The virtual host of a request."""
+    for name in hostnames.covering(request.name):
+        key = nodes.HostKey(*at, name)
+        if _is_misdirected(world, key):
+            return Answer(421, f"{name} is not served over TLS to this connection")
+        found = world.answer(hosts.virtual_host, key)
+        if found is not None:
+            trace.note("host", "passed", f"{request.name} is served by the host {name}")
+            return found
+    return Answer(404, f"no object claims the host {request.name} on this listener")
+
+
+def _is_misdirected(world: World, key: nodes.HostKey) -> bool:
+    """Whether a host is there only so that no wider one takes its requests."""
+    if world.answer(hosts.unserved_hosts, key.host) == (key,):
+        return True
+    secure = world.answer(hosts.secure_host, key) if key.host != hostnames.EVERY else None
+    return secure is not None and secure.stream is not None
+
+
+def misdirection(
+    world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request
+) -> Answer | None:
+    """421, where a TLS connection may not bring requests of a host (RFC 9110, section 15.5.20)."""
+    name, connection = secure_host(world, at, request)
+    own = world.answer(hosts.secure_host, nodes.HostKey(*at, host.host))
+    tls = own.tls if own is not None else None
+    refused = Answer(421, f"{host.host} is not served on connections for {request.asked or name!r}")
+    if name == hostnames.EVERY and request.asked != request.name:
+        is_open = host.is_fallback or (host.host == "*" and tls == connection.tls)
+        return None if is_open else refused
+    if tls is None or not _asks_the_same(tls, connection.tls):
+        return refused
+    if request.name == request.asked:
+        return None
+    return None if _shares(host, request, tls == connection.tls) else refused
+
+
+def _asks_the_same(tls: nodes.Tls, other: nodes.Tls | None) -> bool:
+    if other is None:
+        return False
+    return (tls.clients, tls.minimum, tls.ciphers) == (other.clients, other.minimum, other.ciphers)
+
+
+def _shares(host: nodes.VirtualHost, request: Request, is_same: bool) -> bool:
+    """Whether both names are of one listener of a Gateway, with one certificate."""
+    names = host.server_names
+    if names is None or not is_same:
+        return False
+    return all(
+        hostnames.covers(names.pattern, it)
+        and not any(hostnames.covers(other, it) for other in names.exceptions)
+        for it in (request.name, request.asked)
+    )
+
+
+def endpoints(world: World, cluster: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
+    """The addresses that take a cluster's requests; those of a DNS name are Envoy's to find."""
+    found = world.answer(services.endpoints, cluster.port)
+    return found.endpoints if found is not None else ()
+
+
+def reached(world: World, answer: Answer) -> Answer:
+    """The answer where Services have no endpoints: Envoy's 503, of the whole or of a share."""
+    shares = tuple(_reached(world, it) for it in answer.backends)
+    if not shares or not all(it.status for it in shares):
+        return replace(answer, backends=shares)
+    if all(it.cluster is None for it in shares):
+        return replace(answer, backends=shares)
+    names = dict.fromkeys(str(it.cluster.port.service) for it in shares if it.cluster)
+    if len({it.status for it in shares}) > 1:
+        return replace(answer, backends=shares)
+    return replace(answer, status=503, cause=f"no endpoint of {_listed(names)} is ready")
+
+
+def _listed(names: dict[str, None]) -> str:
+    return "Service " + ", ".join(names)
+
+
+def _reached(world: World, share: Forwarded) -> Forwarded:
+    cluster = share.cluster
+    if cluster is None or cluster.dns is not None or endpoints(world, cluster):
+        return share
+    return share._replace(status=503)

@@ -1,0 +1,65 @@
+"""A request as a client sends it, before anything is made of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked, and over which connection."""
+
+    host: str
+    """`Host` or `:authority`, with a port if the client wrote one."""
+    path: str = "/"
+    """As it was sent, with the query."""
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    """In the order in which they were sent; names in lower case, without the pseudo headers."""
+    port: int = 80
+    """Of the connection: the port that users see, or the one that Envoy binds."""
+    is_secure: bool = False
+    server_name: str | None = None
+    """What a TLS client asks for (SNI); the host if None, no name at all if empty."""
+    source: str = "127.0.0.1"
+    """The address of the peer."""
+
+    @property
+    def scheme(self) -> str:
+        """Of the URL."""
+        return "https" if self.is_secure else "http"
+
+    @property
+    def name(self) -> str:
+        """The host without its port, in lower case."""
+        return self.host.lower().rpartition(":")[0] if has_port(self.host) else self.host.lower()
+
+    @property
+    def asked(self) -> str:
+        """The server name of the connection, in lower case; empty if there is none."""
+        return (self.name if self.server_name is None else self.server_name).lower()
+
+    @property
+    def bare_path(self) -> str:
+        """The path without the query."""
+        return self.path.partition("?")[0]
+
+    def header(self, name: str) -> str | None:
+        """The value of a header; several ones are joined, as Envoy matches them. None without."""
+        if name in _PSEUDO:
+            return str(getattr(self, _PSEUDO[name]))
+        found = [value for key, value in self.headers if key == name]
+        return ",".join(found) if found else None
+
+    def queries(self) -> Iterator[tuple[str, str]]:
+        """The parameters of the query, in order, undecoded."""
+        for pair in self.path.partition("?")[2].split("&"):
+            name, _, value = pair.partition("=")
+            yield name, value
+
+
+_PSEUDO = {":authority": "host", "host": "host", ":method": "method", ":path": "path"}
+
+
+def has_port(host: str) -> bool:
+    """Whether a host is written with a port."""
+    return host.rpartition(":")[2].isdigit() and ":" in host

@@ -1,0 +1,73 @@
+"""What an evaluation says: the steps in the order in which they happen, and the answer.
+
+Steps are data, so that a command, a page and a program show the same.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from crds.meta import ObjectRef
+from dag import nodes
+
+Topic = Literal["listener", "certificate", "request", "host", "route", "guard", "action"]
+"""At what was looked."""
+
+Outcome = Literal["passed", "failed", "noted"]
+"""`failed` of a route is that it does not take the request; of all else that it ends here."""
+
+
+class Step(NamedTuple):
+    """One thing that was looked at."""
+
+    topic: Topic
+    outcome: Outcome
+    text: str
+    subject: ObjectRef | None = None
+    """The object that says so."""
+
+
+class Forwarded(NamedTuple):
+    """What one of a route's backends gets, and how often."""
+
+    share: float
+    """Of all requests, from 0 to 1."""
+    cluster: nodes.Cluster | None
+    """None: this share is answered `status`."""
+    host: str
+    path: str
+    headers: tuple[tuple[str, str | None], ...] = ()
+    """Headers of the request as they are changed; None is removed."""
+    status: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of the request."""
+
+    status: int | None = None
+    """Of Envoy's own answer; None where backends answer, or the connection is closed."""
+    cause: str = ""
+    """Why Envoy answers by itself, in one sentence; empty where that is what was asked for."""
+    location: str = ""
+    """Of a redirect."""
+    body: str = ""
+    route: nodes.Route | None = None
+    backends: tuple[Forwarded, ...] = ()
+    response_headers: tuple[tuple[str, str | None], ...] = ()
+    """Headers of the answer that the route changes; None is removed."""
+    may_be_refused: bool = False
+    """A guard may answer in its place whose decision is made elsewhere (a server, a counter)."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """An evaluation."""
+
+    steps: list[Step] = field(default_factory=list)
+    answer: Answer = Answer()
+
+    def note(
+        self, topic: Topic, outcome: Outcome, text: str, subject: ObjectRef | None = None
+    ) -> None:
+        """One more step."""
+        self.steps.append(Step(topic, outcome, text, subject))

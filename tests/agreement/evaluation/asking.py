@@ -1,0 +1,99 @@
+"""Requests over the values of the worlds, as clients send them and as the evaluator reads them."""
+
+from dataclasses import dataclass
+from random import Random
+
+from dag.evaluation.requests import Request
+from tests.agreement.evaluation import pools
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A request of HTTP/1.1; it has no body."""
+
+    request: Request
+
+    def encoded(self) -> bytes:
+        """Its bytes."""
+        it = self.request
+        lines = [f"{it.method} {it.path} HTTP/1.1", f"host: {it.host}"]
+        lines += [f"{name}: {value}" for name, value in it.headers]
+        if it.method in {"POST", "PUT"}:
+            lines.append("content-length: 0")
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+def made(chance: Random) -> Request:
+    """A request that objects of a world may serve."""
+    is_secure = chance.random() < 0.2
+    host = chance.choice(pools.HOSTS if chance.random() < 0.93 else pools.OTHERS)
+    asked = host if chance.random() < 0.9 else chance.choice(pools.HOSTS)
+    return Request(
+        _spelt(host, chance),
+        _path(chance),
+        "GET"
+        if chance.random() < 0.6
+        else chance.choice((*pools.METHODS, *pools.METHODS, "TRACE")),
+        tuple(_headers(chance)),
+        443 if is_secure else 80,
+        is_secure,
+        asked if is_secure else None,
+    )
+
+
+def preflight(chance: Random) -> Request:
+    """What a browser asks before a request of another origin."""
+    headers = (
+        ("origin", chance.choice(pools.ORIGINS)),
+        ("access-control-request-method", chance.choice(pools.METHODS)),
+    )
+    return Request(chance.choice(pools.HOSTS), chance.choice(pools.PATHS), "OPTIONS", headers)
+
+
+def _spelt(host: str, chance: Random) -> str:
+    """The same name in another form, now and then."""
+    match chance.randrange(40):
+        case 0:
+            return host.upper()
+        case 1:
+            return f"{host}:8080"
+        case 2:
+            return f"{host}."
+        case 3:
+            return f"{host}:"
+        case _:
+            return host
+
+
+def _path(chance: Random) -> str:
+    path = chance.choice(pools.PATHS)
+    match chance.randrange(30):
+        case 0:
+            path = path.replace("/a", "/./x/../a")
+        case 1:
+            path = path.replace("/a", "//a")
+        case 2:
+            path = path.replace("/b", "/%2fb")
+        case 3:
+            path = path.replace("a", "%61")
+    if chance.random() < 0.4:
+        pairs = (f"{it}={chance.choice(pools.VALUES)}" for it in pools.PARAMETERS)
+        path += "?" + "&".join(pairs)
+    return path
+
+
+_WEBSOCKET = (
+    ("connection", "upgrade"),
+    ("upgrade", "websocket"),
+    ("sec-websocket-version", "13"),
+    ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),  # the example of RFC 6455, section 1.3
+)
+
+
+def _headers(chance: Random) -> list[tuple[str, str]]:
+    found = [(it, chance.choice(pools.VALUES)) for it in pools.NAMES if chance.random() < 0.4]
+    if chance.random() < 0.03:
+        found.append(("bad_name", "1"))
+    if chance.random() < 0.05:
+        found += _WEBSOCKET
+    return found

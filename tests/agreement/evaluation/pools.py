@@ -1,0 +1,21 @@
+"""The values that worlds and requests share: few, so that they meet."""
+
+CLAIMED = ("a.test", "b.test", "c.test", "*.wild.test")
+HOSTS = ("a.test", "b.test", "c.test", "x.wild.test")
+OTHERS = ("y.x.wild.test", "nobody.test")
+"""Hosts that nobody serves, or only one of the APIs."""
+PATHS = (
+    "/", "/a", "/a/", "/a/b", "/ab", "/a/b/c", "/b", "/b/x", "/c", "/c/1", "/c/12", "/A",
+)  # fmt: skip
+PREFIXES = ("/", "/a", "/a/", "/a/b", "/b", "/c")
+EXPRESSIONS = ("/c/[0-9]+", "/(a|b)/.*", "/a.*", "/[^/]+")
+METHODS = ("GET", "POST", "PUT", "DELETE")
+NAMES = ("x-one", "x-two")
+VALUES = ("1", "2", "blue", "Blue", "bluegreen")
+PARAMETERS = ("q", "page")
+BACKENDS = ("b0", "b1", "b2")
+"""Services, and the names of the backends behind them."""
+EMPTY = "empty"
+"""A Service without endpoints."""
+REPLACEMENTS = ("/", "/new", "/new/", "/n/m")
+ORIGINS = ("https://page.test", "https://other.test")

@@ -1,0 +1,15 @@
+"""A share of it in every run. All of it: `hack/bench evaluation`."""
+
+from random import Random
+
+import pytest
+
+from tests.agreement.evaluation import comparing
+
+pytestmark = pytest.mark.envoy
+
+
+async def test_envoy_answers_as_the_evaluator_says() -> None:
+    found = await comparing.judged(10, 120, Random(0))
+    assert found.disagreements == []
+    assert found.routed > 0.6 * found.requests, found.steps

@@ -1,0 +1,279 @@
+"""Worlds of all three APIs over a few hosts: what authors write, so that routes meet and compete.
+
+A world is a list of documents, a function of chance alone. Services, certificates and the Gateway
+are the same in all worlds (`FIXED`), so that one world is changed into the next.
+"""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+from tests.agreement.evaluation import pools
+from tests.testbed import world
+
+Document = dict[str, Any]
+
+NAMESPACE = "default"
+CERTIFICATE = "certificate"
+
+
+def made(chance: Random) -> list[Document]:
+    """The objects that differ from world to world."""
+    found: list[Document] = []
+    for number, host in enumerate(pools.CLAIMED):
+        if chance.random() < 0.8:
+            found += _proxies(number, host, chance)
+        if chance.random() < 0.5:
+            found.append(_ingress(number, host, chance))
+        if chance.random() < 0.5:
+            found.append(_http_route(number, host, chance))
+    return found
+
+
+def _proxies(number: int, host: str, chance: Random) -> Iterator[Document]:
+    """A root, and perhaps a child that it includes."""
+    virtual_host: Document = {"fqdn": host}
+    is_secure = chance.random() < 0.4
+    if is_secure:
+        virtual_host["tls"] = {"secretName": CERTIFICATE}
+    if chance.random() < 0.3:
+        virtual_host["corsPolicy"] = {
+            "allowOrigin": [pools.ORIGINS[0]],
+            "allowMethods": ["GET"],
+        }
+    if chance.random() < 0.15:
+        virtual_host |= _addresses(chance)
+    routes = [_proxied(chance, is_secure) for _ in range(chance.randrange(2, 7))]
+    routes.append({"conditions": [{"prefix": "/"}], **_services(chance)})
+    spec: Document = {"virtualhost": virtual_host, "routes": routes}
+    if chance.random() < 0.4:
+        child = f"child-{number}"
+        conditions = [{"prefix": chance.choice(pools.PREFIXES)}, *_headers(chance)]
+        spec["includes"] = [{"name": child, "conditions": conditions}]
+        included = [_proxied(chance, is_secure) for _ in range(chance.randrange(1, 3))]
+        yield _proxy(child, {"routes": included})
+    yield _proxy(f"root-{number}", spec)
+
+
+def _proxied(chance: Random, is_secure: bool) -> Document:
+    """A route of an HTTPProxy."""
+    path = chance.choice(
+        (
+            {"prefix": chance.choice(pools.PREFIXES)},
+            {"exact": chance.choice(pools.PATHS)},
+            {"regex": chance.choice(pools.EXPRESSIONS)},
+        )
+    )
+    conditions = [path, *_headers(chance), *_queries(chance)]
+    route: Document = {"conditions": conditions}
+    route |= chance.choice((_services, _services, _services, _redirect, _response))(chance)
+    if is_secure and chance.random() < 0.3:
+        route["permitInsecure"] = True
+    if chance.random() < 0.15:
+        route |= _addresses(chance)
+    if chance.random() < 0.3:
+        route["responseHeadersPolicy"] = {
+            "set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}]
+        }
+    return route
+
+
+def _services(chance: Random) -> Document:
+    """Where requests go, and what is changed on the way."""
+    number = chance.choice((1, 1, 2))
+    services = [
+        {"name": it, "port": 80, "weight": chance.choice((1, 3))}
+        for it in chance.sample(pools.BACKENDS, number)
+    ]
+    if chance.random() < 0.1:
+        services[0]["name"] = chance.choice(("nowhere", pools.EMPTY))
+    route: Document = {"services": services}
+    if chance.random() < 0.3:
+        replacement = chance.choice(pools.REPLACEMENTS)
+        route["pathRewritePolicy"] = {"replacePrefix": [{"replacement": replacement}]}
+    if chance.random() < 0.3:
+        route["requestHeadersPolicy"] = {
+            "set": [{"name": "x-added", "value": chance.choice(pools.VALUES)}],
+            "remove": ["x-two"],
+        }
+    if chance.random() < 0.15:
+        route["enableWebsockets"] = True
+    return route
+
+
+def _redirect(chance: Random) -> Document:
+    policy: Document = {"statusCode": chance.choice((301, 302))}
+    some = {"scheme": "https", "hostname": "else.test", "port": 8443, "path": "/there"}
+    for name in chance.sample(sorted(some), chance.randrange(1, 4)):
+        policy[name] = some[name]
+    return {"requestRedirectPolicy": policy}
+
+
+def _response(chance: Random) -> Document:
+    return {"directResponsePolicy": {"statusCode": chance.choice((200, 410)), "body": "said"}}
+
+
+def _addresses(chance: Random) -> Document:
+    field = chance.choice(("ipAllowPolicy", "ipDenyPolicy"))
+    cidr = chance.choice(("127.0.0.0/8", "192.0.2.0/24"))
+    return {field: [{"source": "Peer", "cidr": cidr}]}
+
+
+def _headers(chance: Random) -> list[Document]:
+    """Conditions on headers of an HTTPProxy."""
+    if chance.random() < 0.6:
+        return []
+    name, value = chance.choice(pools.NAMES), chance.choice(pools.VALUES)
+    operators = ("exact", "notexact", "contains", "notcontains", "regex")
+    made: Document = {"name": name}
+    match chance.randrange(3):
+        case 0:
+            made["present"] = True
+        case 1:
+            made["notpresent"] = True
+        case _:
+            operator = chance.choice(operators)
+            made[operator] = value
+            if operator not in {"regex"} and chance.random() < 0.3:
+                made["ignoreCase"] = True
+            if operator.startswith("not") and chance.random() < 0.5:
+                made["treatMissingAsEmpty"] = True
+    return [{"header": made}]
+
+
+def _queries(chance: Random) -> list[Document]:
+    if chance.random() < 0.7:
+        return []
+    operator = chance.choice(("exact", "prefix", "suffix", "contains", "regex"))
+    made: Document = {"name": chance.choice(pools.PARAMETERS)}
+    made |= {"present": True} if chance.random() < 0.3 else {operator: chance.choice(pools.VALUES)}
+    return [{"queryParameter": made}]
+
+
+def _ingress(number: int, host: str, chance: Random) -> Document:
+    types = ("Exact", "Prefix", "ImplementationSpecific")
+    paths = [
+        {
+            "path": chance.choice(pools.PREFIXES),
+            "pathType": chance.choice(types),
+            "backend": {"service": {"name": chance.choice(pools.BACKENDS), "port": {"number": 80}}},
+        }
+        for _ in range(chance.randrange(1, 4))
+    ]
+    spec = {"rules": [{"host": host, "http": {"paths": paths}}]}
+    return _document("networking.k8s.io/v1", "Ingress", f"ingress-{number}", spec)
+
+
+def _http_route(number: int, host: str, chance: Random) -> Document:
+    rules = [_rule(chance) for _ in range(chance.randrange(2, 6))]
+    spec = {"parentRefs": [{"name": "gateway"}], "hostnames": [host], "rules": rules}
+    return _document("gateway.networking.k8s.io/v1", "HTTPRoute", f"route-{number}", spec)
+
+
+def _rule(chance: Random) -> Document:
+    matches = [_match(chance) for _ in range(chance.randrange(1, 3))]
+    rule: Document = {"matches": matches}
+    filters = list(_filters(chance, matches))
+    if not any(it["type"] == "RequestRedirect" for it in filters):
+        backends = chance.sample(
+            (*pools.BACKENDS, "nowhere", pools.EMPTY), chance.choice((1, 1, 2))
+        )
+        rule["backendRefs"] = [
+            {"name": it, "port": 80, "weight": chance.choice((0, 1, 2))} for it in backends
+        ]
+    return rule | ({"filters": filters} if filters else {})
+
+
+def _match(chance: Random) -> Document:
+    type_ = chance.choice(("PathPrefix", "PathPrefix", "Exact", "RegularExpression"))
+    values = {"PathPrefix": pools.PREFIXES, "Exact": pools.PATHS}
+    value = chance.choice(values.get(type_, pools.EXPRESSIONS))
+    made: Document = {"path": {"type": type_, "value": value}}
+    if chance.random() < 0.2:
+        made["method"] = chance.choice((*pools.METHODS, "TRACE"))
+    for field, names in (("headers", pools.NAMES), ("queryParams", pools.PARAMETERS)):
+        if chance.random() < 0.3:
+            how = chance.choice(("Exact", "RegularExpression"))
+            name, wanted = chance.choice(names), chance.choice(pools.VALUES)
+            made[field] = [{"type": how, "name": name, "value": wanted}]
+    return made
+
+
+def _filters(chance: Random, matches: Sequence[Document]) -> Iterator[Document]:
+    is_prefix = len(matches) == 1 and matches[0]["path"]["type"] == "PathPrefix"
+    path = {"type": "ReplaceFullPath", "replaceFullPath": chance.choice(pools.REPLACEMENTS)}
+    if is_prefix and chance.random() < 0.6:
+        replacement = chance.choice(pools.REPLACEMENTS)
+        path = {"type": "ReplacePrefixMatch", "replacePrefixMatch": replacement}
+    if chance.random() < 0.25:
+        changed = {"set": [{"name": "x-added", "value": "1"}], "remove": ["x-two"]}
+        yield {"type": "RequestHeaderModifier", "requestHeaderModifier": changed}
+    if chance.random() < 0.25:
+        changed = {"set": [{"name": "x-seen", "value": "route"}]}
+        yield {"type": "ResponseHeaderModifier", "responseHeaderModifier": changed}
+    match chance.randrange(5):
+        case 0:
+            some: Document = {
+                "scheme": "https", "hostname": "else.test", "port": 8443, "path": path,
+            }  # fmt: skip
+            names = chance.sample(sorted(some), chance.randrange(1, 4))
+            redirect = {name: some[name] for name in names} | {"statusCode": 302}
+            yield {"type": "RequestRedirect", "requestRedirect": redirect}
+        case 1:
+            rewrite: Document = {"path": path}
+            if chance.random() < 0.5:
+                rewrite["hostname"] = "rewritten.test"
+            yield {"type": "URLRewrite", "urlRewrite": rewrite}
+
+
+def fixed(ports: Sequence[int]) -> list[Document]:
+    """What is the same in all worlds; the backends listen on these ports."""
+    found = [_gateway_class(), _gateway(), _certificate(), _service(pools.EMPTY)]
+    for name, port in zip(pools.BACKENDS, ports, strict=True):
+        found.append(_service(name))
+        slice_ = _document("discovery.k8s.io/v1", "EndpointSlice", name, {})
+        slice_ |= {
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": True}}],
+            "ports": [{"name": "http", "port": port}],
+        }
+        slice_["metadata"]["labels"] = {"kubernetes.io/service-name": name}
+        found.append(slice_)
+    return found
+
+
+def _service(name: str) -> Document:
+    return _document("v1", "Service", name, {"ports": [{"name": "http", "port": 80}]})
+
+
+def _gateway_class() -> Document:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": "contour"},
+        "spec": {"controllerName": "projectcontour.io/gateway-controller"},
+    }
+
+
+def _gateway() -> Document:
+    tls = {"certificateRefs": [{"name": CERTIFICATE}]}
+    listeners = [
+        {"name": "http", "protocol": "HTTP", "port": 80},
+        {"name": "https", "protocol": "HTTPS", "port": 443, "tls": tls, "hostname": "*.wild.test"},
+    ]
+    spec = {"gatewayClassName": "contour", "listeners": listeners}
+    return _document("gateway.networking.k8s.io/v1", "Gateway", "gateway", spec)
+
+
+def _certificate() -> Document:
+    found = world.World(1, 1, certificates=1).secret(0)
+    return found | {"metadata": {"name": CERTIFICATE, "namespace": NAMESPACE}}
+
+
+def _proxy(name: str, spec: Document) -> Document:
+    return _document("projectcontour.io/v1", "HTTPProxy", name, spec)
+
+
+def _document(version: str, kind: str, name: str, spec: Document) -> Document:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}

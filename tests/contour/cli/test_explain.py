@@ -1,0 +1,210 @@
+"""`contour explain` of manifests; that of a running instance is in the end-to-end tests."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contour.cli import main
+from tests.testbed import pairs
+
+SERVICES = """
+apiVersion: v1
+kind: Service
+metadata: {name: cart}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: cart, labels: {kubernetes.io/service-name: cart}}
+addressType: IPv4
+endpoints: [{addresses: [127.0.0.1]}]
+ports: [{name: http, port: 9103}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: cart, namespace: team-b}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: empty}
+spec: {ports: [{name: http, port: 80}]}
+"""
+PROXY = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: shop}
+spec:
+  virtualhost: {fqdn: shop.example.com}
+  routes:
+  - conditions: [{prefix: /cart}]
+    services: [{name: cart, port: 80}]
+"""
+INGRESS = """
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop}
+spec:
+  rules:
+  - host: shop.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: cart, port: {name: htpp}}}}
+"""
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec:
+  gatewayClassName: contour
+  listeners: [{name: http, protocol: HTTP, port: 80, hostname: "*.example.org"}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [shop.example.com]
+  rules: [{backendRefs: [{name: cart, port: 80}]}]
+"""
+ROUTE = GATEWAY.replace(', hostname: "*.example.org"', "")
+TLS = PROXY.replace("{fqdn: shop.example.com}", "{fqdn: shop.example.com, tls: {secretName: tls}}")
+OPAQUE = """
+apiVersion: v1
+kind: Secret
+type: Opaque
+metadata: {name: tls}
+data: {}
+"""
+
+BROKEN = {
+    "a typing error in a Service": (
+        PROXY.replace("name: cart", "name: crat"),
+        "answered 503 by Envoy",
+        "HTTPProxy default/shop",
+        "Service default/crat not found",
+    ),
+    "a wrong name of a port": (
+        INGRESS,
+        "answered 503 by Envoy",
+        "Ingress default/shop",
+        "has no port 'htpp'",
+    ),
+    "a missing grant": (
+        ROUTE.replace("name: cart,", "name: cart, namespace: team-b,"),
+        "answered 500 by Envoy",
+        "HTTPRoute default/shop",
+        "no ReferenceGrant in namespace team-b",
+    ),
+    "an include that leads nowhere": (
+        PROXY.replace(
+            "  routes:", "  includes: [{name: nowhere, conditions: [{prefix: /cart}]}]\n  routes:"
+        ).replace("- conditions: [{prefix: /cart}]", "- conditions: [{prefix: /other}]"),
+        "answered 502 by Envoy",
+        "HTTPProxy default/shop",
+        "HTTPProxy default/nowhere not found",
+    ),
+    "a host that is taken": (
+        f"{PROXY}---{PROXY.replace('name: shop', 'name: younger')}",
+        "answered by Service default/cart:80",
+        "HTTPProxy default/younger",
+        "shop.example.com belongs to HTTPProxy default/shop",
+    ),
+    "a wrong class": (
+        PROXY.replace("spec:", "spec:\n  ingressClassName: nginx", 1),
+        "answered 404 by Envoy",
+        "HTTPProxy default/shop",
+        "nginx",
+    ),
+    "a hostname that does not fit the listener": (
+        GATEWAY,
+        "answered 404 by Envoy",
+        "HTTPRoute default/shop",
+        "none matches the hostname of a listener of Gateway default/web",
+    ),
+    "a Secret of the wrong type": (
+        f"{TLS}---{OPAQUE}",
+        "no answer",
+        "HTTPProxy default/shop",
+        "Secret default/tls",
+    ),
+    "no endpoints": (
+        PROXY.replace("name: cart", "name: empty"),
+        "answered 503 by Envoy: no endpoint of Service default/empty is ready",
+        "HTTPProxy default/shop",
+        "",
+    ),
+}
+
+
+def explain(*arguments: str, manifests: str = "") -> Result:
+    given = ("-f", "-") if manifests else ()
+    return CliRunner(env={"COLUMNS": None}).invoke(
+        main, ["explain", *arguments, *given], input=f"{SERVICES}---{manifests}"
+    )
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_the_first_line_names_the_cause_and_the_object(name: str) -> None:
+    manifests, answer, subject, cause = BROKEN[name]
+    scheme = "https" if "tls" in manifests else "http"
+    result = explain(f"{scheme}://shop.example.com/cart", manifests=manifests)
+    assert result.exit_code == 0, result.output
+    first = result.stdout.splitlines()[0]
+    assert first.startswith(answer)
+    assert subject in first
+    assert cause in first
+    assert len(result.stdout.splitlines()) <= 25
+
+
+def test_a_certificate_that_has_ended_is_named() -> None:
+    ended = pairs.with_pair("tls", *pairs.pair(7, days=1))
+    result = explain("https://shop.example.com/cart", manifests=f"{TLS}{ended}")
+    assert "HTTPProxy default/shop" in result.stdout.splitlines()[0]
+    assert "Secret default/tls" in result.stdout.splitlines()[0]
+
+
+def test_what_serves_and_what_does_not_is_told_in_order() -> None:
+    result = explain("http://shop.example.com/cart?a=1", manifests=f"{PROXY}---{INGRESS}")
+    assert [it.split()[:2] for it in result.stdout.splitlines()[3:]] == [
+        ["ok", "listener"],
+        ["ok", "host"],
+        ["ok", "route"],
+        ["--", "backend"],
+    ]
+    assert "Service default/cart:80 as shop.example.com/cart?a=1: 127.0.0.1:9103" in result.stdout
+
+
+def test_machines_get_the_same() -> None:
+    result = explain("http://shop.example.com/cart", "-o", "json", manifests=PROXY)
+    found = json.loads(result.stdout)
+    assert found["answer"]["object"] == {
+        "kind": "HTTPProxy",
+        "namespace": "default",
+        "name": "shop",
+    }
+    assert found["backends"][0]["endpoints"] == ["127.0.0.1:9103"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ftp://shop.example.com",),
+        ("http://",),
+        ("http://shop.example.com:99999",),
+        ("http://shop.example.com", "-X", "NO METHOD"),
+        ("http://shop.example.com", "-H", "no header"),
+        ("http://shop.example.com", "--from", "nowhere"),
+        ("http://shop.example.com", "--state-dir", "/nowhere"),
+    ],
+)
+def test_what_makes_no_sense_is_told_in_a_line(arguments: tuple[str, ...]) -> None:
+    result = explain(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output

@@ -1,0 +1,38 @@
+"""A field of a node that the evaluation does not know of would make it wrong without a word."""
+
+from dataclasses import fields
+
+import pytest
+
+from dag import nodes
+
+KNOWN: dict[type, set[str]] = {
+    nodes.VirtualHost: {
+        "host", "routes", "origins", "policies", "jwt_providers", "is_fallback", "server_names",
+    },
+    nodes.Route: {"match", "action", "origin", "request_headers", "response_headers", "policies"},
+    nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
+    nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
+    nodes.ValueMatch: {"operator", "value", "ignore_case"},
+    nodes.QueryMatch: {"name", "value"},
+    nodes.Forward: {
+        "backends", "timeout", "idle_timeout", "rewrite", "retry", "websockets", "mirrors",
+        "hash_policies", "internal_redirect", "cookies", "missing",
+    },
+    nodes.Backend: {"cluster", "weight", "request_headers", "response_headers", "host", "cookies"},
+    nodes.Rewrite: {"host", "full_path", "prefix", "host_header", "regex", "host_of_backend"},
+    nodes.Redirect: {"status", "scheme", "host", "port", "full_path", "prefix"},
+    nodes.Respond: {"status", "body"},
+    nodes.Policies: {
+        "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits",
+        "body_limit", "error_pages", "session",
+    },
+    nodes.HeaderPolicy: {"set", "add", "remove"},
+    nodes.SecureHost: {"tls", "origins", "stream"},
+}  # fmt: skip
+"""By node: the fields of which `dag.evaluation` says what they do to a request."""
+
+
+@pytest.mark.parametrize("node", KNOWN, ids=lambda it: it.__name__)
+def test_the_evaluation_knows_every_field(node: type) -> None:
+    assert {it.name for it in fields(node)} == KNOWN[node]
