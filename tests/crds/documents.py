@@ -112,6 +112,12 @@ def listenerset(*listeners: Document, **spec: Any) -> Document:
     return _document("gateway.networking.k8s.io/v1", "ListenerSet", wanted | spec)
 
 
+def envoyconfig() -> Document:
+    written = [{"type": "cluster", "value": {"name": "web", "connect_timeout": "1s"}}]
+    spec = {"nodeID": "proxy", "resources": written}
+    return _document("marin3r.3scale.net/v1alpha1", "EnvoyConfig", spec)
+
+
 def definition() -> Document:
     return _document("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"group": "a.example"})
 
@@ -123,6 +129,7 @@ def of_every_kind() -> list[Document]:
         backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
+        envoyconfig(),
     ]  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from contour.status import rendering
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag.plan import STATUSES
+from dag.rawconfig import content
+from dag.rawconfig.content import Content, Reading
 from dag.warnings import anykind
 from tests.dag import world
 from tests.dag.gateway import manifests as gateways
@@ -49,6 +51,11 @@ apiVersion: projectcontour.io/v1alpha1
 kind: ExtensionService
 metadata: {name: it, namespace: default}
 spec: {services: [{name: s1, port: 80}]}
+---
+apiVersion: marin3r.3scale.net/v1alpha1
+kind: EnvoyConfig
+metadata: {name: it, namespace: default}
+spec: {nodeID: it, resources: []}
 """,
     )
 )
@@ -60,6 +67,8 @@ TEXT = "spec.later: unknown field"
 def test_a_field_that_is_not_known_is_told_on_objects_of_every_kind(kind: str) -> None:
     engine = world.world(ONE_OF_EACH)
     key = world.key("/it" if kind == "GatewayClass" else "it")
+    engine.write(content.READINGS, world.key("it"), Reading("it", "1", Content("it", "1", ())))
+    engine.settle()
     before = engine.answer(STATUSES[kind], key)
     assert before is not None
     engine.write(anykind.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
