@@ -1,15 +1,21 @@
 """What every model is made of: the decorators, names, and the metadata of an object.
 
-Models are pydantic dataclasses, frozen and slotted: each object is validated once, when it is read,
-with all errors and their paths, and is then as small as a plain object (1.6 KB per HTTPProxy,
-instead of 7.9 KB as a BaseModel). `status`, `managedFields` and `resourceVersion` are not part of
+Models are dataclasses, frozen and slotted, that pydantic makes from documents: each object is
+validated once, when it is read, with all errors and their paths, and is then as small as a plain
+object (1.6 KB per HTTPProxy, instead of 7.9 KB as a BaseModel). What the code makes itself is not
+validated. pydantic looks at a model when the first object of its kind is read, since that takes
+longer than to define the class. `status`, `managedFields` and `resourceVersion` are not part of
 any model, so that the controller's own status writes do not look like changes.
 """
 
-from typing import NamedTuple, TypeVar, cast, dataclass_transform
+import dataclasses
+from collections.abc import Callable
+from typing import Annotated, NamedTuple, TypeGuard, TypeVar, dataclass_transform
 
 from pydantic import AwareDatetime, ConfigDict, Field
-from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
+
+from crds.records import dataclass
 
 T = TypeVar("T")
 
@@ -26,13 +32,11 @@ _WRITTEN_BY_USERS = ConfigDict(
     alias_generator=wire_name,
     populate_by_name=True,
     extra="forbid",
-    use_attribute_docstrings=True,
 )
 _WRITTEN_BY_MACHINES = ConfigDict(
     alias_generator=wire_name,
     populate_by_name=True,
     extra="ignore",
-    use_attribute_docstrings=True,
 )
 
 
@@ -49,8 +53,28 @@ def excerpt(cls: type[T]) -> type[T]:
 
 
 def _made(cls: type[T], config: ConfigDict) -> type[T]:
-    # With slots a new class is returned, which has the same fields.
-    return cast("type[T]", dataclass(frozen=True, slots=True, kw_only=True, config=config)(cls))
+    for name, given in list(vars(cls).items()):
+        if isinstance(given, FieldInfo):
+            _annotate(cls, name, given)
+    setattr(cls, "__pydantic_config__", config)  # noqa: B010 - pydantic looks for it there
+    return dataclass(frozen=True, slots=True, kw_only=True)(cls)
+
+
+def _annotate(cls: type, name: str, given: FieldInfo) -> None:
+    """Moves what `Field` says from the default of a field to its annotation, for `dataclasses`."""
+    hints = cls.__annotations__
+    hints[name] = Annotated[hints[name], given]
+    factory: object = given.default_factory
+    if _takes_nothing(factory):
+        setattr(cls, name, dataclasses.field(default_factory=factory, repr=given.repr))
+    elif given.is_required():
+        delattr(cls, name)
+    else:
+        setattr(cls, name, given.default)
+
+
+def _takes_nothing(factory: object) -> TypeGuard[Callable[[], object]]:
+    return callable(factory)
 
 
 class NamespacedName(NamedTuple):

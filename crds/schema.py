@@ -6,6 +6,10 @@ docstrings of the models; `kubectl explain` prints them. Defaults are written on
 from the zero value of their type, because the API server adds each of them to every object.
 """
 
+import ast
+import inspect
+import textwrap
+from itertools import pairwise
 from typing import Any
 
 import yaml
@@ -226,15 +230,29 @@ class _Structural(GenerateJsonSchema):
         del written["title"]
         written.pop("additionalProperties", None)
         _describe(written, model.__doc__ or "", None)
+        texts = docstrings(model)
         for name, field in shape.fields(model).items():
-            property_ = written["properties"][name]
-            _describe(property_, property_.get("description", ""), shape.mark(field, Unserved))
+            text = texts.get(field.name, "")
+            _describe(written["properties"][name], text, shape.mark(field, Unserved))
         if not written["properties"]:
             # The API server drops an empty object, and kubectl would send it again each time.
             del written["properties"]
         if rules := cel_rules(model):
             written["x-kubernetes-validations"] = [it._asdict() for it in rules]
         return written
+
+
+def docstrings(model: type) -> dict[str, str]:
+    """The text below each field of a model that has one, by the field's name in Python."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        field.target.id: ast.literal_eval(below.value)
+        for field, below in pairwise(definition.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and isinstance(below, ast.Expr)
+    }
 
 
 def _describe(schema: Schema, text: str, mark: Unserved | None) -> None:

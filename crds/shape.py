@@ -21,6 +21,8 @@ from typing import (
 
 from pydantic.fields import FieldInfo
 
+from crds.meta import wire_name
+
 M = TypeVar("M", bound=Hashable)
 
 
@@ -41,20 +43,17 @@ class FieldShape(NamedTuple):
 def fields(model: type) -> dict[str, FieldShape]:
     """The fields of a model by their names in a document, in the order of the model."""
     hints = get_type_hints(model, include_extras=True)
-    known: dict[str, FieldInfo] = vars(model)["__pydantic_fields__"]
-    shapes = (_field(it.name, hints[it.name], known[it.name]) for it in dataclasses.fields(model))
+    shapes = (_field(it, hints[it.name]) for it in dataclasses.fields(model))
     return {it.wire_name: it for it in shapes}
 
 
-def _field(name: str, hint: Any, found: FieldInfo) -> FieldShape:
-    wire_name = found.validation_alias if isinstance(found.validation_alias, str) else name
-    default = (
-        dataclasses.MISSING
-        if found.is_required()
-        else found.get_default(call_default_factory=True, validated_data={})
-    )
+def _field(found: dataclasses.Field[Any], hint: Any) -> FieldShape:
+    factory = found.default_factory
+    default = found.default if factory is dataclasses.MISSING else factory()
     metadata = hint.__metadata__ if get_origin(hint) is Annotated else ()
-    return FieldShape(name, wire_name, default, _held(hint), tuple(metadata))
+    named = (it.validation_alias for it in metadata if isinstance(it, FieldInfo))
+    alias = next((it for it in named if isinstance(it, str)), wire_name(found.name))
+    return FieldShape(found.name, alias, default, _held(hint), tuple(metadata))
 
 
 def _held(hint: Any) -> type | None:

@@ -5,10 +5,10 @@ marked fields that an object really sets, and the rules report them in its statu
 guards something must not be ignored: the rules fail closed where it is set.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from crds import shape
+from crds.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ the answer of the service is closed. Source: ExtensionService reference. Elsewhe
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
 from crds.policies import TimeoutPolicy
+from crds.records import dataclass
 from dag import contourstatus, limits, nodes, services, tables
 from dag.engine.view import Query, View, query
 from dag.problems import Problem, Refused

@@ -8,10 +8,11 @@ where Envoy listens (`listeners`), how all of it is written for Kubernetes (`pro
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from crds.workloads import NetworkPublishing, Workload
 from dag import defaults, listeners, nodes, tables
 from dag.configuration import settings

@@ -6,8 +6,9 @@ rights.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from crds.records import dataclass
 from dag import nodes, tables
 from dag.configuration import settings
 from dag.engine.view import View

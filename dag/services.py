@@ -8,11 +8,11 @@ and names may not be led to (`addresses`).
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from crds import endpointslice, service
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag import hints, limits, localbackends, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query

@@ -4,10 +4,10 @@ A status holds only what the rules derive. `observedGeneration` and `lastTransit
 merged in when a status is written (`contour.status`), or equal states would look like changes.
 """
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.gateway.references import ParentReference
+from crds.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

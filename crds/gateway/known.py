@@ -6,10 +6,10 @@ field with a closed list of values has the type of the values, with the list bes
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from crds import shape
+from crds.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

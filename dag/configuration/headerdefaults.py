@@ -5,9 +5,9 @@ What a Service or its route says of a header wins. Source: Contour's configurati
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from crds.contourconfiguration import DefaultHeadersPolicy, PolicySettings
+from crds.records import dataclass
 from dag import nodes
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place

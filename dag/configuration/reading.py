@@ -6,7 +6,7 @@ whole never replaces the last good one is decided where history is kept. Field n
 Contour's configuration reference; ours are marked in the model.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from crds.authorization import AuthorizationServer
@@ -20,6 +20,7 @@ from crds.contourconfiguration import (
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from crds.unserved import unserved
 from dag import nodes
 from dag.configuration import (

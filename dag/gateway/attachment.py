@@ -8,12 +8,12 @@ routes is never walked. Elsewhere: which listener owns a host in the end (`serve
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crds.gateway.gateway import Gateway
 from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.gateway import listenersets, listenerspecs, namespaces, routes, selection

@@ -8,12 +8,13 @@ parameters that cannot be used (`parameters`), whether addresses were assigned (
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoysettings import Envoy
 from crds.gateway.gateway import GatewayInfrastructure
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from crds.workloads import NetworkPublishing, Workload
 from dag import tables
 from dag.configuration import settings

@@ -6,12 +6,12 @@ status (`listenersetstatus`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from crds.gateway.gateway import ListenerNamespaces
 from crds.gateway.listenerset import ListenerSet
 from crds.gateway.references import GROUP
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag import tables
 from dag.engine.view import Index, View, query
 from dag.gateway import namespaces, selection

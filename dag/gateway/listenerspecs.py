@@ -7,12 +7,12 @@ counts its routes. Which kinds of routes fit which protocol: Gateway API,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.gateway.gateway import Listener, RouteNamespaces
 from crds.gateway.references import GROUP
 from crds.meta import ObjectRef
+from crds.records import dataclass
 from dag import tables
 from dag.configuration import settings
 from dag.configuration.reading import Ports

@@ -6,13 +6,13 @@ backends get nothing. Elsewhere: what its owner is told (`policystatus`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from crds.gateway.backendtlspolicy import BackendTLSPolicy, BackendTLSPolicyValidation
 from crds.gateway.known import unknown_values
 from crds.gateway.references import LocalObjectReference
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.problems import Problem, referents

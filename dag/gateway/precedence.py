@@ -7,10 +7,11 @@ order among different matches (`dag.ordering`), and among the three APIs (`dag.h
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
+from crds.records import dataclass
 from dag import nodes
 from dag.engine.view import Index, View, query
 from dag.gateway import attachment, routes, servedlisteners

@@ -1,8 +1,7 @@
 """What the rules of a route ask for, whichever kind it is of and wherever it is attached."""
 
-from dataclasses import dataclass
-
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from dag import nodes
 from dag.problems import Problem
 

@@ -6,9 +6,9 @@ that it covers, however many ListenerSets there are. Listeners on one port share
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import attachment, listeners, listenersets, selection

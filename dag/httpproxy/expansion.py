@@ -8,10 +8,10 @@ upstream Contour. Elsewhere: the walk (`includes`), and what plain HTTP and TLS 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.configuration import settings

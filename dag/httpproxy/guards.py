@@ -6,11 +6,11 @@ route. What stands on a route replaces what its host says of the same. Source: H
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from crds import httpproxy as crd
 from crds import virtualhost
 from crds.authorization import AuthorizationPolicy, AuthorizationServer
+from crds.records import dataclass
 from dag import authorization, defaults, nodes
 from dag.engine.view import View
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits

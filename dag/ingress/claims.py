@@ -6,10 +6,11 @@ documentation, "Name based virtual hosting", "TLS".
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import NamespacedName
+from crds.records import dataclass
 from dag import nodes, redirects
 from dag.engine.view import Index, View, query
 from dag.ingress import annotations, rules, tls

@@ -6,10 +6,10 @@ too), on plain HTTP and behind TLS. What cannot be built must not be left out: s
 host's of the same kind, `OFF` takes it away. Durations are seconds.
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from crds.meta import ObjectRef
+from crds.records import dataclass
 from dag.nodes.texts import HeaderMatch, ValueMatch
 from dag.nodes.upstreams import Cluster, ExtensionCluster, JwksCluster
 

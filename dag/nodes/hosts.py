@@ -1,9 +1,9 @@
 """What happens to requests: virtual hosts, their routes, and the actions of these."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.meta import ObjectRef
+from crds.records import dataclass
 from dag.nodes.guards import JwtProvider, Policies
 from dag.nodes.listeners import SecureHost, Tls
 from dag.nodes.matches import Match

@@ -4,10 +4,10 @@ Per host are `Tls` and `Stream` (`SecureHost`); what holds for every listener (`
 the settings, for it shapes the filter chains, and a changed chain drains its connections.
 """
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 from dag.nodes.guards import StreamGuards
 from dag.nodes.texts import Format
 from dag.nodes.upstreams import Cluster, ExtensionCluster, TlsVersion, Trust

@@ -1,7 +1,6 @@
 """What a request must look like for a route to take it."""
 
-from dataclasses import dataclass
-
+from crds.records import dataclass
 from dag.nodes.texts import HeaderMatch, ValueMatch
 
 

@@ -6,8 +6,9 @@ write an operator that the rules did not read. Elsewhere: which operators there 
 (`dag.values.headers`).
 """
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from crds.records import dataclass
 
 
 class Operator(NamedTuple):

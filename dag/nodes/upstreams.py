@@ -4,10 +4,11 @@ One Envoy cluster for each Service port and set of policies, so two equal nodes 
 Durations are seconds. None means Envoy's own default, or what the settings say (`Upstreams`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
 
 TlsVersion = Literal["1.2", "1.3"]
 TLS_VERSIONS: tuple[TlsVersion, ...] = ("1.2", "1.3")

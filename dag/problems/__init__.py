@@ -31,10 +31,10 @@ reasons are members of the enums in `reasons`, and stand nowhere else. Elsewhere
 shown (`dag.statuses` and the `status` rules of each API).
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from crds.meta import ObjectRef
+from crds.records import dataclass
 from dag.problems.reasons import Word
 
 

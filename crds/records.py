@@ -1,0 +1,100 @@
+"""Frozen dataclasses whose methods are compiled when they are first called.
+
+`dataclasses.dataclass` compiles six methods of each class when its module is imported. For our
+hundreds of classes that took most of the CPU before a command's first useful work, and a command
+calls the methods of few of them. Here a class begins with stand-ins, one for each method. The first
+call replaces it by what `dataclasses` makes, so that all later calls are as fast as usual.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+__all__ = ["dataclass"]
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(
+        *, frozen: bool, slots: bool, kw_only: bool = False, eq: bool = True
+    ) -> Callable[[type[T]], type[T]]:
+        """A class with `dataclasses.dataclass(frozen=True, slots=True)`, compiled on first use."""
+        if not (frozen and slots):
+            raise TypeError("only frozen classes with slots are made here")
+
+        def made(cls: type[T]) -> type[T]:
+            written = {it for it, value in vars(cls).items() if value is not None}
+            found = dataclasses.dataclass(
+                init=False, repr=False, eq=False, slots=True, kw_only=kw_only
+            )(cls)
+            for name, method in {**_FIRST_CALLS, **_SHARED}.items():
+                if name not in written and (eq or name not in ("__eq__", "__hash__")):
+                    setattr(found, name, method)
+            return found
+
+        return made
+
+
+def _refuse_set(self: object, name: str, value: object) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_delete(self: object, name: str) -> NoReturn:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: object) -> list[object]:
+    return [getattr(self, name) for name in _names(type(self))]
+
+
+def _restore(self: object, state: Sequence[object]) -> None:
+    for name, value in zip(_names(type(self)), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(vars(cls)["__dataclass_fields__"])
+
+
+_SHARED = {
+    "__setattr__": _refuse_set,
+    "__delattr__": _refuse_delete,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}
+
+
+def _first_call(name: str) -> Callable[..., object]:
+    def call(self: object, *arguments: object, **named: object) -> object:
+        owner = next(it for it in type(self).__mro__ if vars(it).get(name) is call)
+        method = _compiled(owner, name)
+        setattr(owner, name, method)
+        return method(self, *arguments, **named)
+
+    return call
+
+
+_FIRST_CALLS = {name: _first_call(name) for name in ("__init__", "__eq__", "__hash__", "__repr__")}
+
+
+def _compiled(cls: type, name: str) -> Callable[..., object]:
+    """A method as `dataclasses` makes it for a class with the same fields."""
+    fields = vars(cls)["__dataclass_fields__"].values()
+    after = {it: getattr(cls, it) for it in ("__post_init__",) if hasattr(cls, it)}
+    double = dataclasses.make_dataclass(
+        cls.__name__,
+        [(it.name, it.type, copy.copy(it)) for it in fields],
+        namespace=after,
+        init=name == "__init__",
+        frozen=name == "__init__",
+        eq=name == "__eq__",
+        unsafe_hash=name == "__hash__",
+        repr=name == "__repr__",
+    )
+    method: Callable[..., object] = vars(double)[name]
+    return method
