@@ -8,12 +8,8 @@ rebuild.
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 from aiohttp import web
-
-SOCKET = "inspect.sock"
 
 PageContent = Callable[[], object]
 """What a page shows, as plain data."""
@@ -41,26 +37,6 @@ async def served(
         yield
     finally:
         await runner.cleanup()
-
-
-async def page(socket: Path, name: str) -> Any:
-    """Asks a running instance. Raises OSError if there is none."""
-    async with (
-        aiohttp.ClientSession(connector=aiohttp.UnixConnector(path=str(socket))) as session,
-        session.get(f"http://inspect/{name}") as response,
-    ):
-        response.raise_for_status()
-        return await response.json()
-
-
-async def answer(socket: Path, name: str, question: str) -> Any:
-    """The answer of a running instance. Raises OSError if there is none."""
-    async with (
-        aiohttp.ClientSession(connector=aiohttp.UnixConnector(path=str(socket))) as session,
-        session.post(f"http://inspect/{name}", data=question) as response,
-    ):
-        response.raise_for_status()
-        return await response.json()
 
 
 def _asked(question: Question) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

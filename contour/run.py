@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import bootstrap, files, host, inspection, process, sockets
+from contour import bootstrap, files, host, inspection, process, rundir, sockets
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
@@ -125,7 +125,7 @@ async def _serve(
         await stack.enter_async_context(_serving(running.server))
         await stack.enter_async_context(
             inspection.served(
-                directory.socket(inspection.SOCKET),
+                directory.socket(rundir.INSPECTION),
                 running.instance.pages(),
                 running.instance.questions(),
             )

@@ -47,7 +47,7 @@ def fields(model: type) -> dict[str, FieldShape]:
     return {it.wire_name: it for it in shapes}
 
 
-def _field(found: dataclasses.Field[Any], hint: Any) -> FieldShape:
+def _field(found: dataclasses.Field[object], hint: Any) -> FieldShape:
     factory = found.default_factory
     default = found.default if factory is dataclasses.MISSING else factory()
     metadata = hint.__metadata__ if get_origin(hint) is Annotated else ()

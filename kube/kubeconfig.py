@@ -8,6 +8,7 @@ them, so certificates and token files that it names may be replaced while we run
 import asyncio
 import os
 import ssl
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,18 @@ class Kubeconfig:
             return known
 
     def _is_expired(self) -> bool:
-        library = _library()
         expiry = getattr(self._loader, "exec_plugin_expiry", None)
-        return expiry is not None and bool(library._is_expired(expiry))
+        return expiry is not None and bool(_library()._is_expired(expiry))
 
     async def _read(self) -> Credentials:
         files = [Path(it).expanduser() for it in self._path.split(os.pathsep) if it]
         if not any(file.is_file() for file in files):
             raise AccessError(f"kubeconfig {self._path}: no such file")
+        if find_spec("kubernetes") is None:
+            raise AccessError(
+                f"kubeconfig {self._path}: reading it needs an extra: "
+                "pip install 'contour-ingress[kubeconfig]' (in a checkout: '.[kubeconfig]')"
+            )
         try:
             return await self._loaded()
         except AccessError:

@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, types
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from provisioning.names import LONGEST_LEAF_LIFETIME
+
 AUTHORITY_LIFETIME = timedelta(days=365)
-LONGEST_LEAF_LIFETIME = timedelta(days=90)
 
 _SKEW = timedelta(hours=2)
 """How far the clocks of those who check a fresh certificate may be behind: an hour is the common

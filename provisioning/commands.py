@@ -4,7 +4,8 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 """
 
 from crds import draining, workloads
-from provisioning.installation import ENVOY_IMAGE, IMAGE, ControlPlane, Fleet, Operator
+from provisioning.installation import ControlPlane, Fleet, Operator
+from provisioning.names import ENVOY_IMAGE, IMAGE
 
 HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""

@@ -7,14 +7,10 @@ is the same in every installation is in the templates.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import metadata
 from typing import Literal, NamedTuple
 
 from crds import workloads
-
-VERSION = metadata.version("contour-ingress")
-IMAGE = f"contour-ingress:{VERSION}"
-ENVOY_IMAGE = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
+from provisioning.names import ENVOY_IMAGE, IMAGE, NAMESPACE, OPERATORS_NAMESPACE
 
 # Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
 _ANNOTATIONS = {"service.beta.kubernetes.io/aws-load-balancer-backend-protocol": "tcp"}
@@ -44,7 +40,7 @@ def _published() -> workloads.NetworkPublishing:
 class Place:
     """Where an instance is, and what tells its objects from those of another."""
 
-    namespace: str = "projectcontour"
+    namespace: str = NAMESPACE
     suffix: str = ""
     """Ends the names of all objects, so that a namespace can hold several instances."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -115,7 +111,7 @@ class Fleet:
 class Operator:
     """The pods that make instances of ContourConfigurations."""
 
-    place: Place = Place(namespace="contour-operator")
+    place: Place = Place(namespace=OPERATORS_NAMESPACE)
     replicas: int = 2
     envoy_image: str = ENVOY_IMAGE
     """Of the fleets that its instances make."""

@@ -14,13 +14,13 @@ from crds.gateway.references import ParametersReference
 from crds.raw import Raw
 from provisioning import admission, commands, exposure, rights, templating
 from provisioning.installation import (
-    VERSION,
     ControlPlane,
     Fleet,
     Installation,
     Operator,
     Place,
 )
+from provisioning.names import VERSION
 from provisioning.secrets import Names
 from provisioning.templating import Document
 

@@ -14,6 +14,7 @@ from cryptography import x509
 
 from provisioning import certificates, identities
 from provisioning.certificates import Authority, Leaf, Subject
+from provisioning.names import LONGEST_LEAF_LIFETIME
 
 SPREAD = timedelta(hours=1)
 """How long what was written may take to reach every pod (kubelets look every minute or two)."""
@@ -34,14 +35,14 @@ class Wanted:
     """What an instance should hold."""
 
     subjects: Mapping[str, Subject]
-    lifetime: timedelta = certificates.LONGEST_LEAF_LIFETIME
+    lifetime: timedelta = LONGEST_LEAF_LIFETIME
 
 
 def wanted(
     service: str = "contour",
     fleet: str = "envoy",
     namespace: str = "projectcontour",
-    lifetime: timedelta = certificates.LONGEST_LEAF_LIFETIME,
+    lifetime: timedelta = LONGEST_LEAF_LIFETIME,
 ) -> Wanted:
     """What an instance holds whose control plane and Envoys are behind these Services."""
     # A replica of the control plane is also a client: of the one that leads.
@@ -85,7 +86,7 @@ def joined(
     return _leaf(held, subject, trusted, now) or certificates.leaf(
         _signer(trusted, now) or _newest_with_key(trusted),
         subject,
-        certificates.LONGEST_LEAF_LIFETIME,
+        LONGEST_LEAF_LIFETIME,
         now,
     )
 

@@ -4,9 +4,11 @@ Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unre
 command is imported when it is called: one that runs beside every Envoy must not carry the graph.
 """
 
+import difflib
 import importlib
 import os
 import signal
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
@@ -22,10 +24,12 @@ _COMMANDS = {
     "status": "Shows the status of every object of a running `contour run`, or of manifests.",
     "explain": "Says which objects serve a request, which do not, and why.",
     "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
-    "bootstrap": "Writes the bootstrap configuration of an Envoy that you run yourself.",
+    "bootstrap": "Writes the bootstrap configuration of an Envoy or gRPC application that you run "
+    "yourself.",
     "certgen": "Creates the TLS certificates for xDS, and renews them when they are due.",
     "manifests": "Prints the manifests of an installation, for `kubectl apply -f -`.",
     "envoy": "Drains an Envoy that this program did not start, such as one in a pod.",
+    "completion": "Prints the script by which a shell completes commands and options.",
     "version": "Prints the versions of this program and of its main dependencies.",
 }
 """The commands, each with the first sentence of its help: that of all needs no import."""
@@ -35,13 +39,14 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def _ending_at_once() -> Generator[None]:
-    """Ctrl-C ends the process while a command is imported, when there is nothing to clean up.
+def ending_at_once() -> Generator[None]:
+    """Ctrl-C ends the process while something is imported, when there is nothing to clean up.
 
     As an exception, a second one would meet the interpreter at its own end, with a traceback.
     """
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # ignored, as in the background of a script
+    ignored = before is not signal.default_int_handler  # as in the background of a script
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield
         return
     signal.signal(signal.SIGINT, _end_at_once)
@@ -62,7 +67,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        with _ending_at_once():
+        with ending_at_once():
             module = importlib.import_module(f"contour.cli.{cmd_name}")
         found: click.Command = getattr(module, cmd_name)
         return found
@@ -73,6 +78,15 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -3,14 +3,12 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
-from contour import bootstrap as bootstraps
-from contour.cli import grpcbootstrap
-from contour.xds.identities import NodeIdentity
-from dag.listeners import DEFAULT_FLEET
+if TYPE_CHECKING:
+    from contour import bootstrap as bootstraps
 
 
 class _Identity(TypedDict):
@@ -58,7 +56,7 @@ class _Identity(TypedDict):
     "Envoys.",
 )  # fmt: skip
 @click.option(
-    "--fleet", default=DEFAULT_FLEET, show_default=True,
+    "--fleet", show_default="contour",
     help="Fleet whose configuration this Envoy requests (`node.cluster`). For the fleet of a "
     "Gateway: NAMESPACE/NAME of the Gateway.",
 )  # fmt: skip
@@ -127,7 +125,7 @@ def bootstrap(
     namespace: str | None,
     authorities: tuple[str, ...],
     node: str | None,
-    fleet: str,
+    fleet: str | None,
     admin_address: str,
     envoy_cafile: str | None,
     envoy_cert_file: str | None,
@@ -145,13 +143,14 @@ def bootstrap(
     PATH is the file to write; - is standard output, the default. TLS to the xDS server needs all
     of --envoy-cafile, --envoy-cert-file, --envoy-key-file and, for an Envoy, --resources-dir.
     """
+    from contour import bootstrap as bootstraps
+
     if grpc:
-        asked = _address(context, xds_address, xds_port, xds_socket)
-        pems = (envoy_cafile, envoy_cert_file, envoy_key_file)
-        _write_text(path, grpcbootstrap.text(node, namespace, asked, authorities, pems))
+        dialled = _address(context, xds_address, xds_port, xds_socket)
+        pems = envoy_cafile, envoy_cert_file, envoy_key_file
+        _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems))
         return
-    if authorities:
-        raise click.UsageError(_NO_AUTHORITIES)
+    _refuse(authorities)
     settings = bootstraps.Settings(
         **_identity(node, fleet, node_id, namespace),
         control_plane=_control_plane(xds_address, xds_port, xds_socket),
@@ -163,15 +162,30 @@ def bootstrap(
         heap_bytes=overload_max_heap or None,
         connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
     )
-    _write_text(path, bootstraps.text(settings))
-    if settings.credentials is not None:
-        _write_secrets(settings.credentials)
+    _write(path, settings)
+
+
+def _grpc_text(
+    node: str | None,
+    namespace: str | None,
+    address: str | None,
+    authorities: tuple[str, ...],
+    files: tuple[str | None, str | None, str | None],
+) -> str:
+    from contour.cli import grpcbootstrap
+
+    return grpcbootstrap.text(node, namespace, address, authorities, files)
 
 
 _NO_AUTHORITIES = (
     "--authority is for gRPC applications (--grpc): an Envoy gets everything from one control "
     "plane, which sends it no names with an authority"
 )
+
+
+def _refuse(authorities: tuple[str, ...]) -> None:
+    if authorities:
+        raise click.UsageError(_NO_AUTHORITIES)
 
 
 def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:
@@ -191,10 +205,13 @@ def _writing() -> Generator[None]:
 
 
 def _identity(
-    node: str | None, fleet: str, node_id: str | None, namespace: str | None
+    node: str | None, fleet: str | None, node_id: str | None, namespace: str | None
 ) -> _Identity:
+    from contour.xds.identities import NodeIdentity
+    from dag.listeners import DEFAULT_FLEET
+
     if node_id is None:
-        return {"node": node or "envoy", "fleet": fleet, "identity": ""}
+        return {"node": node or "envoy", "fleet": fleet or DEFAULT_FLEET, "identity": ""}
     identity = str(NodeIdentity(namespace or "default", node_id))
     return {"node": node_id, "fleet": node_id, "identity": identity}
 
@@ -207,7 +224,13 @@ def _write_text(path: str, text: str) -> None:
         Path(path).write_text(f"{text}\n")
 
 
-def _write_secrets(credentials: bootstraps.Credentials) -> None:
+def _write(path: str, settings: "bootstraps.Settings") -> None:
+    from contour import bootstrap as bootstraps
+
+    _write_text(path, bootstraps.text(settings))
+    credentials = settings.credentials
+    if credentials is None:
+        return
     with _writing():
         Path(credentials.secrets).mkdir(parents=True, exist_ok=True)
         for name, document in bootstraps.secret_documents(credentials).items():
@@ -216,7 +239,9 @@ def _write_secrets(credentials: bootstraps.Credentials) -> None:
 
 def _control_plane(
     host: str, port: int, socket: str | None
-) -> bootstraps.Pipe | bootstraps.SocketAddress:
+) -> "bootstraps.Pipe | bootstraps.SocketAddress":
+    from contour import bootstrap as bootstraps
+
     if socket:
         return bootstraps.Pipe(PurePath(socket))
     return bootstraps.SocketAddress(host, port)
@@ -224,7 +249,9 @@ def _control_plane(
 
 def _credentials(
     authority: str | None, certificate: str | None, key: str | None, secrets: str | None
-) -> bootstraps.Credentials | None:
+) -> "bootstraps.Credentials | None":
+    from contour import bootstrap as bootstraps
+
     if not any((authority, certificate, key, secrets)):
         return None
     if not (authority and certificate and key and secrets):

@@ -3,21 +3,21 @@
 Called again, it renews what is due and leaves the rest alone, so it can run as often as one likes.
 """
 
-import asyncio
 import os
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import yaml
 
-from kube import access, errors, pod
-from kube.client import Client
-from kube.credentials import Access, AccessError
-from provisioning import certificates, folders, pemfiles, rotation, secrets
+from provisioning import names
 
-_LONGEST = certificates.LONGEST_LEAF_LIFETIME.days
+if TYPE_CHECKING:
+    from kube.credentials import Access
+    from provisioning import rotation, secrets
+
+_LONGEST = names.LONGEST_LEAF_LIFETIME.days
 
 
 @click.command()
@@ -45,7 +45,7 @@ _LONGEST = certificates.LONGEST_LEAF_LIFETIME.days
 )  # fmt: skip
 @click.option(
     *("--namespace", "namespace"),
-    envvar="CONTOUR_NAMESPACE", default="projectcontour", show_default=True,
+    envvar="CONTOUR_NAMESPACE", default=names.NAMESPACE, show_default=True,
     help="Namespace of the Secrets. It is also part of the names in the certificates.",
 )  # fmt: skip
 @click.option(
@@ -85,6 +85,10 @@ def certgen(
     One of --kube, --yaml and --pem is required. A certificate is due after two thirds of its
     lifetime; others stay as they are. DIRECTORY is for --pem; its default is `certs`.
     """
+    import yaml
+
+    from provisioning import rotation, secrets
+
     del secrets_format  # there is one; Contour's manifests name it
     want = rotation.wanted(
         service=f"contour{secrets_name_suffix}",
@@ -92,14 +96,14 @@ def certgen(
         namespace=namespace,
         lifetime=timedelta(days=certificate_lifetime),
     )
-    names = secrets.Names(namespace, secrets_name_suffix)
+    named = secrets.Names(namespace, secrets_name_suffix)
     if grpc_clients and to != "pem":
         raise click.UsageError("--grpc-client needs --pem")
     if to == "kube":
-        _renew_secrets(incluster, kubeconfig, names, want, overwrite)
+        _renew_secrets(incluster, kubeconfig, named, want, overwrite)
     elif to == "yaml":
         held = rotation.renewed(rotation.Holdings(), want, datetime.now(UTC))
-        click.echo(yaml.safe_dump_all(secrets.documents(held, names), sort_keys=False), nl=False)
+        click.echo(yaml.safe_dump_all(secrets.documents(held, named), sort_keys=False), nl=False)
     elif to == "pem":
         _renew_files(directory, rotation.with_grpc_clients(want, grpc_clients), overwrite)
     else:
@@ -107,28 +111,38 @@ def certgen(
 
 
 def _renew_secrets(
-    incluster: bool, kubeconfig: str, names: secrets.Names, want: rotation.Wanted, anew: bool
+    incluster: bool, kubeconfig: str, named: "secrets.Names", want: "rotation.Wanted", anew: bool
 ) -> None:
+    import asyncio
+
+    from kube import access, errors, pod
+    from kube.credentials import AccessError
+
     try:
         found: Access = pod.Pod(os.environ) if incluster else access.found(kubeconfig)
-        written = asyncio.run(_renewed_secrets(found, names, want, anew))
+        written = asyncio.run(_renewed_secrets(found, named, want, anew))
     except AccessError as error:
         raise click.UsageError(str(error)) from error
     except errors.RequestError as error:
         click.echo(f"contour: cannot renew all Secrets: {error}", err=True)
         sys.exit(1)
     for name in written:
-        click.echo(f"wrote Secret {names.namespace}/{name}")
+        click.echo(f"wrote Secret {named.namespace}/{name}")
 
 
 async def _renewed_secrets(
-    found: Access, names: secrets.Names, want: rotation.Wanted, anew: bool
+    found: "Access", named: "secrets.Names", want: "rotation.Wanted", anew: bool
 ) -> tuple[str, ...]:
+    from kube.client import Client
+    from provisioning import secrets
+
     async with Client(found, user_agent="contour-certgen") as client:
-        return await secrets.renew(client, names, want, datetime.now(UTC), anew)
+        return await secrets.renew(client, named, want, datetime.now(UTC), anew)
 
 
-def _renew_files(directory: Path, want: rotation.Wanted, anew: bool) -> None:
+def _renew_files(directory: Path, want: "rotation.Wanted", anew: bool) -> None:
+    from provisioning import folders, pemfiles, rotation
+
     before = rotation.Holdings() if anew else pemfiles.holdings(directory, want.subjects)
     after = rotation.renewed(before, want, datetime.now(UTC))
     if after == before:

@@ -1,17 +1,10 @@
 """`contour demo`: a first look with nothing but this package."""
 
-import tempfile
 from pathlib import Path
 
 import click
 
-from contour import files, host
-from contour import run as running
-from contour.cli import failures
-from contour.cli.run import log_to_stderr
-from contour.demo import showing
-from contour.host import ports, state
-from showing import signals
+from contour.cli import ending_at_once
 
 
 @click.command()
@@ -36,6 +29,17 @@ def demo(
     temporary folder, removed at the end). Then starts the backends, serves the manifests as
     `contour run` does, and prints requests to try. Ctrl-C ends the demonstration.
     """
+    with ending_at_once():
+        import tempfile
+
+        from contour import files, host, rundir
+        from contour import run as running
+        from contour.cli import failures
+        from contour.cli.run import log_to_stderr
+        from contour.demo import showing
+        from contour.host import ports, state
+        from showing import signals
+
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
         named = ports.mapping(port_map)
@@ -46,7 +50,7 @@ def demo(
         )
         with (
             tempfile.TemporaryDirectory(prefix="contour-demo-") as made,
-            state.claimed(state_dir or state.default_path()) as directory,
+            state.claimed(state_dir or rundir.default_path()) as directory,
         ):
             place = folder.absolute() if folder else Path(made, "quickstart")
             signals.run(showing.show(directory, place, options))

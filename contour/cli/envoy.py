@@ -1,15 +1,13 @@
 """`contour envoy`: what runs beside an Envoy in its pod, and sees to it that it leaves in peace."""
 
-import asyncio
-import logging
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour.host import shutdown
-from contour.host.administration import Administration
+if TYPE_CHECKING:
+    from contour.host import shutdown
 
 
 @click.group()
@@ -62,6 +60,11 @@ def shut_down(admin_address: Path, **patience: Any) -> None:
     Envoy's health checks fail first, so that load balancers stop sending connections. The command
     then waits until no request is active, or until --drain-timeout.
     """
+    import asyncio
+
+    from contour.host import shutdown
+    from contour.host.administration import Administration
+
     _log()
     asyncio.run(shutdown.drain(Administration(admin_address), _patience(**patience)))
 
@@ -78,6 +81,11 @@ def shutdown_manager(serve_port: int, admin_address: Path, **patience: Any) -> N
     Runs as a container beside Envoy. GET /shutdown, for the preStop hook of Envoy's container,
     answers when Envoy is drained; a request cannot start the draining.
     """
+    import asyncio
+
+    from contour.host import shutdown
+    from contour.host.administration import Administration
+
     _log()
     waiting = shutdown.Waiting(Administration(admin_address), _patience(**patience), serve_port)
     try:
@@ -89,9 +97,13 @@ def shutdown_manager(serve_port: int, admin_address: Path, **patience: Any) -> N
 
 def _patience(
     drain_delay: float, idle_grace: float, min_open_connections: int, drain_timeout: float
-) -> shutdown.Patience:
+) -> "shutdown.Patience":
+    from contour.host import shutdown
+
     return shutdown.Patience(drain_delay, idle_grace, min_open_connections, drain_timeout)
 
 
 def _log() -> None:
+    import logging
+
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)

@@ -12,12 +12,6 @@ from contour.controller import Controller
 from contour.status import listing
 from contour.status.rows import Row
 
-LENIENT = (
-    "Take objects with unknown fields, without these fields, and report them as warnings. "
-    "Otherwise an unknown field is an error, as it is for `kubectl apply`."
-)
-"""The help of `--lenient`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Read:

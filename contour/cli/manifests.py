@@ -1,20 +1,21 @@
 """`contour manifests`: what `kubectl apply` needs to install an instance, as it is in the wheel."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from provisioning import installation, templating
-from provisioning import manifests as documents
+from provisioning import names
 
-_PLACE, _OPERATORS = installation.Place(), installation.Operator().place.namespace
+if TYPE_CHECKING:
+    from provisioning import installation
 
 
 @click.command()
 @click.option(
-    "--namespace", show_default=f"{_PLACE.namespace}; with --operator: {_OPERATORS}",
+    "--namespace", show_default=f"{names.NAMESPACE}; with --operator: {names.OPERATORS_NAMESPACE}",
     help="Namespace of all objects that are not cluster-scoped.",
 )  # fmt: skip
 @click.option(
@@ -22,11 +23,11 @@ _PLACE, _OPERATORS = installation.Place(), installation.Operator().place.namespa
     help="Suffix of the names of all objects. Use it to run several instances in one namespace.",
 )  # fmt: skip
 @click.option(
-    "--image", default=installation.IMAGE, show_default=True,
+    "--image", default=names.IMAGE, show_default=True,
     help="Container image of this program, from a registry that the cluster can pull from.",
 )  # fmt: skip
 @click.option(
-    "--envoy-image", default=installation.ENVOY_IMAGE, show_default=True,
+    "--envoy-image", default=names.ENVOY_IMAGE, show_default=True,
     help="Container image of Envoy.",
 )  # fmt: skip
 @click.option(
@@ -72,6 +73,10 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     Apply the output of --crds first. With --operator, --image and --envoy-image are the images of
     the operator and of the Envoys of its instances.
     """
+    _check(flags)
+    from provisioning import manifests as documents
+    from provisioning import templating
+
     if crds_only:
         found = documents.crds()
     elif operator_only:
@@ -81,13 +86,42 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     click.echo(templating.text(found), nl=False)
 
 
-def _operator(flags: Mapping[str, Any]) -> installation.Operator:
+def _check(flags: Mapping[str, str]) -> None:
+    """Refuses what would be printed and then refused by the API server, or would do nothing."""
+    for option in ("namespace", "watch_namespaces"):
+        for name in _names(flags[option] or ""):
+            if not _LABEL.fullmatch(name):
+                raise click.UsageError(
+                    f"--{option.replace('_', '-')}: {name!r} is no name of a namespace: lower-case "
+                    "letters, digits and -, at most 63 characters"
+                )
+    if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
+        raise click.UsageError("--suffix: write lower-case letters, digits and -, such as -test")
+    for option in ("image", "envoy_image"):
+        if not _IMAGE.fullmatch(flags[option]):
+            raise click.UsageError(
+                f"--{option.replace('_', '-')}: {flags[option]!r} is no name of an image"
+            )
+    if flags["outer_class"] and not flags["managed"]:
+        raise click.UsageError("--outer-class needs --managed")
+
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_SUFFIX = re.compile(r"[-a-z0-9]{0,40}[a-z0-9]")
+_IMAGE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9._/:@]*")
+
+
+def _operator(flags: Mapping[str, Any]) -> "installation.Operator":
+    from provisioning import installation
+
     for name in _OF_AN_INSTANCE:
         if flags[name]:
             option = name.replace("_", "-")
             raise click.UsageError(f"--{option} cannot be used with --operator")
     trusted = flags["trusted_namespaces"]
-    place = installation.Place(namespace=flags["namespace"] or _OPERATORS, image=flags["image"])
+    place = installation.Place(
+        namespace=flags["namespace"] or names.OPERATORS_NAMESPACE, image=flags["image"]
+    )
     return installation.Operator(
         place=place,
         envoy_image=flags["envoy_image"],
@@ -100,10 +134,12 @@ _OF_AN_INSTANCE = (
 )
 
 
-def _installation(flags: Mapping[str, Any]) -> installation.Installation:
+def _installation(flags: Mapping[str, Any]) -> "installation.Installation":
+    from provisioning import installation
+
     if flags["trusted_namespaces"] is not None:
         raise click.UsageError("--trusted-namespaces needs --operator")
-    namespace, image = flags["namespace"] or _PLACE.namespace, flags["image"]
+    namespace, image = flags["namespace"] or names.NAMESPACE, flags["image"]
     place = installation.Place(namespace=namespace, suffix=flags["suffix"], image=image)
     watched, managed = _names(flags["watch_namespaces"]), flags["managed"]
     found = installation.installation(place, watched, takes_host_ports=flags["host_ports"])

@@ -4,16 +4,19 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-import yaml
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 Format = Literal["json", "yaml"]
+
+Cell = tuple[str, str]
+"""A text and its style: `green`, `red`, or empty for none."""
 
 
 def document(value: Any, format_: Format) -> None:
@@ -32,19 +35,22 @@ def stream(values: list[Any], format_: Format) -> None:
         click.echo("---\n".join(_yaml(it) for it in values), nl=False)
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> None:
+def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     """Prints a table: folded to the terminal's width, or without breaks for the next program.
 
     Where the terminal is narrow, each row is a block of lines; nothing is ever cut.
     """
+    from rich.text import Text
+
+    texts = [[Text(text, style) for text, style in row] for row in rows]
     width = _width()
     if width is None:
-        _print(_table(headers, rows), _WITHOUT_BREAKS)
+        _print(_table(headers, texts), _WITHOUT_BREAKS)
     elif width < _NARROW:
-        for row in rows:
+        for row in texts:
             _print(_block(row), width)
     else:
-        _print(_table(headers, rows), width)
+        _print(_table(headers, texts), width)
 
 
 _WITHOUT_BREAKS = 100_000
@@ -55,12 +61,16 @@ _NARROW = 100
 def _width() -> int | None:
     """The columns of the terminal; None where the output goes elsewhere."""
     if "COLUMNS" in os.environ or sys.stdout.isatty():
+        from rich.console import Console
+
         return Console().width
     return None
 
 
-def _print(content: RenderableType, width: int) -> None:
+def _print(content: "RenderableType", width: int) -> None:
     """Prints without the blanks with which lines are filled up."""
+    from rich.console import Console
+
     console = Console(width=width, height=1)
     with console.capture() as capture:
         console.print(content)
@@ -68,7 +78,9 @@ def _print(content: RenderableType, width: int) -> None:
         click.echo(line.rstrip())
 
 
-def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
+def _table(headers: Sequence[str], rows: "Iterable[Sequence[Text]]") -> "Table":
+    from rich.table import Table
+
     found = Table(box=None, pad_edge=False)
     for header in headers:
         found.add_column(header, overflow="fold")
@@ -77,20 +89,23 @@ def _table(headers: Sequence[str], rows: Iterable[Sequence[Text]]) -> Table:
     return found
 
 
-def _block(row: Sequence[Text]) -> Group:
+def _block(row: "Sequence[Text]") -> "Group":
     """The short cells in one line, the last one below, indented."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
     *short, rest = row
     lines: list[RenderableType] = [Text(" ", overflow="fold").join(it for it in short if it)]
     return Group(*lines, *([Padding(rest, (0, 0, 0, 2))] if rest else []))
 
 
 def _yaml(value: Any) -> str:
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    import yaml
+
+    class Dumper(yaml.CSafeDumper):
+        """Knows every kind of mapping: protobuf's JSON mapping has ordered ones in it."""
+
+    Dumper.add_multi_representer(dict, Dumper.represent_dict)
+    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
     return text
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Knows every kind of mapping: protobuf's JSON mapping has ordered ones in it."""
-
-
-_Dumper.add_multi_representer(dict, _Dumper.represent_dict)

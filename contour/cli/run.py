@@ -1,17 +1,12 @@
 """`contour run`: serves manifests on this machine with a real Envoy."""
 
-import logging
 import sys
 from pathlib import Path
 
 import click
 
-from contour import files, host, localbackends
-from contour import run as running
-from contour.cli import failures
-from contour.host import ports, state
+from contour.cli import ending_at_once
 from crds.draining import DRAIN_SECONDS
-from showing import signals
 
 
 @click.command()
@@ -87,6 +82,13 @@ def run(
     after open requests have finished. The file `ready` in the state directory exists while Envoy
     serves a complete configuration.
     """
+    with ending_at_once():
+        from contour import files, host, localbackends, rundir
+        from contour import run as running
+        from contour.cli import failures
+        from contour.host import ports, state
+        from showing import signals
+
     log_to_stderr(verbose)
     with failures.told(host.Error, files.UnreadableInput):
         options = running.RunOptions(
@@ -103,11 +105,19 @@ def run(
                 replaced_seconds=listener_drain_time,
             ),
         )
-        with state.claimed(state_dir or state.default_path()) as directory:
+        with state.claimed(state_dir or rundir.default_path()) as directory:
             signals.run(running.run(directory, options))
 
 
+OURS = ("contour", "crds", "dag", "kube", "provisioning", "showing")
+"""The packages whose messages of level debug `--verbose` shows."""
+
+
 def log_to_stderr(verbose: bool) -> None:
-    """One line a message, for people."""
-    level = logging.DEBUG if verbose else logging.INFO
-    logging.basicConfig(level=level, format="%(levelname)s %(message)s", stream=sys.stderr)
+    """One line a message, for people. Libraries say what they warn of, and no more."""
+    import logging
+
+    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    if verbose:
+        for name in OURS:
+            logging.getLogger(name).setLevel(logging.DEBUG)

@@ -1,29 +1,14 @@
 """`contour serve`: an instance in a Kubernetes cluster. Flags are Contour's where it has them."""
 
-import ipaddress
-import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour import serve as serving
-from contour.cli import failures
-from contour.infrastructure.desired import Release
-from contour.kubernetes.scope import Scope
-from contour.pages.settings import ListenAddress
-from contour.xds import credentials
-from contour.xds.limits import Limits
-from crds.meta import NamespacedName
-from dag.values import durations
-from kube import access, errors, pod
-from kube.credentials import Access, AccessError
-from kube.election import Place
-from kube.lease import Timing
-from provisioning import installation
-from provisioning.keeping.ownership import Owner
-from showing import logs, signals
+from provisioning import names
+
+if TYPE_CHECKING:
+    from showing import logs
 
 
 class Seconds(click.ParamType[float]):
@@ -35,6 +20,10 @@ class Seconds(click.ParamType[float]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Reads `15s`, `1m30s`."""
+        if ctx is not None and ctx.resilient_parsing:
+            return 0  # a shell asks for completions: no value is used
+        from dag.values import durations
+
         if why := durations.refusal(value):
             self.fail(why, param, ctx)
         return durations.seconds(value)
@@ -124,11 +113,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Namespace of the Service of the Envoys.",
 )  # fmt: skip
 @click.option(
-    "--contour-image", default=installation.IMAGE,
+    "--contour-image", default=names.IMAGE,
     help="Container image of this program, for the containers beside Envoy in managed fleets.",
 )  # fmt: skip
 @click.option(
-    "--envoy-image", default=installation.ENVOY_IMAGE,
+    "--envoy-image", default=names.ENVOY_IMAGE,
     help="Container image of Envoy in managed fleets.",
 )  # fmt: skip
 @click.option(
@@ -186,99 +175,21 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Format of log lines: text for people, JSON for log collectors.",
 )  # fmt: skip
 @click.option(
-    "--log-level", type=click.Choice(logs.LEVELS), default="info",
+    "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info",
     help="Least severe level of messages that are logged.",
 )  # fmt: skip
-def serve(log_format: logs.Format, log_level: str, **flags: Any) -> None:
+def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
     """Runs the control plane in a Kubernetes cluster.
 
     Watches Ingress, HTTPProxy and Gateway API objects, serves the resulting configuration to
     Envoys over xDS, and writes the statuses of the objects. A ContourConfiguration takes precedence
     over these options where it sets the same. Durations are written like 15s, 1m30s or 2h.
     """
+    from contour.cli import failures, replica
+    from kube import errors
+    from kube.credentials import AccessError
+    from showing import logs, signals
+
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError):
-        signals.run(_serve(flags))
-
-
-async def _serve(flags: Mapping[str, Any]) -> None:
-    found = pod.Pod(os.environ) if flags["incluster"] else access.found(flags["kubeconfig"])
-    namespace = flags["namespace"] or (await found.credentials()).namespace
-    await serving.serve(_options(flags, found, namespace))
-
-
-def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving.Options:
-    address, port = flags["xds_address"], flags["xds_port"]
-    watched = tuple(it.strip() for it in flags["watch_namespaces"].split(",") if it.strip())
-    service = NamespacedName(
-        flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
-    )
-    configuration = NamespacedName(namespace, flags["contour_config_name"])
-    return serving.Options(
-        access=found,
-        configuration=configuration,
-        address=_joined(address, port),
-        advertised=_joined(flags["advertise_address"] or address, port),
-        tls=_files(flags),
-        fleet_service=service,
-        limits=Limits(
-            flags["xds_handshake_timeout"],
-            flags["xds_streams_per_connection"],
-            flags["xds_streams_per_address"],
-            flags["xds_connection_age"],
-        ),
-        release=Release(
-            Owner(*configuration),
-            suffix=flags["name_suffix"],
-            image=flags["contour_image"],
-            envoy_image=flags["envoy_image"],
-            service=service.name,
-        ),
-        scope=Scope(watched, namespace),
-        election=None if flags["disable_leader_election"] else _election(flags, namespace),
-        sites={
-            "health": ListenAddress(flags["health_address"], flags["health_port"]),
-            "metrics": ListenAddress(flags["http_address"], flags["http_port"]),
-            "debug": ListenAddress(flags["debug_http_address"], flags["debug_http_port"]),
-        },
-    )
-
-
-def _files(flags: Mapping[str, Any]) -> credentials.Files | None:
-    names = ("contour_cert_file", "contour_key_file", "contour_cafile")
-    files = [flags[it] for it in names]
-    if flags["insecure"]:
-        if any(files) or not _is_loopback(flags["xds_address"]):
-            raise click.UsageError("--insecure needs a loopback --xds-address and no certificates")
-        return None
-    if not all(files):
-        raise click.UsageError(
-            "--contour-cafile, --contour-cert-file and --contour-key-file are required"
-        )
-    return credentials.Files(*files)
-
-
-def _election(flags: Mapping[str, Any], namespace: str) -> serving.Election:
-    duration, deadline, period = (
-        flags[f"leader_election_{it}"]
-        for it in ("lease_duration", "renew_deadline", "retry_period")
-    )
-    if not duration > deadline > period > 0:
-        raise click.UsageError(
-            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
-            "the retry period, which must be positive"
-        )
-    place = flags["leader_election_resource_namespace"] or namespace
-    lease = Place(place, flags["leader_election_resource_name"])
-    return serving.Election(lease, Timing(duration, deadline, period))
-
-
-def _joined(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
+        signals.run(replica.serve(flags))

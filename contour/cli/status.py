@@ -6,25 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.text import Text
 
-from contour.cli import output, running
+from contour.cli import options, output, running
 
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command()
-@click.option(
-    "-f", "--filename", "paths", multiple=True, metavar="PATH",
-    show_default="ask the running `contour run`",
-    help="Manifests to check offline: a file, a folder (recursive), or - for standard input. Can "
-    "be given several times.",
-)  # fmt: skip
-@click.option(
-    "--state-dir", type=click.Path(path_type=Path),
-    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
-    help="State directory of the running `contour run`.",
-)  # fmt: skip
+@options.manifests("ask the running `contour run`")
+@options.state_dir
+@options.controller_name
 @click.option(
     "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
     show_default=True, help="Output format: a table for people, JSON or YAML for programs.",
@@ -32,18 +23,16 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 @click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
 )  # fmt: skip
-@click.option(
-    "--lenient", is_flag=True,
-    help="With -f: take objects with unknown fields, without these fields, and report them as "
-    "warnings. Otherwise an unknown field is an error, as it is for `kubectl apply`.",
-)  # fmt: skip
+@click.option("--lenient", is_flag=True, help=options.LENIENT)
 @click.option(
     "--all", "every", is_flag=True,
     help="Also show Services, Secrets and other objects that have no status of their own.",
 )  # fmt: skip
 def status(
     paths: tuple[str, ...],
+    more: tuple[str, ...],
     state_dir: Path | None,
+    controller_name: str | None,
     format_: Any,
     strict: bool,
     lenient: bool,
@@ -51,12 +40,13 @@ def status(
 ) -> None:
     """Shows the status of every object of a running `contour run`, or of manifests.
 
-    With -f no instance has to run: the manifests are checked offline, and Envoy is assumed to
-    accept them. Files that cannot be read have a row too; with -f the exit code is then 2.
+    Each PATH is a file, a folder (recursive), or - for standard input. With PATH no instance has to
+    run: the manifests are checked offline, and Envoy is assumed to accept them. Files that cannot
+    be read have a row too; with PATH the exit code is then 2.
     """
     rows, is_unreadable = (
-        _offline(paths, every=every, lenient=lenient)
-        if paths
+        _offline(paths + more, controller_name, every=every, lenient=lenient)
+        if paths + more
         else (running.page("objects" if every else "status", state_dir), False)
     )
     if format_ == "table":
@@ -70,13 +60,13 @@ def status(
 
 
 def _offline(
-    paths: tuple[str, ...], *, every: bool, lenient: bool
+    paths: tuple[str, ...], controller_name: str | None, *, every: bool, lenient: bool
 ) -> tuple[list[dict[str, Any]], bool]:
     """The rows, and whether anything cannot be read."""
     from contour.cli import manifestinput
     from contour.status import listing
 
-    found = manifestinput.read(paths, lenient=lenient)
+    found = manifestinput.read(paths, controller_name, lenient=lenient)
     rows = listing.plain(manifestinput.listed(found, every=every))
     if not rows:
         click.echo(f"contour: there are no objects in {', '.join(paths)}", err=True)
@@ -87,9 +77,9 @@ def _print(rows: list[dict[str, Any]]) -> None:
     output.table(("Kind", "Object", "Status", "Why"), [tuple(_cells(it)) for it in rows])
 
 
-def _cells(row: dict[str, Any]) -> Iterator[Text]:
+def _cells(row: dict[str, Any]) -> Iterator[output.Cell]:
     subject = row["subject"]
-    yield Text(subject["kind"])
-    yield Text("/".join(it for it in (subject["namespace"], subject["name"]) if it))
-    yield Text(row["summary"] or row["state"], style=_STYLES[row["state"]])
-    yield Text("\n".join(row["reasons"]))
+    yield subject["kind"], ""
+    yield "/".join(it for it in (subject["namespace"], subject["name"]) if it), ""
+    yield row["summary"] or row["state"], _STYLES[row["state"]]
+    yield "\n".join(row["reasons"]), ""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from provisioning import certificates, pem
 from provisioning.certificates import Leaf, Subject
+from provisioning.names import LONGEST_LEAF_LIFETIME
 
 BACKENDS = {
     "storefront": 9101,
@@ -72,7 +73,7 @@ def _certify(copy: Copy) -> None:
     now = datetime.now(UTC)
     authority = certificates.authority(now)
     subject = Subject((_TLS_HOST,), ("server",))
-    leaf = certificates.leaf(authority, subject, certificates.LONGEST_LEAF_LIFETIME, now)
+    leaf = certificates.leaf(authority, subject, LONGEST_LEAF_LIFETIME, now)
     secret = copy.manifests / "41-certificate.yaml"
     secret.touch(mode=0o600)
     secret.write_text(_secret(leaf))

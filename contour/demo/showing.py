@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from contour import run
+from contour import run, rundir
 from contour.demo import backends, copying
 from contour.host import errors, ports, state
 from dag.nodes import Listener
@@ -54,7 +54,7 @@ def _explanation(
     copy: copying.Copy, directory: state.StateDirectory, listeners: Sequence[Listener]
 ) -> str:
     bound = {it.port: f"{it.address}:{it.bind_port}" for it in listeners}
-    where = "" if directory.path == state.default_path() else f" --state-dir {directory.path}"
+    where = "" if directory.path == rundir.default_path() else f" --state-dir {directory.path}"
     return "\n".join(
         (
             click.style("The manifests are served. Try in another terminal", bold=True),

@@ -19,7 +19,10 @@ def mapping(options: Iterable[str]) -> dict[int, int]:
     result: dict[int, int] = {}
     for option in options:
         external, _, local = option.partition("=")
-        result[_port(external, option)] = _port(local, option)
+        port = _port(external, option)
+        if port in result:
+            raise errors.RefusedError(f"--map-port {option}: port {port} is mapped twice")
+        result[port] = _port(local, option)
     if len(set(result.values())) < len(result):
         raise errors.RefusedError("--map-port: two ports cannot have the same local port")
     return result

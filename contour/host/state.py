@@ -1,9 +1,9 @@
 """The state directory: where one run keeps its sockets, its files and its lock.
 
 The sockets in it control Envoy, so it is private: ours by owner and mode, and never a directory
-that holds other things. One run at a time. A path too long for the 107 bytes of a Unix socket
-address keeps its sockets in a short private directory that the link `sockets` names, so that those
-who connect find them the same way.
+that holds other things. One run at a time. A path too long for the 103 bytes of a Unix socket
+address (macOS; 107 on Linux) keeps its sockets in a short private directory that the link
+`sockets` names, so that those who connect find them the same way.
 """
 
 import contextlib
@@ -11,30 +11,18 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 
+from contour import rundir
 from contour.host import errors
+from contour.rundir import SOCKETS
 
 _LOCK = "contour.lock"
 _READY = "ready"
-_SOCKETS = "sockets"
-_LONGEST_ADDRESS = 107
+_LONGEST_ADDRESS = 103  # on macOS; 107 on Linux
 _LONGEST_NAME = 16
-
-
-def default_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a run that names no directory keeps its state, and where `contour status` looks."""
-    if (runtime := environment.get("XDG_RUNTIME_DIR")) and Path(runtime).is_dir():
-        return Path(runtime, "contour")
-    return Path(tempfile.gettempdir(), f"contour-{os.geteuid()}")
-
-
-def socket(directory: Path, name: str) -> Path:
-    """The address of a socket of the run whose state is in the directory."""
-    link = directory / _SOCKETS
-    return (link.readlink() if link.is_symlink() else directory) / name
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +33,7 @@ class StateDirectory:
 
     def socket(self, name: str) -> Path:
         """Where a socket of that name (at most 16 bytes) is to be made."""
-        return socket(self.path, name)
+        return rundir.socket(self.path, name)
 
     def write(self, name: str, text: str) -> Path:
         """Writes a file that its owner alone may read; readers see the old or the new text.
@@ -150,7 +138,7 @@ def _clear(path: Path) -> None:
     """Removes what says that a run is there: one that was killed could not do so itself."""
     for stale in (path / _READY, *path.glob("*.sock")):
         stale.unlink(missing_ok=True)
-    link = path / _SOCKETS
+    link = path / SOCKETS
     if link.is_symlink():
         shutil.rmtree(link.readlink(), ignore_errors=True)
         link.unlink()
@@ -167,7 +155,7 @@ def _sockets_placed(path: Path) -> Generator[None]:
     with tempfile.TemporaryDirectory(
         prefix="contour-", dir=place, ignore_cleanup_errors=True
     ) as made:
-        (path / _SOCKETS).symlink_to(made)
+        (path / SOCKETS).symlink_to(made)
         yield
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from crds.meta import NamespacedName
 from crds.raw import mapping
 from dag import fleets
-from provisioning import installation, manifests
+from provisioning import installation, manifests, names
 from provisioning.installation import Place
 from provisioning.keeping import ownership
 from provisioning.keeping.ownership import Owner, Ownership
@@ -50,9 +50,9 @@ class Release:
     """Its ContourConfiguration; the shared fleet and the control plane are beside it."""
     suffix: str = ""
     """Ends the names of its objects."""
-    image: str = installation.IMAGE
+    image: str = names.IMAGE
     """Of the control plane, for what runs beside Envoy."""
-    envoy_image: str = installation.ENVOY_IMAGE
+    envoy_image: str = names.ENVOY_IMAGE
     service: str = "envoy"
     """The name of the shared fleet's Service."""
 

@@ -13,7 +13,7 @@ from kube import access, errors, pod
 from kube.credentials import AccessError
 from kube.election import Place
 from kube.lease import Timing
-from provisioning import installation
+from provisioning import names
 from showing import logs, signals
 
 LEASE = "contour-operator"
@@ -52,11 +52,11 @@ def main() -> None:
 )  # fmt: skip
 @click.option(
     "--contour-image", default="", envvar="CONTOUR_IMAGE",
-    show_default=f"that of the operator's pod, else {installation.IMAGE}",
+    show_default=f"that of the operator's pod, else {names.IMAGE}",
     help="Container image of the control planes of instances.",
 )  # fmt: skip
 @click.option(
-    "--envoy-image", default=installation.ENVOY_IMAGE, envvar="ENVOY_IMAGE",
+    "--envoy-image", default=names.ENVOY_IMAGE, envvar="ENVOY_IMAGE",
     help="Container image of the Envoys of instances.",
 )  # fmt: skip
 @click.option(
@@ -100,7 +100,10 @@ def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     It creates one instance for each ContourConfiguration with `spec.contour`.
     """
     if find_spec("kopf") is None:
-        missing = "kopf is not installed: pip install 'contour-ingress[operator]'"
+        missing = (
+            "kopf is not installed: pip install 'contour-ingress[operator]' "
+            "(in a checkout: '.[operator]')"
+        )
         click.echo(f"contour-operator: {missing}", err=True)
         sys.exit(2)
     logs.configure(log_format, log_level)

@@ -13,7 +13,7 @@ from crds import raw
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.raw import Raw
 from crds.workloads import Contour
-from provisioning import installation, manifests
+from provisioning import manifests, names
 from provisioning.installation import ControlPlane, Place
 from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
@@ -32,9 +32,9 @@ LEASE = Place().named("leader-elect")
 class Release:
     """What is run."""
 
-    image: str = installation.IMAGE
+    image: str = names.IMAGE
     """Of the control plane; empty: to be found out, by the image of the operator."""
-    envoy_image: str = installation.ENVOY_IMAGE
+    envoy_image: str = names.ENVOY_IMAGE
     """Of the fleets that it makes."""
 
 

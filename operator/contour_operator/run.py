@@ -24,7 +24,7 @@ from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
 from kube.workqueue import BATCH, WorkQueue
-from provisioning import installation
+from provisioning import names
 from provisioning.keeping.ownership import Owner
 from showing import exposition
 from showing.signals import StopSignals
@@ -114,9 +114,9 @@ class Operator:
         """With the image that is run."""
         found, pod = self._options.release, self._options.pod
         if found.image or not pod:
-            return replace(found, image=found.image or installation.IMAGE)
+            return replace(found, image=found.image or names.IMAGE)
         image = await image_of_pod.own(client, self._options.lease.namespace, pod)
-        return replace(found, image=image or installation.IMAGE)
+        return replace(found, image=image or names.IMAGE)
 
     def settle(self) -> None:
         """The cluster is known."""

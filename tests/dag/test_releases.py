@@ -10,7 +10,7 @@ from dag import refusals, releases, statuses
 from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from dag.releases import Counted
-from provisioning.installation import ENVOY_IMAGE
+from provisioning.names import ENVOY_IMAGE
 from tests.dag import world
 
 ROOT = Path(__file__).parents[2]

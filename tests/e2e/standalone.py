@@ -1,6 +1,5 @@
 """`contour run` as its users run it: a process of its own, manifests in a folder, a real Envoy."""
 
-import asyncio
 import contextlib
 import http.client
 import json
@@ -12,8 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from contour import host, inspection
-from contour.host import state
+from contour import host, rundir
+from contour.cli import running
 from tests.testbed import certificates, processes
 from tests.testbed.load import Load, Request
 from tests.testbed.ports import free_ports
@@ -102,8 +101,8 @@ class Standalone:
 
     def status(self) -> dict[str, dict[str, Any]]:
         """What `contour status` says of each object, by kind and name."""
-        socket = state.socket(self.state, inspection.SOCKET)
-        rows = asyncio.run(inspection.page(socket, "status"))
+        socket = rundir.socket(self.state, rundir.INSPECTION)
+        rows = running.ask(socket, "status")
         return {"{kind} {namespace}/{name}".format_map(row["subject"]): row for row in rows}
 
     def reasons(self, subject: str) -> str:
@@ -129,7 +128,7 @@ class Standalone:
     def statistic(self, name: str) -> int:
         """A number that Envoy counts."""
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
-            connection.connect(str(state.socket(self.state, host.ADMIN)))
+            connection.connect(str(rundir.socket(self.state, host.ADMIN)))
             client = http.client.HTTPConnection("envoy")
             client.sock = connection
             client.request("GET", f"/stats?filter=^{name}$")

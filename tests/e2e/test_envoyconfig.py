@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from contour.host import installation, state
+from contour import rundir
+from contour.host import installation
 from contour.run import XDS_SOCKET
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone
 from tests.testbed import certificates, pairs, processes
@@ -32,7 +33,7 @@ def envoys(
 ) -> Iterator[list[Process]]:
     """Envoys of a node ID, as their users start them."""
     folder.mkdir(exist_ok=True)
-    xds = state.socket(instance.state, XDS_SOCKET)
+    xds = rundir.socket(instance.state, XDS_SOCKET)
     running: list[Process] = []
     try:
         for it in range(number):

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from contour import host
-from contour.host import state
+from contour import host, rundir
 from tests.e2e.standalone import Standalone, exchange, manifest, standalone
 from tests.testbed.processes import wait
 
@@ -36,7 +35,7 @@ def _configure(instance: Standalone, envoy: str) -> None:
 def _runtime(instance: Standalone) -> dict[str, str]:
     """What holds in Envoy now, whichever layer says it."""
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
-        connection.connect(str(state.socket(instance.state, host.ADMIN)))
+        connection.connect(str(rundir.socket(instance.state, host.ADMIN)))
         client = http.client.HTTPConnection("envoy")
         client.sock = connection
         client.request("GET", "/runtime")

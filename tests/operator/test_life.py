@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from prometheus_client.parser import text_string_to_metric_families as parser
 
-from provisioning import installation
+from provisioning import names
 from tests.operator.operators import Rig
 from tests.testbed.ports import free_port
 
@@ -91,7 +91,7 @@ def test_an_operator_that_does_not_find_its_pod_runs_the_image_of_its_release(ri
     rig.start(pod="nobody")
     rig.configure()
     rig.until_provisioned()
-    assert _image(rig) == installation.IMAGE
+    assert _image(rig) == names.IMAGE
 
 
 def _image(rig: Rig) -> str:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from contour.cli import main
 from contour.kubernetes import scope
 from crds import decode, kinds, unserved, workloads
-from provisioning import installation, manifests, published
+from provisioning import installation, manifests, names, published
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
 
 Document = dict[str, Any]
@@ -389,7 +389,7 @@ def test_the_operator_is_printed_as_it_is_published_and_with_other_images() -> N
         "--log-format=json",
         "--envoy-image=reg/envoy:3",
     ]
-    assert installation.IMAGE not in changed
+    assert names.IMAGE not in changed
 
 
 @pytest.mark.parametrize(
@@ -426,7 +426,7 @@ def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
 ) -> None:
     """The base is copied: kustomize wants relative paths, and tests have a folder elsewhere."""
     shutil.copytree(ROOT / "manifests" / "operator", tmp_path / "base")
-    name, _, tag = installation.IMAGE.partition(":")
+    name, _, tag = names.IMAGE.partition(":")
     overlay = {
         "resources": ["../base"],
         "images": [{"name": name, "newName": "reg/contour", "newTag": "2"}],

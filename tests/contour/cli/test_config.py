@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from contour import inspection
+from contour import inspection, rundir
 from contour.cli import main
-from contour.host import state
 
 TYPE = "envoy.config.listener.v3.Listener"
 FLEETS = [
@@ -46,7 +45,7 @@ def _config(directory: Path, *arguments: str) -> str:
         found.append(CliRunner(env={"COLUMNS": None}).invoke(main, command))
 
     async def serve() -> None:
-        socket = state.socket(directory, inspection.SOCKET)
+        socket = rundir.socket(directory, rundir.INSPECTION)
         async with inspection.served(socket, {"config": lambda: FLEETS}, {}):
             await asyncio.to_thread(ask)
 

@@ -5,6 +5,7 @@ import os
 import re
 from base64 import b64encode
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -36,7 +37,7 @@ spec:
 
 
 def translate(*arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(main, ["translate", *arguments], input=stdin)
+    return CliRunner(env={"COLUMNS": None}).invoke(main, ["translate", *arguments], input=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,85 @@ def test_xds_is_one_object_of_sections_in_the_protobuf_json_mapping(folder: Path
         "address": "127.0.0.1",
         "port_value": 9101,
     }
+
+
+TWO_HOSTS = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: one}
+spec:
+  virtualhost: {fqdn: one.example.com}
+  routes:
+  - conditions: [{prefix: /old}]
+    requestRedirectPolicy: {hostname: two.example.com, statusCode: 301}
+  - services: [{name: web, port: 80}]
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: two}
+spec:
+  virtualhost: {fqdn: two.example.com}
+  routes: [{directResponsePolicy: {statusCode: 418}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+"""
+
+
+def _shown(*arguments: str) -> dict[str, list[dict[str, Any]]]:
+    result = translate("-", *arguments, stdin=TWO_HOSTS)
+    assert result.exit_code == 0, result.output
+    shown: dict[str, list[dict[str, Any]]] = yaml.safe_load(result.stdout)
+    return shown
+
+
+def test_tables_without_hosts_are_left_out_and_all_else_is_as_sent() -> None:
+    raw, shown = _shown("--raw", "-o", "json"), _shown("-o", "json")
+    assert list(raw) == list(shown)
+    full = [
+        it
+        for it in raw["routes"]
+        if any(host["domains"] != ["*"] for host in it.get("virtual_hosts", ()))
+    ]
+    assert shown["routes"] == full
+    kept = {it["name"] for it in full}
+    assert shown["scoped_routes"] == [
+        it for it in raw["scoped_routes"] if it["route_configuration_name"] in kept
+    ]
+    same = {name for name in raw if name not in ("routes", "scoped_routes")}
+    assert {name: raw[name] for name in same} == {name: shown[name] for name in same}
+
+
+def test_yaml_has_one_table_a_listener() -> None:
+    shown = _shown()
+    (table,) = shown["routes"]
+    assert table["name"] == "ingress_http"
+    assert [it["name"] for it in table["virtual_hosts"]] == ["one.example.com", "two.example.com"]
+    assert shown["scoped_routes"] == []
+
+
+def test_types_and_hosts_are_chosen() -> None:
+    assert list(_shown("-t", "cluster", "-t", "secret")) == ["clusters", "secrets"]
+    (table,) = _shown("--host", "TWO.example.com")["routes"]
+    assert [it["name"] for it in table["virtual_hosts"]] == ["two.example.com"]
+    assert _shown("--host", "three.example.com") == {"routes": []}
+
+
+def test_routes_are_shown_one_by_one_in_the_order_of_envoy() -> None:
+    rows = json.loads(translate("-", "--to", "routes", "-o", "json", stdin=TWO_HOSTS).stdout)
+    assert [(it["host"], it["match"].split(",")[0], it["object"]) for it in rows] == [
+        ("one.example.com", "prefix /old", "HTTPProxy/default/one"),
+        ("one.example.com", "prefix /", "HTTPProxy/default/one"),
+        ("two.example.com", "prefix /", "HTTPProxy/default/two"),
+    ]
+    assert rows[0]["action"].startswith("redirect")
+    assert rows[1]["action"].startswith("default/web/80")
+    assert rows[2]["action"] == "answer 418"
+    table = translate("-", "--to", "routes", stdin=TWO_HOSTS).stdout
+    assert len(table.splitlines()) == 4
+    assert "answer 418" in table
 
 
 def test_private_keys_are_never_shown(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contour import rundir
 from contour.host import errors, state
 
 
@@ -139,7 +140,7 @@ def test_sockets_work_however_long_the_path_is(tmp_path: Path, length: int) -> N
         server.bind(str(directory.socket("sixteen-byte.sok")))
         server.listen()
         with socket.socket(socket.AF_UNIX) as client:
-            client.connect(str(state.socket(path, "sixteen-byte.sok")))
+            client.connect(str(rundir.socket(path, "sixteen-byte.sok")))
         short = directory.socket("x").parent
     assert short == path or not short.exists()
 
@@ -154,7 +155,7 @@ def test_sockets_work_however_long_the_path_is(tmp_path: Path, length: int) -> N
 def test_without_a_runtime_directory_state_is_kept_in_a_temporary_one_of_this_user(
     environment: dict[str, str], expected: str
 ) -> None:
-    assert str(state.default_path(environment)).endswith(expected)
+    assert str(rundir.default_path(environment)).endswith(expected)
 
 
 def test_a_long_path_leaves_no_sockets_behind_even_if_it_is_removed_meanwhile(
@@ -169,4 +170,4 @@ def test_a_long_path_leaves_no_sockets_behind_even_if_it_is_removed_meanwhile(
 
 
 def test_state_is_kept_in_the_runtime_directory_if_there_is_one(tmp_path: Path) -> None:
-    assert state.default_path({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "contour"
+    assert rundir.default_path({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "contour"

@@ -1,0 +1,46 @@
+"""Options and arguments that several commands have, with one meaning and one help."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+C = TypeVar("C", bound=Callable[..., object])
+
+LENIENT = (
+    "Take objects with unknown fields, without these fields, and report them as warnings. "
+    "Otherwise an unknown field is an error, as it is for `kubectl apply`."
+)
+"""The help of `--lenient`."""
+
+
+def manifests(without: str) -> Callable[[C], C]:
+    """`PATH…` and `-f PATH`: the manifests to read. `without`: what happens if none is named."""
+
+    def added(command: C) -> C:
+        named = click.option(
+            "-f", "--filename", "more", multiple=True, metavar="PATH", show_default=without,
+            help="Manifests to read, like the argument PATH: a file, a folder (recursive), or - "
+            "for standard input. Can be given several times.",
+        )  # fmt: skip
+        return click.argument("paths", nargs=-1, metavar="[PATH]...")(named(command))
+
+    return added
+
+
+def controller_name(command: C) -> C:
+    """`--controller-name`: which GatewayClasses are served."""
+    return click.option(
+        "--controller-name", show_default="that of the ContourConfiguration, or Contour's",
+        help="Serve GatewayClasses with this `spec.controllerName`.",
+    )(command)  # fmt: skip
+
+
+def state_dir(command: C) -> C:
+    """`--state-dir`: which running instance is asked."""
+    return click.option(
+        "--state-dir", type=click.Path(path_type=Path),
+        show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+        help="State directory of the running `contour run`.",
+    )(command)  # fmt: skip

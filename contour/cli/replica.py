@@ -1,0 +1,105 @@
+"""What the options of `contour serve` mean: a replica with these settings."""
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from contour import serve as serving
+from contour.infrastructure.desired import Release
+from contour.kubernetes.scope import Scope
+from contour.pages.settings import ListenAddress
+from contour.xds import credentials
+from contour.xds.limits import Limits
+from crds.meta import NamespacedName
+from kube import access, pod
+from kube.credentials import Access
+from kube.election import Place
+from kube.lease import Timing
+from provisioning.keeping.ownership import Owner
+
+
+async def serve(flags: Mapping[str, Any]) -> None:
+    """Runs a replica with these options until it is told to stop."""
+    found = pod.Pod(os.environ) if flags["incluster"] else access.found(flags["kubeconfig"])
+    namespace = flags["namespace"] or (await found.credentials()).namespace
+    await serving.serve(_options(flags, found, namespace))
+
+
+def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving.Options:
+    address, port = flags["xds_address"], flags["xds_port"]
+    watched = tuple(it.strip() for it in flags["watch_namespaces"].split(",") if it.strip())
+    service = NamespacedName(
+        flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
+    )
+    configuration = NamespacedName(namespace, flags["contour_config_name"])
+    return serving.Options(
+        access=found,
+        configuration=configuration,
+        address=_joined(address, port),
+        advertised=_joined(flags["advertise_address"] or address, port),
+        tls=_files(flags),
+        fleet_service=service,
+        limits=Limits(
+            flags["xds_handshake_timeout"],
+            flags["xds_streams_per_connection"],
+            flags["xds_streams_per_address"],
+            flags["xds_connection_age"],
+        ),
+        release=Release(
+            Owner(*configuration),
+            suffix=flags["name_suffix"],
+            image=flags["contour_image"],
+            envoy_image=flags["envoy_image"],
+            service=service.name,
+        ),
+        scope=Scope(watched, namespace),
+        election=None if flags["disable_leader_election"] else _election(flags, namespace),
+        sites={
+            "health": ListenAddress(flags["health_address"], flags["health_port"]),
+            "metrics": ListenAddress(flags["http_address"], flags["http_port"]),
+            "debug": ListenAddress(flags["debug_http_address"], flags["debug_http_port"]),
+        },
+    )
+
+
+def _files(flags: Mapping[str, Any]) -> credentials.Files | None:
+    names = ("contour_cert_file", "contour_key_file", "contour_cafile")
+    files = [flags[it] for it in names]
+    if flags["insecure"]:
+        if any(files) or not _is_loopback(flags["xds_address"]):
+            raise click.UsageError("--insecure needs a loopback --xds-address and no certificates")
+        return None
+    if not all(files):
+        raise click.UsageError(
+            "--contour-cafile, --contour-cert-file and --contour-key-file are required"
+        )
+    return credentials.Files(*files)
+
+
+def _election(flags: Mapping[str, Any], namespace: str) -> serving.Election:
+    duration, deadline, period = (
+        flags[f"leader_election_{it}"]
+        for it in ("lease_duration", "renew_deadline", "retry_period")
+    )
+    if not duration > deadline > period > 0:
+        raise click.UsageError(
+            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
+            "the retry period, which must be positive"
+        )
+    place = flags["leader_election_resource_namespace"] or namespace
+    lease = Place(place, flags["leader_election_resource_name"])
+    return serving.Election(lease, Timing(duration, deadline, period))
+
+
+def _joined(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"

@@ -1,0 +1,100 @@
+"""What `contour translate` prints: the same answers that a running instance would send."""
+
+import dataclasses
+from typing import Any, Literal, NamedTuple
+
+from contour import offline
+from contour.cli import manifestinput, output, xdsview
+from contour.controller import Controller
+from crds import shape
+from crds.meta import ObjectRef
+from dag import hosts, listeners, tables
+
+
+class Wanted(NamedTuple):
+    """What is to be printed, as the options say it."""
+
+    to: Literal["xds", "routes", "status", "dag", "fleets"]
+    format: Literal["json", "yaml", "table"] | None
+    fleet: str | None
+    types: tuple[str, ...]
+    host: str | None
+    raw: bool
+
+
+def show(found: manifestinput.Read, wanted: Wanted) -> None:
+    """Prints it."""
+    format_: output.Format = "json" if wanted.format == "json" else "yaml"
+    match wanted.to:
+        case "xds":
+            output.document(_resources(found.fleets, wanted), format_)
+        case "routes":
+            _routes(found.fleets, wanted)
+        case "status":
+            shown = found.controller.board.objects(_generations(found.controller))
+            output.stream(list(shown), format_)
+        case "fleets":
+            output.document(sorted(found.fleets.by_name), format_)
+        case "dag":
+            output.document(_graph(found.controller), format_)
+
+
+def _resources(fleets: offline.Fleets, wanted: Wanted) -> xdsview.Sections:
+    shown = fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET)
+    if not wanted.raw:
+        shown = xdsview.without_empty(shown)
+        shown = shown if wanted.format == "json" else xdsview.joined(shown)
+    if wanted.host is not None:
+        shown = xdsview.of_host(shown, wanted.host)
+    return xdsview.of_types(shown, wanted.types)
+
+
+def _routes(fleets: offline.Fleets, wanted: Wanted) -> None:
+    shown = xdsview.joined(fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET))
+    if wanted.host is not None:
+        shown = xdsview.of_host(shown, wanted.host)
+    rows = list(xdsview.routes(shown))
+    if wanted.format in ("json", "yaml"):
+        output.document(
+            [it._asdict() for it in rows], "json" if wanted.format == "json" else "yaml"
+        )
+    else:
+        headers = ("Listener", "Host", "Match", "Object", "Action")
+        output.table(headers, [[(text, "") for text in it] for it in rows])
+
+
+def _generations(controller: Controller) -> dict[ObjectRef, int]:
+    return {
+        ObjectRef(kind, *key): found.metadata.generation
+        for kind, table in tables.BY_KIND.items()
+        for key, found in controller.engine.rows(table)
+    }
+
+
+def _graph(controller: Controller) -> dict[str, Any]:
+    answers = controller.engine.answers
+    return {
+        "listeners": [_plain(it) for _, it in sorted(answers(listeners.listener))],
+        "hosts": [
+            {"fleet": key.fleet, "listener": key.listener, **_plain(found)}
+            for key, found in sorted(answers(hosts.virtual_host))
+        ],
+        "secure_hosts": [
+            {"fleet": key.fleet, "listener": key.listener, "host": key.host, **_plain(found)}
+            for key, found in sorted(answers(hosts.secure_host))
+        ],
+    }
+
+
+def _plain(value: object) -> Any:
+    """A node as plain data; each kind of path and action says which it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        found = {it.name: _plain(getattr(value, it.name)) for it in dataclasses.fields(value)}
+        shown = {name: it for name, it in found.items() if it not in (None, "", [], {})}
+        return {"kind": type(value).__name__, **shown}
+    items = shape.items(value)
+    if items is None:
+        return value
+    names: tuple[str, ...] | None = getattr(items, "_fields", None)
+    plain = [_plain(it) for it in items]
+    return plain if names is None else dict(zip(names, plain, strict=True))

@@ -1,0 +1,28 @@
+"""Where a run on this machine keeps its state, and how others find its sockets there.
+
+For `contour run` and for those who ask it: nothing is imported for that but the standard library.
+"""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+SOCKETS = "sockets"
+"""The link in a state directory to another directory that has the sockets, where there is one."""
+
+INSPECTION = "inspect.sock"
+"""The name of the socket that answers `contour status` and `contour config`."""
+
+
+def default_path(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where a run that names no directory keeps its state, and where `contour status` looks."""
+    if (runtime := environment.get("XDG_RUNTIME_DIR")) and Path(runtime).is_dir():
+        return Path(runtime, "contour")
+    return Path(tempfile.gettempdir(), f"contour-{os.geteuid()}")
+
+
+def socket(directory: Path, name: str) -> Path:
+    """The address of a socket of the run whose state is in the directory."""
+    link = directory / SOCKETS
+    return (link.readlink() if link.is_symlink() else directory) / name

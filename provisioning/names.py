@@ -1,0 +1,16 @@
+"""What an installation is called where nobody says otherwise; also in the help of commands."""
+
+from datetime import timedelta
+from importlib import metadata
+
+VERSION = metadata.version("contour-ingress")
+IMAGE = f"contour-ingress:{VERSION}"
+ENVOY_IMAGE = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
+
+NAMESPACE = "projectcontour"
+"""Of an instance."""
+
+OPERATORS_NAMESPACE = "contour-operator"
+
+LONGEST_LEAF_LIFETIME = timedelta(days=90)
+"""The longest lifetime of a certificate that is not an authority's."""

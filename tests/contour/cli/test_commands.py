@@ -1,0 +1,92 @@
+"""What commands have in common: arguments, suggestions, completion, values that are refused."""
+
+import json
+import logging
+import shutil
+import subprocess
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from contour.cli import main
+from contour.cli import run as running
+
+
+def contour(*arguments: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(main, arguments, input=stdin)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("statsu", "Did you mean 'status'?"),
+        ("translat", "Did you mean 'translate'?"),
+        ("frobnicate", "No such command 'frobnicate'."),
+    ],
+)
+def test_a_command_that_is_not_there_is_told_with_the_nearest_one(typed: str, told: str) -> None:
+    result = contour(typed)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_completes_contour(shell: str) -> None:
+    result = contour("completion", shell)
+    assert result.exit_code == 0, result.output
+    assert f"_CONTOUR_COMPLETE={shell}_complete" in result.stdout
+    if interpreter := shutil.which(shell):
+        subprocess.run([interpreter, "-n"], input=result.stdout, text=True, check=True)
+
+
+@pytest.mark.parametrize("command", ["translate", "status"])
+def test_manifests_are_named_by_argument_or_option(command: str) -> None:
+    manifest = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+    shown = [
+        contour(command, *named, "-o", "json", stdin=manifest) for named in (["-"], ["-f", "-"])
+    ]
+    assert [it.exit_code for it in shown] == [0, 0], shown[0].output
+    assert shown[0].stdout == shown[1].stdout
+
+
+def test_versions_are_read_by_programs() -> None:
+    assert json.loads(contour("version", "-o", "json").stdout)["grpcio"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("manifests --namespace Bad_NS", "--namespace: 'Bad_NS'"),
+        ("manifests --operator --namespace Bad_NS", "--namespace: 'Bad_NS'"),
+        ("manifests --watch-namespaces a,b_c", "--watch-namespaces: 'b_c'"),
+        ("manifests --suffix _x", "--suffix"),
+        ("manifests --image=", "--image: ''"),
+        ("manifests --envoy-image=-", "--envoy-image: '-'"),
+        ("manifests --outer-class", "--outer-class needs --managed"),
+        ("run x --map-port 80=9000 --map-port 80=9001", "port 80 is mapped twice"),
+        ("translate", "name the manifests"),
+        ("translate x -o table", "--to routes"),
+        ("completion tcsh", "tcsh"),
+    ],
+)
+def test_values_that_cannot_work_are_refused(arguments: str, told: str) -> None:
+    result = contour(*arguments.split(" "))
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+
+
+def test_verbose_shows_our_own_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    before = {it: logging.getLogger(it).level for it in running.OURS}
+    try:
+        running.log_to_stderr(verbose=True)
+        assert logging.getLogger("contour.xds.fleet").isEnabledFor(logging.DEBUG)
+        assert not logging.getLogger("asyncio").isEnabledFor(logging.DEBUG)
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def test_every_command_of_the_list_is_there() -> None:
+    context = click.Context(main)
+    assert all(main.get_command(context, it) for it in main.list_commands(context))
