@@ -108,7 +108,7 @@ class _Identity(TypedDict):
     help="IP families to use if --xds-address is a DNS name. `auto` prefers IPv6.",
 )  # fmt: skip
 @click.option(
-    "--node-id", metavar="NAME",
+    "--node-id", show_default="none", metavar="NAME",
     help="Request what an EnvoyConfig says for this node ID (its `spec.nodeID`), instead of "
     "--node and --fleet.",
 )  # fmt: skip
