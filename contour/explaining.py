@@ -20,7 +20,6 @@ from contour.status.board import Board
 from contour.status.rows import Row, Told
 from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
-from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
 from crds.meta import ObjectRef
 from dag import tables
@@ -31,7 +30,6 @@ from dag.evaluation.trace import Answer, Forwarded, Step, Trace
 from dag.httpproxy import owner
 from dag.values import hostnames
 
-_ROUTING = ("HTTPProxy", "Ingress", "HTTPRoute", "GRPCRoute")
 _MOST = 10
 """Objects of which is told why they do not serve a host."""
 
@@ -70,12 +68,17 @@ class Explainer:
             yield from (it.subject for it in trace.steps if it.subject is not None)
         else:
             yield from self._naming(request.name)
-        for claim in sorted(self.engine.bucket(owner.CLAIMS, request.name)):
-            yield ObjectRef("HTTPProxy", *claim.seniority.key)
+        yield from self._claiming(request.name)
+
+    def _claiming(self, name: str) -> Iterator[ObjectRef]:
+        """The HTTPProxies that claim a host, whoever has it."""
+        for host in hostnames.covering(name):
+            for claim in sorted(self.engine.bucket(owner.CLAIMS, host)):
+                yield ObjectRef("HTTPProxy", *claim.seniority.key)
 
     def _naming(self, name: str) -> Iterator[ObjectRef]:
-        """The objects that name a host, whether or not they are served: a look at all of them."""
-        for kind in _ROUTING:
+        """The other objects that name a host, whether or not they are served: looks at all."""
+        for kind in ("Ingress", "HTTPRoute", "GRPCRoute"):
             for key, found in self.engine.rows(tables.BY_KIND[kind]):
                 if any(hostnames.covers(it, name) for it in _hosts(found)):
                     yield ObjectRef(kind, *key)
@@ -101,9 +104,6 @@ class Explainer:
 
 def _hosts(found: object) -> Iterator[str]:
     match found:
-        case HTTPProxy():
-            if found.spec.virtualhost is not None:
-                yield found.spec.virtualhost.fqdn.lower()
         case Ingress():
             yield from (it.host.lower() for it in found.spec.rules if it.host)
         case HTTPRoute() | GRPCRoute():

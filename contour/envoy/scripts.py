@@ -38,7 +38,7 @@ from envoy.extensions.filters.http.lua.v3 import lua_pb2 as pb
 from google.protobuf.message import Message
 
 from contour.envoy import encoding, names, shards
-from contour.envoy.conditional import Condition, only_if
+from contour.envoy.conditional import HeaderPattern, only_if
 from contour.envoy.guards.authorization import UNASKED
 
 CERTIFICATE = "contour.certificate"
@@ -214,7 +214,7 @@ end
 _OURS = re.compile(r"[a-z0-9_-]+")
 
 
-_RARE = (Condition("upgrade", ".*"), Condition(":method", "TRACE"))
+_RARE = (HeaderPattern("upgrade", ".*"), HeaderPattern(":method", "TRACE"))
 """What not every route allows."""
 
 

@@ -77,4 +77,6 @@ def _of_others(answers: Answers) -> Answers:
 
 
 def _is_near_harmed(query: Any, key: Any) -> bool:
-    return query in BEHIND_HOSTS or (query in OF_HOSTS and key.host == HARMED)
+    # A host that keeps its last good answer keeps the scopes by which it is found.
+    is_of_host = query in OF_HOSTS or query is routing.ways
+    return query in BEHIND_HOSTS or (is_of_host and key.host == HARMED)

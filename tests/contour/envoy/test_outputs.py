@@ -18,6 +18,7 @@ from contour.envoy import (
     runtime,
     shards,
 )
+from contour.envoy.grpcclients import queries as grpcclients
 from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
@@ -250,7 +251,10 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
-    modules = (alternatives, runtime, credentials, routing, extending, listening, monitors)
+    modules = (
+        *(alternatives, runtime, credentials, routing, extending, listening, monitors),
+        grpcclients,
+    )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 
 

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from contour.envoy import messages, outputs
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import defaults, hosts, listeners, nodes, services
+from dag import defaults, exports, hosts, listeners, nodes, services, tables
 from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
@@ -34,7 +34,7 @@ SETTINGS: Table[tuple[()], Settings] = Table("settings")
 
 PLAN = (
     Plan(
-        indexes=(listeners.NAMES, hosts.UNSERVED),
+        indexes=(listeners.NAMES, hosts.UNSERVED, tables.ALL_CONFIGURATIONS, exports.EXPORTED),
         kept=(
             Kept(listeners.listeners, LISTENERS),
             Kept(hosts.virtual_host, VIRTUAL_HOSTS),
