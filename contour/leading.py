@@ -68,6 +68,7 @@ class Leader:
             controller_name=lambda: controller.controller_name,
             is_assembled=lambda: parts.collector.is_assembled,
             untold=controller.set_untold,
+            is_change_underway=lambda: cluster.has_news or parts.server.is_sending,
             resource=cluster.resource,
         )
         told = self._announcements.written

@@ -79,6 +79,11 @@ class Cluster:
             if not batch.is_empty:
                 yield batch
 
+    @property
+    def has_news(self) -> bool:
+        """Whether a change has arrived that nobody has taken yet."""
+        return self._arrived.is_set()
+
     def known(self, ref: ObjectRef) -> ObservedObject | None:
         """The versions and the status of an object, as last seen."""
         return self._objects.statuses.known(ref)

@@ -42,6 +42,8 @@ class Sources:
     """Whether the Envoys of all replicas have been heard, as far as they will be."""
     untold: Callable[[ObjectRef, tuple[NamespacedName, ...]], None] = lambda _, __: None
     """Takes the Gateways in whose names nothing can be said of an object: its status is full."""
+    is_change_underway: Callable[[], bool] = lambda: False
+    """Whether a change has been seen and not yet been sent to all Envoys."""
     resource: Callable[[str], Resource | None] = stored.resource
     """By kind; None while the API server does not serve it."""
 

@@ -5,8 +5,9 @@ when its write starts, so it is always the newest. At the start of a term every 
 a status that is in the cluster already is not written again, and one that depends on Envoys that
 have not reported yet is held until they have (`release`).
 
-Elsewhere: how soon an object is written again (`contour.status.pacing`), the write itself
-(`update`), the contents (`answers`), what a failure means (`retries`).
+Elsewhere: how soon an object is written again (`contour.status.pacing`), which changes go first
+(`bursts`, `precedence`), the write itself (`update`), the contents (`answers`), what a failure
+means (`retries`).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from contour.status import retries
 from contour.status.bursts import Bursts
 from contour.status.pacing import Pacing
+from contour.status.precedence import Precedence
 from contour.status.tally import Tally
 from contour.status.update import Outcome, Sources, Updates
 from crds.meta import ObjectRef
@@ -28,6 +30,9 @@ log = logging.getLogger(__name__)
 
 WORKERS = 16
 """Writes that are under way at once."""
+
+_LOOK = 0.001
+"""Seconds between two looks at whether a change has been sent; sending takes a few."""
 
 Everything = Callable[[], Iterable[ObjectRef]]
 Told = Callable[[ObjectRef, Outcome], None]
@@ -52,6 +57,8 @@ class Writer:
         self._queue = WorkQueue[ObjectRef]()
         self._pacing = Pacing()
         self._bursts = Bursts()
+        self._precedence = Precedence(sources.is_change_underway)
+        self._turn = asyncio.Lock()
         self._is_running = False
         self._processed = asyncio.Event()
         self._standstill_until = 0.0
@@ -102,11 +109,12 @@ class Writer:
 
     async def _work(self) -> None:
         while True:
-            subject = await self._next()
+            async with self._turn:  # one write begins per turn of the loop: changes come between
+                subject = await self._next()
+                await asyncio.sleep(0)
             self._queue.done(subject, await self._write(subject))
             self._processed.set()
             self._processed = asyncio.Event()
-            await asyncio.sleep(0)  # a thousand objects without a write must not stop the rest
 
     async def _next(self) -> ObjectRef:
         while True:
@@ -114,6 +122,8 @@ class Writer:
             if held > 0:
                 if await self._client.reach.pause(held):
                     self._standstill_until = 0.0
+            elif self._precedence.holds(_now()):
+                await asyncio.sleep(_LOOK)
             elif (found := self._queue.pop()) is not None:
                 return found
             else:

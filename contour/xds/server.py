@@ -84,6 +84,7 @@ class Server:
     _grpc: aio.Server | None = None
     _reading: dict[Stream, asyncio.Task[Exception | None]] = field(default_factory=dict)
     _callers: dict[Stream, str] = field(default_factory=dict)  # as gRPC names them
+    _stirred: set[asyncio.Event] = field(default_factory=set)  # of streams with news to send
     _peers: Peers = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,6 +147,11 @@ class Server:
         """The streams that are open."""
         return self._reading.keys()
 
+    @property
+    def is_sending(self) -> bool:
+        """Whether a stream has something to send, or may have: it was woken and has not looked."""
+        return bool(self._stirred)
+
     def let_go(self, number: int) -> int:
         """Ends so many connections, so that those Envoys look for another replica; they keep what
         they have. How many there were."""
@@ -190,7 +196,12 @@ class Server:
                 return authorization.admitted(self.fleets, self.fallback, node, names, uris)
 
             stirred = asyncio.Event()
-            stream = Stream(dialect, admission, stirred.set, type_url)
+
+            def wake() -> None:
+                self._stirred.add(stirred)
+                stirred.set()
+
+            stream = Stream(dialect, admission, wake, type_url)
             try:
                 with self._peers.counted(call.peer()):
                     error = await self._converse(stream, stirred, requests, call)
@@ -217,6 +228,7 @@ class Server:
             self._reading.pop(stream, None)
             self._callers.pop(stream, None)
             stream.close(self.clock())
+            self._stirred.discard(stirred)
         return None if reading.cancelled() else reading.result()
 
     async def _read(
@@ -243,6 +255,7 @@ class Server:
                 except aio.InternalError:  # the client has vanished; its reading ends, or is ended
                     self._reading[stream].cancel()
                     return
+            self._stirred.discard(stirred)
             if not over.is_set():
                 await self._stirring(stirred, stream.alarm)
 

@@ -128,6 +128,23 @@ async def test_what_arrives_while_a_batch_is_taken_is_the_next_one(double: Doubl
         assert it.batches - before < 20
 
 
+async def test_what_nobody_has_taken_yet_is_news_and_a_status_is_none(double: Double) -> None:
+    async with graph(double) as it:
+        await double.watching("httpproxies")
+        double.put(proxy("b"))
+        async with asyncio.timeout(PATIENCE):
+            while not it.cluster.has_news:
+                await asyncio.sleep(0)
+        await it.until("a", "b")
+        assert not it.cluster.has_news
+        double.put({**proxy("b"), "status": {"currentStatus": "valid"}})
+        ref = ObjectRef("HTTPProxy", "default", "b")
+        async with asyncio.timeout(PATIENCE):
+            while not (known := it.cluster.known(ref)) or not known.status:
+                await asyncio.sleep(0)
+                assert not it.cluster.has_news
+
+
 async def test_a_right_that_is_missing_concerns_one_kind_and_is_told(
     double: Double, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from contour.status import retries
 from contour.status.addresses import Address
+from contour.status.precedence import Precedence
 from contour.status.writer import WORKERS
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
@@ -196,6 +197,50 @@ async def test_writes_are_parallel_and_bounded_and_notice_waits_for_none() -> No
             block.set()
             await there.writer.drained()
         assert there.writes == 100
+
+
+async def test_no_write_begins_while_a_change_is_on_its_way_to_envoys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Precedence, "longest", 3600.0)
+    async with world() as there:
+        many(there, 200)
+        async with there.term():
+            await there.double.asked("patch", "httpproxies", 20)
+            there.is_change_underway = True
+            while there.writer.tallies["HTTPProxy"].success < there.begun:
+                await asyncio.sleep(0.01)
+            begun = there.begun
+            assert begun < 200
+            for _ in range(100):
+                await asyncio.sleep(0.001)
+            assert there.begun == begun
+            assert there.writer.waiting == 200 - begun
+            there.is_change_underway = False
+            await there.writer.drained()
+        assert there.writes == 200
+
+
+async def test_a_change_that_is_never_sent_stops_no_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Precedence, "longest", 0.05)
+    async with world() as there:
+        many(there, 20)
+        there.is_change_underway = True
+        async with there.term():
+            await there.writer.drained()
+        assert there.writes == 20
+
+
+async def test_in_one_turn_of_the_loop_no_more_than_one_write_begins() -> None:
+    async with world() as there:
+        many(there, 100)
+        turns: list[int] = []
+        async with there.term():
+            while there.writer.waiting:
+                before = there.begun
+                await asyncio.sleep(0)
+                turns.append(there.begun - before)
+        assert (max(turns), sum(turns)) == (1, 100)
 
 
 async def test_an_object_that_changes_all_the_time_is_written_seldom_and_at_last_as_it_is() -> None:

@@ -41,6 +41,7 @@ class World:
         self.board = Board()
         self.is_leader = True
         self.is_assembled = True
+        self.is_change_underway = False
         self.untold: dict[ObjectRef, tuple[NamespacedName, ...]] = {}
         self.seen: dict[ObjectRef, Raw] = {}
         """By the provider, and judged by the rules: not always the newest."""
@@ -53,6 +54,7 @@ class World:
             *(self.answers, self._known, lambda: CONTROLLER),
             is_assembled=lambda: self.is_assembled,
             untold=self._note_untold,
+            is_change_underway=lambda: self.is_change_underway,
         )
         return Writer(
             leading.Client(self.client, lambda: self.is_leader), sources, lambda: self.board.told
@@ -102,6 +104,11 @@ class World:
         """Its status."""
         found: Raw = self.stands(subject).get("status", {})
         return found
+
+    @property
+    def begun(self) -> int:
+        """How many writes of the first writer have begun, of HTTPProxies."""
+        return self.writer.tallies["HTTPProxy"].total
 
     @property
     def writes(self) -> int:

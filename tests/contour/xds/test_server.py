@@ -144,9 +144,23 @@ async def test_a_client_that_reads_nothing_delays_no_other(tmp_path: Path) -> No
         await good.answer()
         for number in range(50):
             server.fleets["web"].publish([world.cluster("big", alt_stat_name=f"{number}" * 99_999)])
+            assert server.is_sending
             assert (await good.answer()).resources[0].name == "big"
         (stuck,) = (it for it in server.fleets["web"].envoys if _unread(it))
         assert len(stuck.subscriptions[CLUSTER][0].dirty) == 1
+        assert server.is_sending
+        deaf.call.cancel()
+        await _all_sent(server)
+        server.fleets["web"].publish([world.cluster("small")])
+        assert server.is_sending
+        assert (await good.answer()).resources[0].name == "small"
+        await _all_sent(server)
+
+
+async def _all_sent(server: Server) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while server.is_sending:
+            await asyncio.sleep(0.01)
 
 
 def _unread(envoy: Any) -> bool:
