@@ -68,15 +68,22 @@ def free(address: str, preferred: int) -> int:
 
 
 def _complaint(address: str, external: int, port: int) -> str | None:
+    if (why := obstacle(address, port)) is None:
+        return None
+    return (
+        f"cannot listen on {address} port {port}, which stands for port {external}: "
+        f"{why}; choose another with --map-port {external}=PORT or --bind"
+    )
+
+
+def obstacle(address: str, port: int) -> str | None:
+    """Why Envoy could not listen on a port of this machine, and who has it."""
     try:
         _bind(address, port)
     except OSError as error:
         owner = listening.owner(port)
         by = f" (process {owner} has it)" if owner else ""
-        return (
-            f"cannot listen on {address} port {port}, which stands for port {external}: "
-            f"{error.strerror}{by}; choose another with --map-port {external}=PORT or --bind"
-        )
+        return f"{error.strerror}{by}"
     return None
 
 

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -85,6 +86,34 @@ def claimed(path: Path) -> Generator[StateDirectory]:
                 _clear(path)
 
 
+def examine(path: Path) -> None:
+    """Raises RefusedError where `claimed` would; makes and changes nothing."""
+    path = path.absolute()
+    with _refusing(path):
+        if os.path.lexists(path):
+            _require_own(path)
+        nearest = existing(path)
+        if not nearest.is_dir():
+            raise _refused(path, f"{nearest} is not a directory")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise _refused(path, f"nothing can be made in {nearest}")
+
+
+def existing(path: Path) -> Path:
+    """The directory, or the nearest one above it that is there."""
+    return next(it for it in (path.absolute(), *path.absolute().parents) if it.exists())
+
+
+def holder(path: Path) -> str | None:
+    """The number of the process whose run answers in the directory; `?` if it does not say."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.connect(str(rundir.socket(path, rundir.INSPECTION)))
+            return (path / _LOCK).read_text().strip() or "?"
+        except OSError:
+            return None
+
+
 def _make(path: Path) -> None:
     with _refusing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,6 +121,11 @@ def _make(path: Path) -> None:
 
 
 def _check(path: Path) -> None:
+    _require_own(path)
+    path.chmod(0o700)
+
+
+def _require_own(path: Path) -> None:
     if path.is_symlink():
         raise _refused(path, "it is a symbolic link; name the directory itself")
     if path.stat().st_uid != os.geteuid():
@@ -99,7 +133,6 @@ def _check(path: Path) -> None:
     found = set(os.listdir(path))
     if found and _LOCK not in found:
         raise _refused(path, f"it holds other things, such as {min(found)!r}; name an empty one")
-    path.chmod(0o700)
 
 
 def _refused(path: Path, why: str) -> errors.RefusedError:

@@ -19,13 +19,15 @@ SUPPORTED = ("v1.5", "v1.6")
 
 
 _CRD = NamespacedName("", GATEWAY_CLASSES_CRD)
-_BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
+BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
+"""The annotation with the release that a CRD is of, such as `v1.6.1`."""
+
 _CHANNEL = "gateway.networking.k8s.io/channel"
 
 
 def problem(view: View, own: Place) -> Iterator[Problem]:
     """That the CRDs are of a version that we do not know, if they are."""
-    found = _said(view, _BUNDLE_VERSION)
+    found = _said(view, BUNDLE_VERSION)
     if found is not None and found.rpartition(".")[0] not in SUPPORTED:
         yield problems.version_not_supported(own, found, SUPPORTED)
 
