@@ -98,7 +98,7 @@ class Leader:
 
     def on_object(self, subject: ObjectRef) -> None:
         """The API server has another version or status of an object."""
-        self.writer.notice((subject,))
+        self.writer.seen(subject)
         self.finalizers.notice((subject,))
 
     def on_addresses(self, found: tuple[Address, ...]) -> None:

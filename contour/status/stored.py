@@ -76,6 +76,15 @@ class Ahead:
         del self._written[subject]
         return found
 
+    def is_echo(self, subject: ObjectRef) -> bool:
+        """The provider has seen an object again: whether exactly as we wrote it."""
+        own = self._written.get(subject)
+        found = self._provider(subject) if own is not None else None
+        if own is None or found is None or found.resource_version != own.found.resource_version:
+            return False
+        del self._written[subject]
+        return True
+
     def wrote(self, subject: ObjectRef, found: Known) -> None:
         """We have just made it so."""
         before = self._provider(subject)

@@ -60,6 +60,10 @@ class Updates:
         """Whether there is such an object, as far as the provider has seen."""
         return self._sources.known(subject) is not None
 
+    def is_echo(self, subject: ObjectRef) -> bool:
+        """The provider has seen an object again: whether exactly as we wrote it."""
+        return self._ahead.is_echo(subject)
+
     async def update(self, subject: ObjectRef, tally: Tally) -> Outcome:
         """Writes the status of an object, if it differs."""
         known, resource = self._ahead.known(subject), self._sources.resource(subject.kind)

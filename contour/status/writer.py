@@ -77,6 +77,12 @@ class Writer:
             for it in subjects:
                 self._queue.add(it, self._pacing.left(it, now))
 
+    def seen(self, subject: ObjectRef) -> None:
+        """The API server has another version or status of an object. What we wrote ourselves is no
+        news: if its answer has changed since, that was noticed."""
+        if not self._updates.is_echo(subject):
+            self.notice((subject,))
+
     def changed(self, subjects: Collection[ObjectRef]) -> None:
         """The same, because of what users did: if they do much at once, statuses wait for them."""
         self._bursts.note(len(subjects), _now())

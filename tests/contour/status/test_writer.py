@@ -385,6 +385,31 @@ async def test_two_changes_in_a_row_are_two_writes_although_the_provider_is_behi
     assert there.double.count("get") == 0
 
 
+async def test_the_echo_of_our_own_write_is_not_looked_at_and_a_change_by_others_is() -> None:
+    async with world() as there:
+        web = there.add(proxy("web"))
+        async with there.term():
+            await there.writer.drained()
+            there.say(web, valid())
+            await there.writer.drained()
+            looks = there.begun
+            there.see(web)
+            there.writer.seen(web)
+            assert there.writer.waiting == 0
+            for status in ({}, {"currentStatus": "other"}):
+                there.write(web, status=status)
+                there.see(web)
+                there.writer.seen(web)
+                await there.writer.drained()
+                assert there.status(web)["currentStatus"] == "valid"
+            there.say(web, invalid("while the echo is on its way"))
+            there.see(web)
+            there.writer.seen(web)
+            await there.writer.drained()
+        assert there.begun == looks + 3
+        assert message(there, web) == "while the echo is on its way"
+
+
 async def test_a_route_that_is_not_ours_any_more_keeps_only_what_others_say() -> None:
     async with world() as there:
         api = there.add(route("api"))
