@@ -295,6 +295,7 @@ class Controller:
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
         turned: list[Turned] = []
+        self._fix_routing()
         for change in self._settled():
             yield
             if change is None:
@@ -311,8 +312,6 @@ class Controller:
         for fleet, changed in parts.items():
             yield from self._published(fleet, changed, portion or len(changed))
         self._envoy_configs.publish()
-        if parts:
-            self._fix_routing()
         if refits:
             self._on_fleets_changed()
         if turned:
@@ -351,11 +350,15 @@ class Controller:
             self.settle()
 
     def _fix_routing(self) -> None:
-        """Keeps the routing mode after the first publication; a change drains all listeners."""
-        self.engine.write(tables.ROUTING, (), self.engine.answer(settings.routing, ()))
+        """Keeps the routing mode of the first settled configuration; a change drains all listeners.
+
+        It is written before any host has read it: a later row would make every host stale.
+        """
+        if self._waiting is None and self.engine.row(tables.ROUTING, ()) is None:
+            self.engine.write(tables.ROUTING, (), self.engine.ask(settings.routing, ()))
 
     def _note_size(self) -> None:
-        """Notes whether there are few hosts on this machine, until something is published."""
+        """Notes whether there are few hosts on this machine, until the routing mode is fixed."""
         is_one_machine = self.engine.row(tables.HOST_PORTS, ()) is not None
         if is_one_machine and self.engine.row(tables.ROUTING, ()) is None:
             found = sum(1 for kind in _WITH_HOSTS for _ in self.engine.rows(tables.BY_KIND[kind]))

@@ -124,13 +124,13 @@ def heads(listener: str, *, sharded: bool, secure: bool) -> Iterator[resources.C
     """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
     if not sharded:
         yield resources.Change(
-            names.routes(listener), "", resources.part(_single(listener, secure))
+            names.routes(listener), "", resources.part(_named(listener, _single(secure)))
         )
         return
     for name in exact_tables(listener):
-        yield from _scoped(name, _exact(name))
+        yield from _scoped(name, _named(name, _exact()))
     for name in wild_tables(listener):
-        yield from _scoped(name, _wild(name))
+        yield from _scoped(name, _named(name, _wild()))
 
 
 def _scoped(name: str, head: bytes) -> Iterator[resources.Change]:
@@ -145,9 +145,18 @@ def scope(key: str, table: str) -> resources.Change:
     return resources.Change(names.scope(key), "", resources.part(encoding.encoded(result)))
 
 
-def _exact(name: str) -> bytes:
-    """A table that Envoy finds by itself: its requests meet no script, and what their host uses."""
-    result = _head(name)
+def _named(name: str, rest: bytes) -> bytes:
+    """The head of this name: messages are merged by joining their bytes, fields in order."""
+    return encoding.encoded(route_pb2.RouteConfiguration(name=name)) + rest
+
+
+@cache
+def _exact() -> bytes:
+    """A table that Envoy finds by itself: its requests meet no script, and what their host uses.
+
+    Without its name: a listener has some hundred tables, and nothing else of them differs.
+    """
+    result = _head()
     slots.write_disabled(result)
     host = result.virtual_hosts.add(name=MARKER, domains=["*"])
     slots.write_all_enabled(host)
@@ -160,16 +169,20 @@ def _exact(name: str) -> bytes:
     return encoding.encoded(result)
 
 
-def _wild(name: str) -> bytes:
-    """A table that a script finds: all filters are made before that, so none can be left out."""
-    result = _head(name)
+@cache
+def _wild() -> bytes:
+    """A table that a script finds: all filters are made before that, so none can be left out.
+
+    Without its name.
+    """
+    result = _head()
     slots.write_silent(result)
     return encoding.encoded(result)
 
 
-def _single(name: str, secure: bool) -> bytes:
+def _single(secure: bool) -> bytes:
     """The only table. Behind TLS each request is judged: no scope compares host and server name."""
-    result = _head(name)
+    result = _head()
     slots.write_disabled(result)
     result.typed_per_filter_config[FILTER].CopyFrom(slots.DISABLED)
     if not secure:
@@ -177,11 +190,8 @@ def _single(name: str, secure: bool) -> bytes:
     return encoding.encoded(result)
 
 
-def _head(name: str) -> route_pb2.RouteConfiguration:
-    result = route_pb2.RouteConfiguration(
-        name=name,
-        ignore_port_in_host_matching=True,
-    )
+def _head() -> route_pb2.RouteConfiguration:
+    result = route_pb2.RouteConfiguration(ignore_port_in_host_matching=True)
     # Contour's users measure queueing with this header.
     result.request_headers_to_add.add().header.key = "x-request-start"
     result.request_headers_to_add[0].header.value = "t=%START_TIME(%s.%3f)%"

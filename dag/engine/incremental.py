@@ -370,7 +370,9 @@ class Engine:
         for kept in self._kept_over.get(source, ()):
             memo = self._memo(kept.query, kept.key(key))
             memo.holders += 1 if born else -1
-            if not is_live(memo):
+            if is_live(memo):
+                self._unread.discard(memo)
+            else:
                 self._unread.add(memo)
 
 

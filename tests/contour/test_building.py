@@ -60,3 +60,14 @@ def test_before_the_end_nothing_is_served_or_told_and_what_comes_between_is_sett
         assert not [it for it in made.controller.engine.settling() if it is not None]
 
     asyncio.run(run())
+
+
+async def test_the_first_change_after_a_build_looks_at_what_any_other_change_looks_at() -> None:
+    made = _instance()
+    made.take(batch(*WORLD.documents()))
+    work, counts = made.controller.engine.work, list[int]()
+    for path in ("/first", "/second"):
+        before = work.checks
+        made.take(batch(WORLD.root(0, path=path)))
+        counts.append(work.checks - before)
+    assert counts[0] == counts[1] > 0

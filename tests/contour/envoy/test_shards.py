@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import scripts, shards
+from contour.envoy import encoding, scripts, shards
+from contour.xds import resources
 
 EXACT = shards.exact_tables("l")
 WILD = shards.wild_tables("l")
@@ -49,3 +51,15 @@ def test_only_names_of_listeners_reach_the_filter(name: str) -> None:
 
 def _tables(host: str) -> Sequence[str]:
     return shards.tables_of("l", host, sharded=True)
+
+
+@pytest.mark.parametrize("sharded", [True, False])
+def test_heads_are_encoded_as_whole_messages_are(sharded: bool) -> None:
+    heads = shards.heads("l", sharded=sharded, secure=True)
+    tables = [it for it in heads if it.name.type_url == resources.ROUTE]
+    assert len(tables) == (len(EXACT) + len(WILD) if sharded else 1)
+    for it in tables:
+        assert it.value is not None
+        found = route_pb2.RouteConfiguration.FromString(it.value.body)
+        assert found.name == it.name.name
+        assert encoding.encoded(found) == it.value.body
