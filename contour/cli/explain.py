@@ -3,15 +3,16 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import click
 
-from contour import explained
 from contour.cli import output, running
-from contour.explained import Explained, ShownBackend, ShownStep, Subject
-from dag.evaluation.requests import Request
+
+if TYPE_CHECKING:
+    from contour.explained import Explained, ShownBackend, ShownStep, Subject
+    from dag.evaluation.requests import Request
 
 _LINES = 3
 """Routes that do not match and are told without --all: the last ones, which are the nearest."""
@@ -75,6 +76,8 @@ def explain(
     sent: the answer is evaluated from the configuration, as Envoy would read it. Exit code 2 means
     that the request makes no sense or nobody could be asked.
     """
+    from contour import explained
+
     request = _request(url, method, headers, sni, source)
     if paths:
         found = _offline(paths, fleet, request)
@@ -88,8 +91,10 @@ def explain(
 
 def _request(
     url: str, method: str, headers: tuple[str, ...], sni: str | None, source: str
-) -> Request:
+) -> "Request":
     """The request; raises UsageError where there can be none."""
+    from dag.evaluation.requests import Request
+
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port
@@ -131,7 +136,7 @@ def _address(written: str) -> str:
         raise click.UsageError(f"{written!r} is no IP address") from None
 
 
-def _offline(paths: tuple[str, ...], fleet: str, request: Request) -> Explained:
+def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explained":
     from contour.cli import manifestinput
     from contour.explaining import Explainer
 
@@ -147,7 +152,7 @@ def _offline(paths: tuple[str, ...], fleet: str, request: Request) -> Explained:
     return told
 
 
-def _lines(found: Explained, *, every: bool) -> Iterator[str]:
+def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
     """The outcome with its cause first, then what else is wrong, then every step."""
     problems = list(_problems(found))
     yield ": ".join((_answered(found), *problems[:1]))
@@ -159,7 +164,7 @@ def _lines(found: Explained, *, every: bool) -> Iterator[str]:
         yield f"  -- backend      {_backend(it)}"
 
 
-def _problems(found: Explained) -> Iterator[str]:
+def _problems(found: "Explained") -> Iterator[str]:
     """What is told of the objects; where all is well, only what others are told of the host."""
     answer = found["answer"]
     is_well = answer["status"] < 400 if answer["status"] is not None else bool(found["backends"])
@@ -172,7 +177,7 @@ def _problems(found: Explained) -> Iterator[str]:
             yield f"{_name(it['object'])}: {it['text']}{place}"
 
 
-def _answered(found: Explained) -> str:
+def _answered(found: "Explained") -> str:
     answer = found["answer"]
     cause = f": {answer['cause']}" if answer["cause"] else ""
     if answer["status"] is not None:
@@ -185,7 +190,7 @@ def _answered(found: Explained) -> str:
     return f"answered by Service {names}{unless}"
 
 
-def _steps(steps: list[ShownStep], *, every: bool) -> Iterator[str]:
+def _steps(steps: "list[ShownStep]", *, every: bool) -> Iterator[str]:
     """One line a step; of the routes that do not match only the last."""
     failed = [it for it in steps if (it["topic"], it["outcome"]) == ("route", "failed")]
     shown = failed if every else failed[-_LINES:]
@@ -204,7 +209,7 @@ def _steps(steps: list[ShownStep], *, every: bool) -> Iterator[str]:
         yield f"  {_MARKS[it['outcome']]} {it['topic']:12} {whose}{it['text']}"
 
 
-def _backend(share: ShownBackend) -> str:
+def _backend(share: "ShownBackend") -> str:
     if "service" not in share:
         return f"{share['share']:.0%} answered {share.get('status', 500)}: no Service"
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
@@ -218,6 +223,6 @@ def _backend(share: ShownBackend) -> str:
     return f"{share['share']:.0%} {to}: {where}"
 
 
-def _name(subject: Subject) -> str:
+def _name(subject: "Subject") -> str:
     key = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
     return f"{subject['kind']} {key}"
