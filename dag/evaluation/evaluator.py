@@ -39,7 +39,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     host = places.virtual_host(world, at, seen, trace)
     if isinstance(host, Answer):
         trace.note("host", "failed", host.cause)
-        return _unrouted(host, seen)
+        return host if seen.is_secure else _unrouted(host, seen)
     return _of_host(world, at, host, seen, trace)
 
 
@@ -47,15 +47,13 @@ def _of_host(
     world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request, trace: Trace
 ) -> Answer:
     route = _route(host, request, trace)
+    misdirected = places.misdirection(world, at, host, request) if request.is_secure else None
     if route is None:
-        return _unrouted(
-            Answer(404, f"no route of the host {host.host} takes the request"), request
-        )
-    if request.is_secure:
-        misdirected = places.misdirection(world, at, host, request)
-        if misdirected is not None:
-            trace.note("host", "failed", misdirected.cause)
-            return misdirected
+        found = Answer(404, f"no route of the host {host.host} takes the request")
+        return _unrouted(found, request) if misdirected is None else found
+    if misdirected is not None:
+        trace.note("host", "failed", misdirected.cause)
+        return misdirected
     if refused := _refused_protocol(route, request):
         trace.note("route", "failed", refused.cause, route.origin)
         return refused

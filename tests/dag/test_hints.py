@@ -105,7 +105,9 @@ def test_another_name_wakes_only_the_question_for_names() -> None:
 
     save("it.yaml", proxy("routes: [{services: [{name: crat, port: 80}]}]"))
     unlike = SERVICES.split("---", maxsplit=1)[0].replace("cart", "warehouse")
-    assert save("other.yaml", unlike) <= 2
+    save("other.yaml", unlike)  # settles what only the first change does
+    # Whether it is like the missing one, and whether gRPC clients may call it.
+    assert save("another.yaml", unlike.replace("warehouse", "zebra")) <= 2
     assert "did you mean" not in _reasons(controller)
     save("services.yaml", SERVICES)
     assert "did you mean cart?" in _reasons(controller)

@@ -13,14 +13,20 @@ REQUESTS = 170  # in each world
 @measures("evaluation", "bench")
 def evaluation(options: Options) -> Iterator[Figure]:
     """10,000 requests over 60 worlds; each kind of thing that can be met is met often enough."""
+    for routing in ("Single", "Shards"):
+        yield from _evaluated(routing, options)
+
+
+def _evaluated(routing: str, options: Options) -> Iterator[Figure]:
     worlds = options.times(60, 6)
-    found = asyncio.run(comparing.judged(worlds, REQUESTS, options.random("evaluation")))
+    chance = options.random(f"evaluation {routing}")
+    found = asyncio.run(comparing.judged(routing, worlds, REQUESTS, chance))
     for it in found.disagreements:
         print(it)
-    yield Figure("requests", found.requests, "")
-    yield Figure("disagreements", len(found.disagreements), "", 0)
+    yield Figure(f"{routing}: requests", found.requests, "")
+    yield Figure(f"{routing}: disagreements", len(found.disagreements), "", 0)
     share = 100 * found.routed / found.requests
-    yield Figure("requests that a route takes", share, "%", 60, at_least=True)
+    yield Figure(f"{routing}: requests that a route takes", share, "%", 60, at_least=True)
     target = None if options.quick else 20
     for name in comparing.MET:
-        yield Figure(f"met: {name}", found.steps[name], "", target, at_least=True)
+        yield Figure(f"{routing}: met: {name}", found.steps[name], "", target, at_least=True)

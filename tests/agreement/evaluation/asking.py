@@ -25,9 +25,9 @@ class Wire:
 
 def made(chance: Random) -> Request:
     """A request that objects of a world may serve."""
-    is_secure = chance.random() < 0.2
+    is_secure = chance.random() < 0.12
     host = chance.choice(pools.HOSTS if chance.random() < 0.93 else pools.OTHERS)
-    asked = host if chance.random() < 0.9 else chance.choice(pools.HOSTS)
+    asked = host if chance.random() < 0.8 else chance.choice(pools.HOSTS)
     return Request(
         _spelt(host, chance),
         _path(chance),

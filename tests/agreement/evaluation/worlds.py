@@ -21,7 +21,7 @@ def made(chance: Random) -> list[Document]:
     """The objects that differ from world to world."""
     found: list[Document] = []
     for number, host in enumerate(pools.CLAIMED):
-        if chance.random() < 0.8:
+        if chance.random() < 0.9:
             found += _proxies(number, host, chance)
         if chance.random() < 0.5:
             found.append(_ingress(number, host, chance))
@@ -142,12 +142,16 @@ def _headers(chance: Random) -> list[Document]:
 
 
 def _queries(chance: Random) -> list[Document]:
-    if chance.random() < 0.7:
+    if chance.random() < 0.5:
         return []
     operator = chance.choice(("exact", "prefix", "suffix", "contains", "regex"))
     made: Document = {"name": chance.choice(pools.PARAMETERS)}
-    made |= {"present": True} if chance.random() < 0.3 else {operator: chance.choice(pools.VALUES)}
+    made |= {"present": True} if chance.random() < 0.15 else {operator: chance.choice(_PARTS)}
     return [{"queryParameter": made}]
+
+
+_PARTS = ("1", "blue", "blue.*", "b", "e")
+"""Of the values of parameters, so that each kind of condition can hold."""
 
 
 def _ingress(number: int, host: str, chance: Random) -> Document:
