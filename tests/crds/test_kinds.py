@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from crds.kinds import KINDS
+from crds.kinds import IN_CLUSTERS, KINDS
 
 
 def test_a_kind_is_found_by_its_group_and_name() -> None:
@@ -30,3 +30,7 @@ def test_no_model_has_a_status_and_all_are_frozen_and_slotted() -> None:
 def test_plurals_and_short_names_are_used_once() -> None:
     names = [name for it in KINDS.values() for name in {it.plural, *it.short_names}]
     assert len(names) == len(set(names))
+
+
+def test_all_kinds_but_one_are_read_from_an_api_server() -> None:
+    assert set(KINDS.values()) - set(IN_CLUSTERS) == {KINDS["marin3r.3scale.net", "EnvoyConfig"]}

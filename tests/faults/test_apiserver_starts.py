@@ -9,7 +9,7 @@ import contextlib
 import time
 from typing import Any
 
-from crds.kinds import KINDS
+from crds.kinds import IN_CLUSTERS
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.faults import Rule
 from tests.faults.rows import Limit, Run, fault
@@ -30,7 +30,7 @@ many = doubled.stage(STATUSES // 2)
 async def slow_list(run: Run, site: Site) -> None:
     """The list of one kind takes long at the start: the xDS port stays closed until it is there."""
     await site.watched()
-    kind = run.chance.choice(list(KINDS.values()))
+    kind = run.chance.choice(IN_CLUSTERS)
     is_long = run.number == 1 and not run.quick
     delay = LONG_DELAY if is_long else run.chance.uniform(0.5, 3)
     async with site.load(100).running() as tally:

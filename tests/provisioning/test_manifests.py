@@ -144,7 +144,7 @@ def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:
 def test_rights_are_to_read_the_kinds_and_to_write_statuses_and_finalizers() -> None:
     granted = _granted(manifests.cluster_roles()[0]["rules"])
     wanted = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
-    for kind in kinds.KINDS.values():
+    for kind in kinds.IN_CLUSTERS:
         wanted |= {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
         if kind.has_status:
             wanted.add((kind.group, kind.plural, "get"))
@@ -211,7 +211,7 @@ def test_whatever_the_provider_asks_for_is_granted(watched: tuple[str, ...]) -> 
             namespace = it["metadata"].get("namespace", "")
             granted.setdefault(namespace, set()).update(_granted(it["rules"]))
     for kind, collection in scope.sources(
-        scope.Scope(watched, "projectcontour"), kinds.KINDS.values()
+        scope.Scope(watched, "projectcontour"), kinds.IN_CLUSTERS
     ):
         needed = {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
         if kind.namespaced or not watched:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crds.kinds import KINDS
+from crds.kinds import IN_CLUSTERS, KINDS
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
@@ -79,8 +79,8 @@ class Site(Front):
         return await self.seen(request, sign) - start
 
     async def watched(self) -> None:
-        """Waits until every kind is watched by as many replicas as there are."""
-        for kind in KINDS.values():
+        """Waits until every kind that is read is watched by as many replicas as there are."""
+        for kind in IN_CLUSTERS:
             await self.double.watching(kind.plural, len(self.replicas))
 
     def asked(self, replica: int, verb: str, plural: str = "") -> list[Asked]:

@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from contour.infrastructure.children import Reach
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
@@ -44,11 +46,15 @@ AS_A_DEPLOYMENT = {*VERSIONS} - {"DaemonSet"}
 
 
 def of(fleet: Fleet = SHARED, *, publishing: Raw | None = None, **workload: Any) -> Fleet:
-    """A fleet whose Service and workload are other ones."""
-    found = replace(fleet, workload=workloads.Workload(**workload))
+    """A fleet whose Service and workload are other ones, read as from a configuration."""
+    found = replace(fleet, workload=_WORKLOAD.validate_python(workload))
     if publishing is None:
         return found
-    return replace(found, publishing=workloads.NetworkPublishing(**publishing))
+    return replace(found, publishing=_PUBLISHING.validate_python(publishing))
+
+
+_WORKLOAD = TypeAdapter(workloads.Workload)
+_PUBLISHING = TypeAdapter(workloads.NetworkPublishing)
 
 
 @dataclass(slots=True)
