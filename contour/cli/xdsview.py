@@ -125,7 +125,8 @@ _PATHS = (
 
 def _match(match: Raw) -> str:
     paths = [f"{kind} {it}" for kind, where in _PATHS if (it := at(match, *where)) is not None]
-    headers = [f"header {at(it, 'name')}" for it in items(match.get("headers"))]
+    conditions = [it for it in items(match.get("headers")) if not _is_everywhere(it)]
+    headers = [f"header {at(it, 'name')}" for it in conditions]
     parameters = [f"query {at(it, 'name')}" for it in items(match.get("query_parameters"))]
     return ", ".join((*(paths or ["any path"]), *headers, *parameters))
 
@@ -151,3 +152,8 @@ def _redirect(redirect: Raw) -> str:
     }
     code = redirect.get("response_code")
     return ", ".join((*([str(code)] if code else []), *(f"{k} {v}" for k, v in parts.items() if v)))
+
+
+def _is_everywhere(header: object) -> bool:
+    """Routes that ask for no method take any but TRACE."""
+    return at(header, "name") == ":method" and bool(at(header, "invert_match"))
