@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,15 +67,28 @@ class Stage:
             raise expectations.UnmetError(f"{found} copies of {copies}")
 
     async def reasons(self, variant: Variant) -> str:
-        """What the user of a variant is told."""
+        """What the statuses of a variant's objects tell their user."""
         if not self.statuses:
             self.statuses |= await asyncio.to_thread(self.instance.status)
         return "\n".join(
             reason
             for subject, row in self.statuses.items()
             if subject.partition(" ")[2].startswith(f"{variant.name}/")
-            for reason in row["reasons"]
+            for reason in _of_status(row)
         )
+
+
+def _of_status(row: Mapping[str, Any]) -> Iterator[str]:
+    """The reasons in a row of `contour status` that come from the status of the object.
+
+    An object that is not served has no status, and what is only information is in none: the command
+    line alone tells of both (`contour.status.unserved`, `contour.status.idle`).
+    """
+    if row["summary"] == "not served":
+        return
+    for reason, problem in zip(row["reasons"], row["problems"], strict=True):
+        if problem["severity"] != "info":
+            yield reason
 
 
 async def _require_logged(logged: str, line: str) -> None:
