@@ -3,7 +3,6 @@
 A process leaves its log behind, and what waits for it fails with the end of that log.
 """
 
-import ctypes
 import json
 import select
 import signal
@@ -19,8 +18,6 @@ from tests.testbed.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
 _LAST_LINES = 50
 
 
@@ -81,13 +78,16 @@ def start(
     environment: Mapping[str, str] | None = None,
     where: Path | None = None,
 ) -> Process:
-    """Starts a process whose log is in the folder, and which works there unless told otherwise."""
+    """Starts a process whose log is in the folder, and which works there unless told otherwise.
+
+    `setpriv` lets it die with its parent: a `preexec_fn` would need a fork, in which the threads of
+    gRPC that this process may have are started again, and end the child before it is the command.
+    """
     log = folder / f"{name}.log"
     with log.open("ab") as output:
         popen = subprocess.Popen(
-            command, cwd=where or folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            start_new_session=True, preexec_fn=_die_with_parent,  # noqa: PLW1509  # async-signal-safe
+            ("setpriv", "--pdeathsig", "KILL", *command), cwd=where or folder, env=environment,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     return Process(name, popen, log)
 
@@ -148,7 +148,3 @@ def has_ended(pidfd: int, seconds: float) -> bool:
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(seconds * 1000))
-
-
-def _die_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
