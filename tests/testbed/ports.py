@@ -2,15 +2,20 @@
 
 A port that the kernel picks for a socket that is closed again is from the range of which it also
 picks those of outgoing connections: under load another process soon has it. These are below that
-range, drawn at random so that tests that run side by side do not draw the same.
+range, drawn at random among those of this worker, so that tests that run side by side do not draw
+the same. None is drawn again soon: who has drawn it may not listen on it yet.
 """
 
+import os
 import random
 import socket
+from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
 _CHANCE = random.SystemRandom()
+_DRAWN: deque[int] = deque(maxlen=500)
+"""The last ones."""
 
 
 def free_port() -> int:
@@ -24,10 +29,15 @@ def free_ports(count: int) -> list[int]:
 
 
 def _free() -> Iterator[int]:
-    for port in _CHANCE.sample(range(12_000, 32_000), 1000):
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    for port in _CHANCE.sample(range(12_000 + worker, 32_000, workers), 1000):
+        if port in _DRAWN:
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
+            _DRAWN.append(port)
             yield port
