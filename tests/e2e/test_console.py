@@ -230,9 +230,10 @@ def test_a_burst_is_summed(running: Standalone) -> None:
         proxy(f"many-{n}", "routes: [{services: [{name: nobody, port: 80}]}]") for n in range(300)
     )
     lines = said_after(running, "many.yaml", text, ("and 2", " more: 2", "with problems"))
-    # What was said in the same second before, of another test, is among the twenty.
+    # What was said or counted in the same second before, of another test, is among them.
     assert len(lines) <= 20
-    assert len(lines) - 1 + int(lines[-1].split()[1]) == 300
+    said = sum("/many-" in it for it in lines)
+    assert said + int(lines[-1].split()[1]) >= 300
     running.remove("many.yaml")
 
 
