@@ -4,6 +4,7 @@ A process leaves its log behind, and what waits for it fails with the end of tha
 """
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from time import monotonic, sleep
 from tests.testbed.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
+_UNLESS_ORPHANED = 'test "$PPID" = "$0" && exec "$@"'
 CONTOUR = (sys.executable, "-c", "from contour.cli import main; main()")
 _LAST_LINES = 50
 
@@ -82,11 +84,13 @@ def start(
 
     `setpriv` lets it die with its parent: a `preexec_fn` would need a fork, in which the threads of
     gRPC that this process may have are started again, and end the child before it is the command.
+    The shell behind it ends at once if the parent died before `setpriv` had asked for that.
     """
     log = folder / f"{name}.log"
+    with_parent = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", _UNLESS_ORPHANED, str(os.getpid()))
     with log.open("ab") as output:
         popen = subprocess.Popen(
-            ("setpriv", "--pdeathsig", "KILL", *command), cwd=where or folder, env=environment,
+            (*with_parent, *command), cwd=where or folder, env=environment,
             stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
         )  # fmt: skip
     return Process(name, popen, log)
