@@ -2,16 +2,19 @@
 
 Both spellings of resources come to the same content, and equal content to the same version: a hash
 of the canonical JSON of the values in their order, and of what refers to Secrets and EndpointSlices
-(not of what is in these). What a list entry or a text says is `written`.
+(not of what is in these). What a list entry or a text says is `written`. To compare a value with
+the protobuf definitions is most of the work, so a `Reader` does it once for each value that stays.
 """
 
 from collections.abc import Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 from contour.rawconfig import parsing, written
 from contour.rawconfig.written import Notes, Written
 from contour.xds import resources
 from crds.envoyconfig import EnvoyConfig, ResourceType
+from crds.meta import NamespacedName
 from dag.rawconfig.content import Content, Fixed, Item, Reading, Remark
 
 TYPES: Mapping[ResourceType, str] = {
@@ -26,17 +29,61 @@ TYPES: Mapping[ResourceType, str] = {
 }
 
 
-def reading(found: EnvoyConfig) -> Reading:
-    """What came of reading an EnvoyConfig."""
-    node, notes = found.spec.node_id, Notes()
-    every = list(written.resources(found, notes))
-    version = _version(every) if every or not notes.errors else ""
-    items = [(it, item) for it in every if (item := _item(it, notes)) is not None]
-    _require_unique(items, notes)
-    content = None
-    if not notes.errors:
-        content = Content(node, version, tuple(item for _, item in items))
-    return Reading(node, version, content, tuple(notes.errors), tuple(notes.warnings))
+class _Parsed(NamedTuple):
+    """A value that was compared with the protobuf definitions; paths begin at the value."""
+
+    name: str
+    body: bytes | None
+    """The encoded message; None if there is an error."""
+    errors: tuple[Remark, ...]
+    warnings: tuple[Remark, ...]
+
+
+_Values = dict[tuple[ResourceType, str], _Parsed]
+"""By type and canonical JSON."""
+
+
+class Reader:
+    """Reads EnvoyConfigs, and remembers the values of each as it was read last."""
+
+    def __init__(self) -> None:
+        self._known: dict[NamespacedName, _Values] = {}
+        self.parsed = 0
+        """How many values were compared with the protobuf definitions."""
+
+    def reading(self, found: EnvoyConfig) -> Reading:
+        """What came of reading an EnvoyConfig."""
+        node, notes = found.spec.node_id, Notes()
+        every = list(written.resources(found, notes))
+        version = _version(every) if every or not notes.errors else ""
+        key = found.metadata.key
+        before, values = self._known.get(key, {}), _Values()
+        for it in every:
+            if it.source is None:
+                of = (it.type, it.canonical)
+                values[of] = values.get(of) or before.get(of) or self._parsed(it)
+        self._known[key] = values
+        items = [(it, item) for it in every if (item := _item(it, values, notes)) is not None]
+        _require_unique(items, notes)
+        content = None
+        if not notes.errors:
+            content = Content(node, version, tuple(item for _, item in items))
+        return Reading(node, version, content, tuple(notes.errors), tuple(notes.warnings))
+
+    def forget(self, key: NamespacedName) -> None:
+        """The EnvoyConfig is gone."""
+        self._known.pop(key, None)
+
+    def _parsed(self, it: Written) -> _Parsed:
+        self.parsed += 1
+        message, found = parsing.parsed(TYPES[it.type], it.value, "")
+        name, body = "", None
+        if message is not None:
+            field = "cluster_name" if it.type == "endpoint" else "name"
+            name, body = str(getattr(message, field)), message.SerializeToString(deterministic=True)
+            if not name:
+                found.errors.append(Remark(f".{field}", "is required"))
+        return _Parsed(name, body, tuple(found.errors), tuple(found.warnings))
 
 
 def _version(every: list[Written]) -> str:
@@ -46,20 +93,13 @@ def _version(every: list[Written]) -> str:
     return total.hexdigest()
 
 
-def _item(it: Written, notes: Notes) -> Item | None:
+def _item(it: Written, values: _Values, notes: Notes) -> Item | None:
     if it.source is not None:
         return it.source
-    message, found = parsing.parsed(TYPES[it.type], it.value, it.path)
-    notes.errors += found.errors
-    notes.warnings += found.warnings
-    if message is None:
-        return None
-    field = "cluster_name" if it.type == "endpoint" else "name"
-    name = str(getattr(message, field))
-    if not name:
-        notes.errors.append(Remark(f"{it.path}.{field}", "is required"))
-        return None
-    return Fixed(it.type, name, message.SerializeToString(deterministic=True))
+    name, body, errors, warnings = values[it.type, it.canonical]
+    notes.errors += (Remark(it.path + path, text) for path, text in errors)
+    notes.warnings += (Remark(it.path + path, text) for path, text in warnings)
+    return Fixed(it.type, name, body) if body is not None and not errors else None
 
 
 def _require_unique(items: list[tuple[Written, Item]], notes: Notes) -> None:

@@ -9,7 +9,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from contour.rawconfig import reading, snapshot
+from contour.rawconfig import snapshot
+from contour.rawconfig.reading import Reader
 from contour.rawconfig.snapshot import Snapshot
 from contour.xds.fleet import Fleet
 from contour.xds.observer import AckObserver, RefusedWhole
@@ -37,12 +38,16 @@ class EnvoyConfigs:
     def __init__(self, engine: Engine, publish: PublishNode) -> None:
         self._engine = engine
         self._publish = publish
+        self._reader = Reader()
         self._turned: list[tuple[NodeKey, Snapshot | None, Snapshot | None]] = []
 
     def take(self, key: NamespacedName, found: object) -> None:
         """Writes what an EnvoyConfig comes to, or that it is gone."""
-        read = reading.reading(found) if isinstance(found, EnvoyConfig) else None
-        self._engine.write(content.READINGS, key, read)
+        if isinstance(found, EnvoyConfig):
+            self._engine.write(content.READINGS, key, self._reader.reading(found))
+        else:
+            self._reader.forget(key)
+            self._engine.write(content.READINGS, key, None)
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether rows were written, so that there is more."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from contour.rawconfig import reading
+from contour.rawconfig.reading import Reader
 from crds import decode
 from crds.envoyconfig import EnvoyConfig
 from dag.rawconfig.content import Reading
@@ -25,13 +25,13 @@ def document(spec: str, name: str = "test") -> dict[str, Any]:
     }
 
 
-def read(spec: str) -> Reading:
-    """What came of reading it."""
+def read(spec: str, reader: Reader | None = None) -> Reading:
+    """What came of reading it, by somebody who may have read it before."""
     found = decode.decode(document(spec))
     assert isinstance(found, decode.Decoded)
     assert not found.errors, found.errors
     assert isinstance(found.object, EnvoyConfig)
-    return reading.reading(found.object)
+    return (reader or Reader()).reading(found.object)
 
 
 def refused(spec: str) -> list[str]:

@@ -3,6 +3,8 @@
 import pytest
 from envoy.config.listener.v3 import listener_pb2
 
+from contour.rawconfig.reading import Reader
+from crds.meta import NamespacedName
 from dag.rawconfig.content import Fixed, FromSecret, FromSlices
 from tests.contour.rawconfig.documents import HCM, read, refused
 
@@ -217,3 +219,21 @@ def test_a_bomb_of_aliases_is_refused() -> None:
 @pytest.mark.parametrize("node", ["a b", "ä/ö", "a:b:c", "a.b_c~d", "../../x"])
 def test_odd_node_ids_are_served(node: str) -> None:
     assert read(f"{{nodeID: '{node}', resources: []}}").node == node
+
+
+def test_an_edit_costs_the_values_that_it_changes() -> None:
+    reader, text = Reader(), "resources: [%s]"
+    values = [f"{{type: cluster, value: {{name: '{it}', connect_timeout: 1s}}}}" for it in range(9)]
+    read(text % ", ".join(values), reader)
+    assert reader.parsed == 9
+    values[4] = values[4].replace("1s", "2s")
+    edited = text % ", ".join(reversed(values))
+    again = read(edited, reader)
+    assert reader.parsed == 10
+    assert again == read(edited)  # as read by somebody who remembers nothing
+    bad = read(edited.replace("2s", "soon"), reader)
+    assert bad.errors == read(edited.replace("2s", "soon")).errors
+    assert bad.errors[0].path == "spec.resources[4].value.connect_timeout"
+    reader.forget(NamespacedName("default", "test"))
+    read(edited, reader)
+    assert reader.parsed == 10 + 1 + 9
