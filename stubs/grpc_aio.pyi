@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final, Generic, NoReturn, Self, TypeVar
 
 from grpc import (
+    ChannelConnectivity,
     ChannelCredentials,
     GenericRpcHandler,
     RpcError,
@@ -89,6 +90,8 @@ class Channel:
     def stream_stream(
         self, method: str, request_serializer: None = None, response_deserializer: None = None
     ) -> StreamStreamMultiCallable[bytes, bytes]: ...
+    def get_state(self, try_to_connect: bool = False) -> ChannelConnectivity: ...
+    async def wait_for_state_change(self, last_observed_state: ChannelConnectivity) -> None: ...
     async def close(self, grace: float | None = None) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(

@@ -6,18 +6,15 @@ Envoy as a `TypedStruct`, which it reads as well. What is valid in itself may st
 Envoy: that is told when it happens.
 """
 
-import importlib
-import pkgutil
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from google.protobuf import descriptor_pool, json_format
+from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from contour.envoy import messages
+from contour.envoy import definitions, messages
 from crds.raw import Raw, is_list, is_mapping
 from dag.rawconfig.content import Remark
 
@@ -40,7 +37,7 @@ class Found:
 def parsed(type_url: str, value: Raw, path: str) -> tuple[Message | None, Found]:
     """The message of a resource; None if there is an error."""
     found, message = Found(), messages.TYPES[type_url]()
-    of = _descriptor(type_url.rpartition("/")[2])
+    of = definitions.of(type_url.rpartition("/")[2])
     readable = _checked(of, value, path, found) if of is not None else value
     if not found.errors:
         try:
@@ -111,12 +108,12 @@ def _checked_any(value: Raw, path: str, found: Found) -> Raw:
         text = f"{name} is a type of Envoy's API v2, which Envoy no longer has"
         found.errors.append(Remark(f"{path}.@type", text))
         return value
-    known, rest = _descriptor(name), {key: it for key, it in value.items() if key != "@type"}
+    known, rest = definitions.of(name), {key: it for key, it in value.items() if key != "@type"}
     if known is not None:
         return {"@type": _PREFIX + name, **_checked(known, rest, path, found)}
     text = f"the type {name} is not known here, so its fields are not checked"
     found.warnings.append(Remark(path, text))
-    _descriptor(_TYPED_STRUCT)  # so that protobuf knows it
+    definitions.of(_TYPED_STRUCT)  # so that protobuf knows it
     return {"@type": _PREFIX + _TYPED_STRUCT, "typeUrl": _PREFIX + name, "value": rest}
 
 
@@ -124,38 +121,3 @@ def _checked_any(value: Raw, path: str, found: Found) -> Raw:
 def _fields(of: Descriptor) -> dict[str, FieldDescriptor]:
     """By both spellings of their names."""
     return {name: it for it in of.fields for name in (it.name, it.json_name)}
-
-
-@cache
-def _descriptor(name: str) -> Descriptor | None:
-    """The definition of a type; None if our packages have none of that name."""
-    if not re.fullmatch(r"[A-Za-z_][\w.]*", name):
-        return None
-    pool = descriptor_pool.Default()
-    for package in _packages(name):
-        _load(package)
-        try:
-            return pool.FindMessageTypeByName(name)
-        except KeyError:
-            continue
-    return None
-
-
-def _packages(name: str) -> Iterator[str]:
-    """What may be the package of a type, which may stand inside another type."""
-    package = name.rpartition(".")[0]
-    while package.startswith(("envoy.", "xds.", "udpa.", "google.protobuf")):
-        yield package
-        package = package.rpartition(".")[0]
-
-
-@cache
-def _load(package: str) -> None:
-    """Makes the definitions of a package known to protobuf, which knows what was imported."""
-    try:
-        folder = importlib.import_module(package)
-    except ImportError:
-        return
-    for it in pkgutil.iter_modules(folder.__path__ if hasattr(folder, "__path__") else ()):
-        if it.name.endswith("_pb2"):
-            importlib.import_module(f"{package}.{it.name}")

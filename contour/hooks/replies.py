@@ -1,0 +1,180 @@
+"""A server's reply, which is not trusted: read, checked, and brought into its canonical form.
+
+Checked is what can be seen from the question and the reply alone: that the bytes are what they
+should be, and that nobody else's resources come back. What the resources refer to, and whether
+Envoy takes them, is decided by whoever asked.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.listener.v3 import listener_pb2
+from envoy.config.route.v3 import route_components_pb2
+from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
+from google.protobuf.message import DecodeError
+
+from contour import turns
+from contour.hooks import canonical, wire
+from contour.hooks.wire import Field, Hook, Resources, UnreadableError
+
+Reason = Literal[
+    "Unavailable", "DeadlineExceeded", "TooLarge", "Unimplemented", "Error", "Unreadable",
+    "WrongName",
+]  # fmt: skip
+"""Why there is no answer.
+
+- `Unavailable`: there is no connection, or it broke; TLS that fails looks like this, too.
+- `DeadlineExceeded`: the server did not answer in time.
+- `TooLarge`: the question or the reply exceeds the bound.
+- `Unimplemented`: the server does not have the hook.
+- `Error`: the server answered with another error.
+- `Unreadable`: the reply is not what it should be.
+- `WrongName`: the reply is about another resource, or has a name twice.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server wants, in canonical form: an equal answer has equal bytes."""
+
+    body: bytes = field(repr=False)
+    """The reply, as `wire.encoded_reply` writes it: rows and files may hold it."""
+    remarks: tuple[str, ...] = ()
+    """What the author of the server should know, although the answer is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer."""
+
+    reason: Reason
+    message: str
+    """For people: one line of at most 300 characters, which may quote the server."""
+
+
+_LONGEST = 300
+
+
+def failure(reason: Reason, message: str) -> Failure:
+    """A failure whose words may come from the server: one line, of a bounded length."""
+    line = " ".join("".join(it if it.isprintable() else " " for it in message).split())
+    return Failure(reason, line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…")
+
+
+async def read(hook: Hook, question: bytes, body: bytes) -> Answer | Failure:
+    """What a reply to a question says; a long one is read in turns with other work."""
+    try:
+        reply = wire.decoded_reply(hook, body)
+        asked = wire.decoded_request(hook, question).resources
+        reading = _Reading(hook, asked)
+        await turns.take(reading.steps(reply.resources))
+    except UnreadableError as error:
+        return failure("Unreadable", str(error))
+    except _WrongNameError as error:
+        return failure("WrongName", str(error))
+    remarks = tuple(sorted(_remarks(reading.unknown, reply.unknown)))
+    return Answer(wire.encoded_reply(hook, reading.resources), remarks)
+
+
+def _remarks(types: set[str], fields: tuple[int, ...]) -> Iterator[str]:
+    for it in types:
+        text = f"the type {it or '(none)'} is not known here, so what it holds is not checked"
+        yield failure("Unreadable", text).message
+    for number in fields:
+        yield f"field {number} of the reply is not one of this hook's, and is ignored"
+
+
+class _WrongNameError(Exception):
+    """The reply is about something else than the question."""
+
+
+class _Reading:
+    """A reply that is being read."""
+
+    def __init__(self, hook: Hook, asked: Resources) -> None:
+        self._is_list = hook == "Translation"
+        self._asked = asked
+        self.resources: dict[Field, tuple[bytes, ...]] = {}
+        self.unknown: set[str] = set()
+
+    def steps(self, replied: Resources) -> Iterator[None]:
+        """Reads it, one resource a step."""
+        for name, values in replied.items():
+            same = frozenset(self._asked.get(name, ()))
+            found: list[bytes] = []
+            for it in values:
+                # What we have sent is in canonical form already.
+                found.append(it if it in same else self._settled(name, it))
+                yield
+            self._check_names(name, found)
+            self.resources[name] = tuple(found)
+
+    def _settled(self, name: Field, body: bytes) -> bytes:
+        message = _TYPES[name]()
+        try:
+            message.ParseFromString(body)
+        except DecodeError as error:
+            raise UnreadableError(f"{name} is no {message.DESCRIPTOR.name}: {error}") from error
+        return canonical.settled(message, self.unknown)
+
+    def _check_names(self, name: Field, found: list[bytes]) -> None:
+        if self._is_list:
+            _check_unique(name, found)
+        elif found and (asked := self._asked.get(name)) and found[0] != asked[0]:
+            _check_same(name, asked[0], found[0])
+
+
+def _check_unique(name: Field, found: list[bytes]) -> None:
+    seen: set[str] = set()
+    for body in found:
+        it = _name(name, body)
+        if not it:
+            raise _WrongNameError(f"one of {name} has no name")
+        if it in seen:
+            raise _WrongNameError(f"{name} has {it} twice")
+        seen.add(it)
+
+
+def _check_same(name: Field, asked: bytes, found: bytes) -> None:
+    before, after = _identity(name, asked), _identity(name, found)
+    for what, it in before.items():
+        if after[what] != it:
+            raise _WrongNameError(f"{name}.{what} was {it!r} and is {after[what]!r}")
+
+
+def _name(name: Field, body: bytes) -> str:
+    return str(_identity(name, body)["name"])
+
+
+def _identity(name: Field, body: bytes) -> Mapping[str, str | list[str]]:
+    """What has to stay: whose resource it is. The bytes were read before."""
+    match name:
+        case "route":
+            return {"name": route_components_pb2.Route.FromString(body).name}
+        case "virtual_host":
+            host = route_components_pb2.VirtualHost.FromString(body)
+            return {"name": host.name, "domains": list(host.domains)}
+        case "listener":
+            return {"name": listener_pb2.Listener.FromString(body).name}
+        case "clusters":
+            return {"name": cluster_pb2.Cluster.FromString(body).name}
+        case "secrets":
+            return {"name": secret_pb2.Secret.FromString(body).name}
+
+
+_Message = (
+    route_components_pb2.Route
+    | route_components_pb2.VirtualHost
+    | listener_pb2.Listener
+    | cluster_pb2.Cluster
+    | secret_pb2.Secret
+)
+_TYPES: Mapping[Field, Callable[[], _Message]] = {
+    "route": route_components_pb2.Route,
+    "virtual_host": route_components_pb2.VirtualHost,
+    "listener": listener_pb2.Listener,
+    "clusters": cluster_pb2.Cluster,
+    "secrets": secret_pb2.Secret,
+}
