@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
+from crds.fleetdetails import Details
 from crds.meta import NamespacedName
 from crds.records import dataclass
 from crds.workloads import NetworkPublishing, Workload
@@ -45,6 +46,7 @@ class Fleet:
     """Its ports are known: until then nothing is made for it, and what there is stays."""
     publishing: NetworkPublishing | None = None
     workload: Workload = field(default_factory=Workload)
+    details: Details = field(default_factory=Details)
     is_managed: bool = False
     """It is for us to make and to keep."""
     hides_stats: bool = False

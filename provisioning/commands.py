@@ -3,6 +3,8 @@
 Flags that stand at their defaults are left out. Where files are mounted is in the templates.
 """
 
+from collections.abc import Mapping
+
 from crds import draining, workloads
 from provisioning.installation import ControlPlane, Fleet, Operator
 from provisioning.names import ENVOY_IMAGE, IMAGE
@@ -62,13 +64,15 @@ def bootstrap(given: Fleet) -> list[str]:
     ]
 
 
-def envoy(workload: workloads.Workload) -> list[str]:
-    """Of Envoy itself."""
+def envoy(workload: workloads.Workload, log_levels: Mapping[str, str]) -> list[str]:
+    """Of Envoy itself; the levels are those of certain components."""
+    components = ",".join(f"{name}:{level}" for name, level in sorted(log_levels.items()))
     return [
         *("--config-path", "/config/envoy.json"),
         # Hot restart wants shared memory, and a pod is never restarted in place.
         *("--disable-hot-restart", "--drain-strategy", "immediate"),
         *("--drain-time-s", str(draining.drain_time(workload.drain_time_seconds))),
         *("--log-level", workload.log_level),
+        *(("--component-log-level", components) if components else ()),
         *(("--base-id", str(workload.base_id)) if workload.base_id else ()),
     ]

@@ -7,6 +7,7 @@ The annotations are those of the clouds' own controllers for Services (AWS, Azur
 
 from collections.abc import Iterator, Mapping
 
+from crds.raw import Raw
 from crds.workloads import (
     AWSParameters,
     AzureParameters,
@@ -40,7 +41,21 @@ def address(given: Fleet) -> str:
     parameters = balancer.provider_parameters
     blocks = (parameters.azure, parameters.gcp) if parameters else ()
     asked = (it.address for it in blocks if it is not None and it.address)
-    return given.address or next(asked, "")
+    return given.address or given.details.service.load_balancer_ip or next(asked, "")
+
+
+def of_balancers(given: Fleet) -> Raw:
+    """The fields that only a Service for a load balancer has, as far as they are said."""
+    said, found = given.details.service, Raw()
+    if _load_balancer(given.publishing) is None:
+        return found
+    if said.load_balancer_class:
+        found["loadBalancerClass"] = said.load_balancer_class
+    if said.load_balancer_source_ranges:
+        found["loadBalancerSourceRanges"] = [*said.load_balancer_source_ranges]
+    if said.allocate_load_balancer_node_ports is not None:
+        found["allocateLoadBalancerNodePorts"] = said.allocate_load_balancer_node_ports
+    return found
 
 
 def node_ports(given: Fleet) -> Mapping[str, int]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from crds import workloads
+from crds import fleetdetails, workloads
 from provisioning.names import ENVOY_IMAGE, IMAGE, NAMESPACE, OPERATORS_NAMESPACE
 
 # Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
@@ -92,6 +92,7 @@ class Fleet:
     image: str = ENVOY_IMAGE
     workload: workloads.Workload = field(default_factory=workloads.Workload)
     publishing: workloads.NetworkPublishing = field(default_factory=_published)
+    details: fleetdetails.Details = field(default_factory=fleetdetails.Details)
     ports: tuple[Port, ...] = PORTS
     declares_ports: bool = True
     """Whether the pods say which ports they have: whenever these change, all pods are replaced."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import TypeAdapter
 
-from crds import kinds, raw, schema, workloads
+from crds import fleetdetails, kinds, raw, schema, workloads
 from crds.gateway.references import ParametersReference
 from crds.raw import Raw
 from provisioning import admission, commands, exposure, rights, templating
@@ -222,18 +222,24 @@ def fleet(given: Fleet) -> list[Document]:
         "selector": {"app": name},
         "labels": _labels(name, "envoy", place),
         "bootstrap": commands.bootstrap(given),
-        "arguments": commands.envoy(workload),
+        "arguments": commands.envoy(workload, given.details.pods.log_levels),
         "fleet": given,
         "workload": workload,
+        "replicas": _replicas(given),
+        "pods": given.details.pods,
+        "autoscaler": given.details.autoscaler,
+        "budget": _budget(given.details.budget),
         "publishing": given.publishing,
         "service_type": exposure.service_type(given.publishing),
         "service_annotations": exposure.annotations(given),
+        "service_labels": given.details.service.labels,
+        "of_balancers": exposure.of_balancers(given),
         "address": exposure.address(given),
         "node_ports": exposure.node_ports(given),
         "placement": _placement(workload.placement),
         "resources": _resources(workload.resources or _ENVOY),
         "beside": _BESIDE,
-        "spread": _spread(name),
+        "spread": [*given.details.pods.topology_spread_constraints] or _spread(name),
     }
     outer = outer_gateway(given) if given.publishing.gateway is not None else ()
     return [*_rendered("fleet", place, values), *outer]
@@ -333,6 +339,21 @@ def _placement(given: workloads.Placement | None) -> Raw:
             for it in found.tolerations
         ],
     }
+
+
+def _replicas(given: Fleet) -> int:
+    """With how many pods a Deployment begins, if an autoscaler sees to it from there."""
+    scaler, asked = given.details.autoscaler, given.workload.replicas
+    if scaler is None:
+        return asked
+    return min(max(asked, scaler.min_replicas), scaler.max_replicas)
+
+
+def _budget(given: fleetdetails.Budget | None) -> Raw:
+    if given is None:
+        return {"maxUnavailable": 1}
+    said = {"minAvailable": given.min_available, "maxUnavailable": given.max_unavailable}
+    return {key: it for key, it in said.items() if it is not None}
 
 
 def _resources(given: workloads.Resources) -> dict[str, dict[str, str]]:

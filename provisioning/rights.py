@@ -70,6 +70,7 @@ def _fleets() -> list[Rule]:
     return [
         _rule([""], ["serviceaccounts", "services"], _MAKE),
         _rule(["apps"], ["daemonsets", "deployments"], _MAKE),
+        _rule(["autoscaling"], ["horizontalpodautoscalers"], _MAKE),
         _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
         _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
     ]

@@ -17,9 +17,10 @@ KINDS = (
     "DaemonSet",
     "Deployment",
     "PodDisruptionBudget",
+    "HorizontalPodAutoscaler",
     "NetworkPolicy",
 )
-"""What every fleet is made of."""
+"""What fleets are made of."""
 
 OUTER = ("TCPRoute", "Gateway", "GatewayClass")
 """What somebody else's Gateway in front of the shared one is, in the order in which it goes."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crds.fleetdetails import Pods
 from crds.meta import NamespacedName
 from crds.raw import mapping
 from dag import fleets
@@ -124,7 +125,8 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
             else f"{control_plane}.{release.owner.namespace}"
         ),
         certificate=certificate(release, fleet),
-        image=release.envoy_image,
+        image=_image(release, fleet.details.pods),
+        details=fleet.details,
         workload=fleet.workload,
         publishing=fleet.publishing,
         ports=tuple(
@@ -137,6 +139,16 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
         address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
     )
     return tuple(manifests.fleet(given))
+
+
+def _image(release: Release, asked: Pods) -> str:
+    """Of Envoy. A repository alone has the usual tag, or digest."""
+    if asked.image or not asked.image_repository:
+        return asked.image or release.envoy_image
+    _, _, name = release.envoy_image.rpartition("/")
+    mark = "@" if "@" in name else ":"
+    _, _, version = name.partition(mark)
+    return f"{asked.image_repository}{mark}{version}" if version else asked.image_repository
 
 
 def _of_users(labels: Mapping[str, str]) -> Mapping[str, str]:

@@ -124,7 +124,7 @@ class FleetReconciler:
             if path not in kept and not _stays(it["kind"], fleet)
         }
         found: list[FleetProblem] = []
-        for path in _outer(old):
+        for path in _at_once(old):
             found += await self._prune(old.pop(path))
         if old and (missing := _missing(present, every, old)):
             return [*found, FleetProblem(missing, is_error=False)]
@@ -150,10 +150,11 @@ def _stays(kind: str, fleet: fleets.Fleet) -> bool:
     return kind == "Secret"
 
 
-def _outer(old: Mapping[str, Document]) -> Sequence[str]:
+def _at_once(old: Mapping[str, Document]) -> Sequence[str]:
     """The paths of objects in whose place nothing comes, and on which no Envoy depends."""
-    found = [path for path, it in old.items() if it["kind"] in children.OUTER]
-    return sorted(found, key=lambda path: children.OUTER.index(old[path]["kind"]))
+    kinds = (*children.OUTER, "HorizontalPodAutoscaler")
+    found = [path for path, it in old.items() if it["kind"] in kinds]
+    return sorted(found, key=lambda path: kinds.index(old[path]["kind"]))
 
 
 def _missing(
@@ -173,7 +174,8 @@ def _missing(
 
 
 def _removal_order(document: Document) -> int:
-    kinds = ("Service", *WORKLOADS, "PodDisruptionBudget", "NetworkPolicy")
+    scaled = ("HorizontalPodAutoscaler", *WORKLOADS)
+    kinds = ("Service", *scaled, "PodDisruptionBudget", "NetworkPolicy")
     return kinds.index(document["kind"]) if document["kind"] in kinds else len(kinds)
 
 

@@ -33,6 +33,7 @@ _STAGES = (
     _Stage(("GatewayClass",), is_of_the_fleet=True),
     _Stage(("Service",), is_of_the_fleet=True),
     _Stage(("Service",)),
+    _Stage(("HorizontalPodAutoscaler",), is_of_the_fleet=True),
     _Stage(("DaemonSet", "Deployment"), is_of_the_fleet=True),
     _Stage(("Deployment",)),
     _Stage(("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount"), is_of_the_fleet=True),

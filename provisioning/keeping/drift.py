@@ -21,6 +21,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("spec",),
     "DaemonSet": ("spec",),
     "PodDisruptionBudget": ("spec",),
+    "HorizontalPodAutoscaler": ("spec",),
     "NetworkPolicy": ("spec",),
     "Secret": ("data",),
     "Role": ("rules",),
@@ -49,6 +50,16 @@ _OF_OTHERS: Mapping[str, frozenset[str]] = {
         }
     ),
     "Deployment": frozenset({"spec.replicas"}),
+    "HorizontalPodAutoscaler": frozenset(
+        f"spec.behavior.{it}"
+        for way in ("scaleUp", "scaleDown")
+        for it in (
+            way,
+            f"{way}.policies",
+            f"{way}.selectPolicy",
+            f"{way}.stabilizationWindowSeconds",
+        )
+    ),
 }
 """Fields that the cluster, a cloud or an autoscaler sets where we say nothing."""
 
@@ -77,6 +88,8 @@ _DEFAULTS: Mapping[str, tuple[object, ...]] = {
     "successThreshold": (1,),
     "failureThreshold": (3,),
     "operator": ("Equal",),
+    "expirationSeconds": (3600,),
+    "volumeMode": ("Filesystem",),
     # References of the Gateway API
     "group": ("", "gateway.networking.k8s.io"),
     "kind": ("Service", "Gateway"),

@@ -26,6 +26,7 @@ RESOURCES: Mapping[str, Resource] = {
     "Deployment": Resource("apps", "v1", "deployments"),
     "DaemonSet": Resource("apps", "v1", "daemonsets"),
     "PodDisruptionBudget": Resource("policy", "v1", "poddisruptionbudgets"),
+    "HorizontalPodAutoscaler": Resource("autoscaling", "v2", "horizontalpodautoscalers"),
     "NetworkPolicy": Resource(_NETWORKING, "v1", "networkpolicies"),
     "GatewayClass": Resource(_GATEWAY, "v1", "gatewayclasses", namespaced=False),
     "Gateway": Resource(_GATEWAY, "v1", "gateways"),

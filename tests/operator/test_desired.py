@@ -61,7 +61,7 @@ def test_rights_are_bound_and_never_made_but_for_what_is_at_home() -> None:
         roles = [it for it in found.values() if it["kind"] == "Role"]
         assert [it["metadata"]["namespace"] for it in roles] == ["ingress"]
         groups = {group for it in roles for rule in it["rules"] for group in rule["apiGroups"]}
-        groups -= {"coordination.k8s.io", "", "apps", "policy"}
+        groups -= {"coordination.k8s.io", "", "apps", "autoscaling", "policy"}
         assert groups == {"networking.k8s.io", "gateway.networking.k8s.io"}
         bindings = {
             it["metadata"].get("namespace", "everywhere")

@@ -40,9 +40,10 @@ VERSIONS = {
     "Deployment": "apps/v1",
     "PodDisruptionBudget": "policy/v1",
     "NetworkPolicy": "networking.k8s.io/v1",
+    "HorizontalPodAutoscaler": "autoscaling/v2",
 }
 AS_A_DAEMON_SET = {"ServiceAccount", "Service", "DaemonSet", "NetworkPolicy"}
-AS_A_DEPLOYMENT = {*VERSIONS} - {"DaemonSet"}
+AS_A_DEPLOYMENT = {*VERSIONS} - {"DaemonSet", "HorizontalPodAutoscaler"}
 
 
 def of(fleet: Fleet = SHARED, *, publishing: Raw | None = None, **workload: Any) -> Fleet:
