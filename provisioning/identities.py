@@ -29,6 +29,10 @@ def grpc_client(namespace: str) -> str:
     return f"projectcontour://grpc-client/{namespace}"
 
 
+RATE_LIMIT_SERVICE = "projectcontour://rate-limit-service"
+"""The URI in the certificate of the rate limit service of an instance."""
+
+
 def _of_a_service(service: str, namespace: str) -> tuple[str, ...]:
     name = f"{service}.{namespace}"
     return service, name, f"{name}.svc", f"{name}.svc.cluster.local"

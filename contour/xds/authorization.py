@@ -4,8 +4,10 @@ The node names its fleet; over TLS the client's certificate has to name it, too:
 subject alternative names must be an identity of the fleet. Where clients are served by name
 (`byname`), the node's cluster is `FLEET/VIEWER`, and the certificate needs the URI of the viewer,
 a kind of name of its own: a certificate for an Envoy opens no fleet of gRPC clients, and the other
-way round. Whoever may open our Unix socket, or connects where no TLS was asked for, is believed.
-The check is made once per stream, whichever method it calls: a stream never changes its node.
+way round. A client that names no fleet, as a rate limit service does not, is served the fleet whose
+URI is in its certificate; without TLS, the fleet whose name is its `node.id`. Whoever may open our
+Unix socket, or connects where no TLS was asked for, is believed. The check is made once per stream,
+whichever method it calls: a stream never changes its node.
 
 Who has the identity of a node ID (`identities`) is served the fleet of that node ID, and no other:
 `node.id` has to be the node ID, and `node.cluster` does not matter.
@@ -44,8 +46,10 @@ def admitted(
     """The fleet of a node. `names` are those of its certificate, None if it needs none; `uris` are
     the URIs in it."""
     name, _, viewer = node.cluster.partition("/")
-    fleet = fleets.get(name)
-    if fleet is not None and fleet.is_by_name:
+    fleet = fleets.get(name) or _of_nobody(fleets.values(), node, names, uris)
+    if fleet is not None and fleet.uri:
+        is_allowed = fleet.uri in uris
+    elif fleet is not None and fleet.is_by_name:
         is_allowed = grpc_client(viewer) in uris
     else:
         fleet = fleets.get(node.cluster) or fleets.get(fallback)
@@ -61,6 +65,18 @@ def admitted(
     if not fleet.is_open:
         raise NotYet(f"fleet {fleet.name!r} has no configuration yet")
     return fleet
+
+
+def _of_nobody(
+    fleets: Iterable[Fleet], node: Node, names: frozenset[str] | None, uris: frozenset[str]
+) -> Fleet | None:
+    """The fleet of a client that names none."""
+    if node.cluster:
+        return None
+    found = (it for it in fleets if it.uri)
+    if names is None:
+        return next((it for it in found if it.name == node.id), None)
+    return next((it for it in found if it.uri in uris), None)
 
 
 def of_node_id(

@@ -42,6 +42,7 @@ from contour.xds.resources import (
     ENDPOINTS,
     GATED,
     LISTENER,
+    RATE_LIMITS,
     SCOPE,
     SECRET,
     Name,
@@ -343,7 +344,7 @@ class Envoy:
             to.unmark_all(name)
             if name in to.names:  # whoever asked for it by name is still owed an answer
                 to.mark(name, state.absent())
-        elif type_url in {LISTENER, SCOPE}:
+        elif type_url in {LISTENER, SCOPE, RATE_LIMITS}:
             to.mark(name, Baseline(dict(resource.parts), is_whole=True))
         else:
             self._removals.begin(to, resource)

@@ -89,6 +89,10 @@ class Fleet:
         self._declines = Declines()
         self.identities = frozenset({name})  # certificates of these names may see it
         self.is_by_name = False  # clients see what is for them, and that by name only (`byname`)
+        # Clients that name no fleet see it if this URI is in their certificate (`authorization`).
+        self.uri = ""
+        self.counted = LISTENER
+        """The type of which everything is asked for by whoever counts as connected."""
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
@@ -302,13 +306,13 @@ class Fleet:
         """A stream asks for everything of its type."""
         self.interest.add_wildcard(envoy, by)
         envoy.align()
-        if by.type_url == LISTENER:
+        if by.type_url == self.counted:
             self._tell()
 
     def ignore_all(self, envoy: Envoy, by: Subscription) -> None:
         self.interest.remove_wildcard(by)
         envoy.align()
-        if by.type_url == LISTENER:
+        if by.type_url == self.counted:
             self._tell_of_loss()
 
     def _wake(self) -> None:
@@ -321,7 +325,7 @@ class Fleet:
 
     def _tell(self) -> None:
         """How many Envoys take listeners: before that, one that has just come serves nothing."""
-        takers = self.interest.takers(LISTENER)
+        takers = self.interest.takers(self.counted)
         self.observer.connected(len(takers), Counter(written(it.release) for it in takers))
 
     def _spread(self, edits: list[Edit]) -> None:

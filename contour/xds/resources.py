@@ -26,12 +26,16 @@ LISTENER = f"{_PREFIX}.config.listener.v3.Listener"
 ROUTE = f"{_PREFIX}.config.route.v3.RouteConfiguration"
 RUNTIME_LAYER = f"{_PREFIX}.service.runtime.v3.Runtime"
 SCOPE = f"{_PREFIX}.config.route.v3.ScopedRouteConfiguration"
+RATE_LIMITS = "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig"
+"""What a rate limit service (envoyproxy/ratelimit) is told; Envoys never ask for it."""
 
 # What a resource refers to goes out before it.
-ORDER = (RUNTIME_LAYER, CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE)
+ORDER = (
+    RUNTIME_LAYER, CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE, RATE_LIMITS,
+)  # fmt: skip
 RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
-# Envoy asks for all of these without naming them; in state of the world, absence is removal.
-WHOLE = frozenset({CLUSTER, LISTENER, SCOPE})
+# Clients ask for all of these without naming them; in state of the world, absence is removal.
+WHOLE = frozenset({CLUSTER, LISTENER, SCOPE, RATE_LIMITS})
 # These wait for what they need; the others are what is waited for.
 GATED = frozenset({LISTENER, ROUTE, SCOPE})
 

@@ -3,8 +3,8 @@
 Rules of the xDS protocol, "State of the World": every request lists all names; an empty list is a
 wildcard only if it is the first of a type that knows one, later it means nothing at all; a
 request with an old nonce is ignored, for the client will send another one. Responses for
-clusters, listeners and scopes list everything, absence is removal; those of the other types list
-what differs.
+clusters, listeners, scopes and rate limits list everything, absence is removal; those of the other
+types list what differs.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from hashlib import blake2b
 from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest
 
 from contour.xds import state, wire
-from contour.xds.resources import ENDPOINTS, WHOLE, Resource
+from contour.xds.resources import ENDPOINTS, RATE_LIMITS, WHOLE, Resource
 from contour.xds.responses import Responses
 from contour.xds.stream import Stream, decoded
 from contour.xds.subscription import Subscription
@@ -37,8 +37,9 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         if by.is_wildcard and not names:
             return
     stream.limit(by, len([it for it in names if it not in by.names]))
-    # What a client says it has is believed of Envoys, for the version of everything tells it.
-    is_told = is_first and by.viewer is None
+    # What a client says it has is believed of Envoys, for the version of everything tells it. A
+    # rate limit service that connects again claims what it received last, refused or not.
+    is_told = is_first and by.viewer is None and by.type_url != RATE_LIMITS
     _align(stream, by, names, asked.version_info if is_told else "", now)
 
 

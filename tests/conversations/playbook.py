@@ -16,7 +16,7 @@ from google.protobuf import descriptor_pool, message_factory
 from contour.xds import delta, sotw
 from contour.xds.fleet import Fleet
 from contour.xds.observer import AckObserver, RefusedPart
-from contour.xds.resources import ROUTE, WHOLE, Change
+from contour.xds.resources import RATE_LIMITS, ROUTE, WHOLE, Change
 from contour.xds.stream import Stream
 
 # The generated modules make their messages when they are imported: there is nothing to check.
@@ -150,7 +150,7 @@ def reconnect(dialect: Callable[[Fleet], Client]) -> Event:
 def opened(talk: Conversation) -> Conversation:
     """An Envoy that has taken clusters, endpoints, listeners and routes."""
     types = talk.fleet.store.types
-    for type_url in WHOLE:
+    for type_url in WHOLE - {RATE_LIMITS}:  # which no Envoy asks for
         talk.request(talk.client.subscribe(type_url, ()))
     settle(talk)
     for type_url, known in list(types.items()):

@@ -1,0 +1,1 @@
+"""Rate limit services: what they are told over xDS (`messages`)."""

@@ -1,0 +1,60 @@
+"""The messages by which a rate limit service is told its limits.
+
+The wheel of xDS messages does not have them, so they are declared here. Source:
+`ratelimit/config/ratelimit/v3/rls_conf.proto` of envoyproxy/ratelimit 3fb702589d36, without the
+fields that we never send. Their types are in `messages.pyi`.
+"""
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import Message
+
+_PACKAGE = "ratelimit.config.ratelimit.v3"
+_TYPES = descriptor_pb2.FieldDescriptorProto
+_UNITS = ("UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY")
+
+SECONDS = {1: 1, 2: 60, 3: 3600, 4: 86400}
+
+
+def _declared() -> list[type[Message]]:
+    file = descriptor_pb2.FileDescriptorProto(
+        name="contour/ratelimits/rls_conf.proto", package=_PACKAGE, syntax="proto3"
+    )
+    unit = file.enum_type.add(name="RateLimitUnit")
+    for number, name in enumerate(_UNITS):
+        unit.value.add(name=name, number=number)
+    config = file.message_type.add(name="RateLimitConfig")
+    _field(config, 1, "name", _TYPES.TYPE_STRING)
+    _field(config, 2, "domain", _TYPES.TYPE_STRING)
+    _field(config, 3, "descriptors", _TYPES.TYPE_MESSAGE, "RateLimitDescriptor", repeated=True)
+    descriptor = file.message_type.add(name="RateLimitDescriptor")
+    _field(descriptor, 1, "key", _TYPES.TYPE_STRING)
+    _field(descriptor, 2, "value", _TYPES.TYPE_STRING)
+    _field(descriptor, 3, "rate_limit", _TYPES.TYPE_MESSAGE, "RateLimitPolicy")
+    _field(descriptor, 4, "descriptors", _TYPES.TYPE_MESSAGE, "RateLimitDescriptor", repeated=True)
+    limit = file.message_type.add(name="RateLimitPolicy")
+    _field(limit, 1, "unit", _TYPES.TYPE_ENUM, "RateLimitUnit")
+    _field(limit, 2, "requests_per_unit", _TYPES.TYPE_UINT32)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return [
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{it.name}"))
+        for it in file.message_type
+    ]
+
+
+def _field(
+    message: descriptor_pb2.DescriptorProto,
+    number: int,
+    name: str,
+    kind: "descriptor_pb2.FieldDescriptorProto.Type.ValueType",
+    of: str = "",
+    *,
+    repeated: bool = False,
+) -> None:
+    made = message.field.add(name=name, number=number, type=kind)
+    made.label = _TYPES.LABEL_REPEATED if repeated else _TYPES.LABEL_OPTIONAL
+    if of:
+        made.type_name = f".{_PACKAGE}.{of}"
+
+
+RateLimitConfig, RateLimitDescriptor, RateLimitPolicy = _declared()

@@ -1,0 +1,46 @@
+# The types of the messages that are declared in `messages.py`.
+
+from collections.abc import Iterable, Mapping
+from typing import Self
+
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from google.protobuf.message import Message
+
+SECONDS: Mapping[int, int]
+# How long a unit is, in seconds, by its number (SECOND, MINUTE, HOUR, DAY).
+
+class RateLimitPolicy(Message):
+    unit: int
+    requests_per_unit: int
+    def __init__(self, *, unit: int = ..., requests_per_unit: int = ...) -> None: ...
+
+class RateLimitDescriptor(Message):
+    key: str
+    value: str
+    @property
+    def rate_limit(self) -> RateLimitPolicy: ...
+    @property
+    def descriptors(self) -> RepeatedCompositeFieldContainer[RateLimitDescriptor]: ...
+    def __init__(
+        self,
+        *,
+        key: str = ...,
+        value: str = ...,
+        rate_limit: RateLimitPolicy | None = ...,
+        descriptors: Iterable[RateLimitDescriptor] = ...,
+    ) -> None: ...
+
+class RateLimitConfig(Message):
+    name: str
+    domain: str
+    @property
+    def descriptors(self) -> RepeatedCompositeFieldContainer[RateLimitDescriptor]: ...
+    def __init__(
+        self,
+        *,
+        name: str = ...,
+        domain: str = ...,
+        descriptors: Iterable[RateLimitDescriptor] = ...,
+    ) -> None: ...
+    @classmethod
+    def FromString(cls, s: bytes) -> Self: ...  # noqa: N802

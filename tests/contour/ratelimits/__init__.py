@@ -1,0 +1,1 @@
+"""The embedded rate limit service, and the real one beside it."""
