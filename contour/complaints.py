@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
 from crds import meta
+from dag.problems.reasons import CommandLine, Word
 
 Severity = Literal["error", "warning"]
 
@@ -41,6 +42,15 @@ class Complaint:
     severity: Severity
     is_unreadable: bool = False
     """The document or file cannot be read at all, so nobody knows what it says."""
+
+    @property
+    def reason(self) -> Word:
+        """The kind of fault it is."""
+        if self.is_unreadable:
+            return CommandLine.UnreadableFile
+        if not isinstance(self.subject, meta.ObjectRef) and self.subject != self.file:
+            return CommandLine.UnknownKind
+        return CommandLine.InvalidDocument
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

@@ -5,14 +5,20 @@ reads it. It answers from what is known already; a question costs the instance a
 rebuild.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiohttp import web
 
+from contour import turns
+
 PageContent = Callable[[], object]
 """What a page shows, as plain data."""
+
+Walk = Callable[[], Iterator[object | None]]
+"""What a page lists, found step by step, None where a step finds nothing: others have their turn on
+the event loop in between."""
 
 Question = Callable[[str], object]
 """The answer to a question, as plain data; raises ValueError if the question makes no sense."""
@@ -20,12 +26,17 @@ Question = Callable[[str], object]
 
 @asynccontextmanager
 async def served(
-    socket: Path, pages: Mapping[str, PageContent], questions: Mapping[str, Question]
+    socket: Path,
+    pages: Mapping[str, PageContent],
+    walks: Mapping[str, Walk],
+    questions: Mapping[str, Question],
 ) -> AsyncGenerator[None]:
     """Serves pages and answers questions by name while the context lasts."""
     application = web.Application()
     for name, page in pages.items():
         application.router.add_get(f"/{name}", _answering(page))
+    for name, walk in walks.items():
+        application.router.add_get(f"/{name}", _walked(walk))
     for name, question in questions.items():
         application.router.add_post(f"/{name}", _asked(question))
     runner = web.AppRunner(application, access_log=None)
@@ -54,3 +65,19 @@ def _answering(page: PageContent) -> Callable[[web.Request], Awaitable[web.Strea
         return web.json_response(page())
 
     return answer
+
+
+def _walked(walk: Walk) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def listed(_: web.Request) -> web.Response:
+        found: list[object] = []
+        await turns.take(_kept(walk(), found))
+        return web.json_response(found)
+
+    return listed
+
+
+def _kept(steps: Iterator[object | None], found: list[object]) -> Iterator[None]:
+    for it in steps:
+        if it is not None:
+            found.append(it)
+        yield

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from contour import explained, turns
+from contour.analysis import Analyzer
+from contour.analyzed import ShownFinding
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
@@ -17,7 +19,7 @@ from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.explained import Explained
 from contour.explaining import Explainer
-from contour.inspection import PageContent, Question
+from contour.inspection import PageContent, Question, Walk
 from contour.rawconfig.serving import Witness
 from contour.rawconfig.snapshot import Snapshot
 from contour.status import listing
@@ -97,6 +99,14 @@ class Instance:
             "objects": lambda: self._rows(every=True),
             "config": lambda: [view.fleet(it) for it in self._fleets()],
         }
+
+    def walks(self) -> dict[str, Walk]:
+        """What it finds out about itself step by step, by name."""
+        return {"findings": self._findings}
+
+    def _findings(self) -> Iterator[ShownFinding | None]:
+        controller = self.controller
+        return Analyzer(controller.engine, controller.board, self.locator()).steps()
 
     def questions(self) -> dict[str, Question]:
         """What it answers about itself, by name."""

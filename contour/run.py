@@ -127,6 +127,7 @@ async def _serve(
             inspection.served(
                 directory.socket(rundir.INSPECTION),
                 running.instance.pages(),
+                running.instance.walks(),
                 running.instance.questions(),
             )
         )

@@ -26,11 +26,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     The host of a Gateway's listener may be without routes: a wider one must not answer for it. The
     widest of all needs no such guard on plain HTTP.
     """
-    wanted = (
-        *view.ask(gateway_hosts.routes, key),
-        *_classic_routes(view, key, httpproxy_claims.claim),
-        *_classic_routes(view, key, ingress_claims.claim),
-    )
+    wanted = _wanted(view, key)
     names = view.ask(gateway_hosts.server_names, key)
     is_open = key.host == hostnames.EVERY and names is None
     if not wanted and (is_open or not view.count(servedlisteners.HOSTS, key)):
@@ -90,6 +86,28 @@ def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     return nodes.SecureHost(nodes.Tls(secret, *view.ask(settings.tls_versions, ())))
 
 
+def _wanted(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
+    """The routes of all three APIs, in the order of precedence."""
+    return (
+        *view.ask(gateway_hosts.routes, key),
+        *_classic_routes(view, key, httpproxy_claims.claim),
+        *_classic_routes(view, key, ingress_claims.claim),
+    )
+
+
+def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:
+    """The routes that are left out because another one has their requests, each with that one.
+
+    Computed when it is asked for: `contour analyze` does.
+    """
+    first: dict[nodes.Match, nodes.Route] = {}
+    for route in _wanted(view, key):
+        if (winner := first.get(route.match) or _covering(route, first)) is not None:
+            yield route, winner
+        else:
+            first[route.match] = route
+
+
 def _in_order(wanted: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
     """Calls have an order of their own, and nothing else can be one."""
     found = tuple(wanted)
@@ -104,16 +122,16 @@ def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
     """
     first: dict[nodes.Match, nodes.Route] = {}
     for route in wanted:
-        if not _is_covered(route, first):
+        if _covering(route, first) is None:
             first.setdefault(route.match, route)
     return first.values()
 
 
-def _is_covered(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> bool:
+def _covering(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> nodes.Route | None:
     if not isinstance(route.match.path, nodes.Segments):
-        return False
+        return None
     wider = first.get(replace(route.match, path=nodes.Prefix(route.match.path.path)))
-    return wider is not None and wider.origin.kind != route.origin.kind
+    return wider if wider is not None and wider.origin.kind != route.origin.kind else None
 
 
 def _closed(route: nodes.Route) -> nodes.Route:

@@ -3,8 +3,12 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from contour.host import errors, installation
+
+settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any")  # no test judges the time that it takes
 
 pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
 

@@ -23,6 +23,7 @@ _COMMANDS = {
     "translate": "Prints the Envoy configuration or the statuses that manifests lead to.",
     "status": "Shows the status of every object of a running `contour run`, or of manifests.",
     "explain": "Says which objects serve a request, which do not, and why.",
+    "analyze": "Finds what is wrong with manifests, and what is worth a look although it works.",
     "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
     "doctor": "Checks whether `contour run`, or `contour serve` in a cluster, can work here.",
     "bootstrap": "Writes the bootstrap configuration of an Envoy or gRPC application that you run "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contour import rundir
+from contour.analyzed import ShownFinding
 
 if TYPE_CHECKING:
     from contour.explained import Explained
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 def page(name: str, state_dir: Path | None) -> list[dict[str, Any]]:
     """A page of the instance with this state directory; ends the program if there is none."""
     found: list[dict[str, Any]] = _from(state_dir, name)
+    return found
+
+
+def findings(state_dir: Path | None) -> list[ShownFinding]:
+    """What it finds wrong or worth a look; ends the program likewise."""
+    found: list[ShownFinding] = _from(state_dir, "findings")
     return found
 
 

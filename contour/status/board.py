@@ -35,7 +35,9 @@ class Remark(NamedTuple):
         it = self.complaint
         if it is None:
             return rows.of_text(self.message, self.severity)
-        return Told(self.message, it.severity, it.message, "", "", it.field, it.file, it.line)
+        return Told(
+            self.message, it.severity, it.message, "", it.reason, it.field, it.file, it.line
+        )
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from contour.status.rows import Told
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, services, tables
 from dag.engine.incremental import Engine
+from dag.problems.reasons import CommandLine
 from dag.warnings import uses
 
 
@@ -19,7 +20,7 @@ def told(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
     for name in names:
         if _is_idle(engine, name):
             text = f"Service {name} has no ready endpoints: requests to it are answered with 503"
-            yield Told(text, "info", text)
+            yield Told(text, "info", text, reason=CommandLine.ServiceWithoutEndpoints)
 
 
 def _is_idle(engine: Engine, name: NamespacedName) -> bool:

@@ -19,12 +19,15 @@ from dag.configuration import settings
 from dag.engine.view import View
 from dag.gateway import routes, selection
 from dag.ingress.classes import CONTROLLER
+from dag.problems.reasons import CommandLine
+
+_REASON = CommandLine.NotServed
 
 
 def row(view: View, subject: ObjectRef) -> Row:
     """The row of an object that is there and has no status."""
     told = tuple(
-        Told(": ".join(filter(None, (field, why))), "warning", why, field=field)
+        Told(": ".join(filter(None, (field, why))), "warning", why, "", _REASON, field)
         for field, why in _reasons(view, subject)
     )
     return Row(subject, "warning", "not served", told)
@@ -63,11 +66,14 @@ _OTHERS = {
 
 
 def _other_controller(view: View, found: GatewayClass) -> str:
-    ours = view.ask(settings.controller_name, ())
-    meant = hints.similar(found.spec.controller_name, [ours]) if ours else ""
-    return f"{found.spec.controller_name} is another controller; this one is {ours}" + (
-        " (a typing error?)" if meant else ""
-    )
+    ours, named = view.ask(settings.controller_name, ()), found.spec.controller_name
+    if not ours:
+        return _NO_GATEWAYS
+    meant = " (a typing error?)" if hints.similar(named, [ours]) else ""
+    return f"{named} is another controller; this one is {ours}{meant}"
+
+
+_NO_GATEWAYS = "the ContourConfiguration in force has no `spec.gateway`, so no Gateway is served"
 
 
 def _other_class(view: View, found: Gateway) -> str:
@@ -77,6 +83,8 @@ def _other_class(view: View, found: Gateway) -> str:
         hint = hints.hint(view, ObjectRef("GatewayClass", "", name))
         return f"GatewayClass {name} not found{hint}"
     ours = view.ask(settings.controller_name, ())
+    if not ours:
+        return _NO_GATEWAYS
     if named.spec.controller_name != ours:
         return f"GatewayClass {name} is of controller {named.spec.controller_name}, not of {ours}"
     return f"GatewayClass {name} is not served"

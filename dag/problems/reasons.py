@@ -242,3 +242,13 @@ class Referent(Word):
     PortNotFound = auto()
     PortNotTCP = auto()
     ServiceNotFound = auto()
+
+
+class CommandLine(Word):
+    """Reasons of what only the command line tells, and no status."""
+
+    InvalidDocument = auto()
+    NotServed = auto()
+    ServiceWithoutEndpoints = auto()
+    UnknownKind = auto()
+    UnreadableFile = auto()

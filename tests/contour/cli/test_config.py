@@ -46,7 +46,7 @@ def _config(directory: Path, *arguments: str) -> str:
 
     async def serve() -> None:
         socket = rundir.socket(directory, rundir.INSPECTION)
-        async with inspection.served(socket, {"config": lambda: FLEETS}, {}):
+        async with inspection.served(socket, {"config": lambda: FLEETS}, {}, {}):
             await asyncio.to_thread(ask)
 
     thread = Thread(target=asyncio.run, args=[serve()])

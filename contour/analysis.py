@@ -1,0 +1,76 @@
+"""What is wrong with objects, or worth a look: for `contour analyze`.
+
+Joins what statuses and documents are told with the checks of `dag.findings`. It reads what is
+settled already, in small steps, so that an instance can answer others in between.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from contour.analyzed import ShownFinding, Subject
+from contour.complaints import Locate
+from contour.status import listing
+from contour.status.board import Board
+from contour.status.rows import Row, Told
+from crds.meta import ObjectRef
+from dag import tables
+from dag.engine.incremental import Engine
+from dag.findings import Finding, catalogue
+from dag.findings.catalogue import Code
+from dag.findings.checks import CHECKS
+from dag.problems.reasons import CommandLine
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzer:
+    """An instance that can be asked."""
+
+    engine: Engine
+    board: Board
+    locate: Locate
+
+    def steps(self) -> Iterator[ShownFinding | None]:
+        """The findings, and None after each step that found nothing."""
+        for row in self.board.file_rows():
+            yield from (_shown(None, it) for it in row.told)
+        for subject in listing.known(self.board, self.engine, every=True):
+            yield None
+            found = listing.row(self.board, self.engine, subject)
+            told = tuple(it for it in found.told if self._is_due(subject, it))
+            located = replace(found, told=told).located(self.locate)
+            yield from (_shown(subject, it) for it in located.told)
+        for check in CHECKS:
+            for finding in check(self.engine):
+                yield self._located(finding) if finding is not None else None
+
+    def _is_due(self, subject: ObjectRef, told: Told) -> bool:
+        """Endpoints are missing on their Service; manifests without any come from a repository."""
+        if told.reason != CommandLine.ServiceWithoutEndpoints:
+            return True
+        return subject.kind == "Service" and bool(self.engine.rows(tables.ENDPOINT_SLICES))
+
+    def _located(self, found: Finding) -> ShownFinding:
+        told = Told(found.message, "warning", found.message, "", found.code, found.field)
+        row = Row(found.subject, "warning", "", (told,)).located(self.locate)
+        return _shown(found.subject, row.told[0])
+
+
+def _shown(subject: ObjectRef | None, told: Told) -> ShownFinding:
+    code = told.reason or Code.Note
+    known = catalogue.entry(code)
+    severity = told.severity if known is None or told.severity == "error" else known.severity
+    return {
+        "code": str(code),
+        "severity": severity,
+        "object": _subject(subject) if subject is not None else None,
+        "field": told.field,
+        "file": told.file,
+        "line": told.line,
+        "message": told.message,
+        "why": known.why if known is not None else "",
+        "remedy": catalogue.remedy(code),
+    }
+
+
+def _subject(of: ObjectRef) -> Subject:
+    return {"kind": of.kind, "namespace": of.namespace, "name": of.name}

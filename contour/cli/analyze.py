@@ -1,0 +1,82 @@
+"""`contour analyze`: what is wrong with manifests or an instance, and what is worth a look."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from contour.analyzed import SEVERITIES, ShownFinding, order
+from contour.cli import findings, options, output, running
+
+
+@click.command()
+@options.manifests("ask the running `contour run`")
+@options.state_dir
+@options.controller_name
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml", "sarif", "github"]),
+    default="text", show_default=True,
+    help="Output format: text for people, JSON or YAML for programs, SARIF 2.1.0 for code "
+    "scanning, workflow commands of GitHub Actions for annotations.",
+)  # fmt: skip
+@click.option(
+    "--fail-on", type=click.Choice([*SEVERITIES, "never"]), default="error", show_default=True,
+    help="Exit with code 1 if there is a finding of this severity or a worse one.",
+)  # fmt: skip
+@click.option(
+    "--severity", "least", type=click.Choice(SEVERITIES), default="info", show_default=True,
+    help="Show findings of this severity and of worse ones.",
+)  # fmt: skip
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="CODE", show_default="nothing",
+    help="Leave out findings with this code. Can be given several times.",
+)  # fmt: skip
+def analyze(
+    paths: tuple[str, ...],
+    more: tuple[str, ...],
+    state_dir: Path | None,
+    controller_name: str | None,
+    format_: Literal["text", "json", "yaml", "sarif", "github"],
+    fail_on: Literal["error", "warning", "info", "never"],
+    least: Literal["error", "warning", "info"],
+    ignored: tuple[str, ...],
+) -> None:
+    """Finds what is wrong with manifests, and what is worth a look although it works.
+
+    Each PATH is a file, a folder (recursive), or - for standard input. With PATH no instance has to
+    run: the manifests are checked offline, and Envoy is assumed to accept them. Beside errors and
+    warnings of statuses there are routes that never get a request, certificates for other hosts,
+    guards that plain HTTP passes by, and more. Exit code 1 means findings, 2 that a path cannot be
+    read or that no instance runs.
+    """
+    found = _offline(paths + more, controller_name) if paths + more else running.findings(state_dir)
+    wanted = SEVERITIES[: SEVERITIES.index(least) + 1]
+    shown = sorted(
+        (it for it in found if it["severity"] in wanted and it["code"] not in ignored), key=order
+    )
+    match format_:
+        case "text":
+            click.echo("\n".join(findings.text(shown)))
+        case "sarif":
+            output.document(findings.sarif(shown), "json")
+        case "github":
+            for line in findings.annotations(shown):
+                click.echo(line)
+        case _:
+            output.document(shown, format_)
+    if fail_on != "never" and any(_is_at_least(it, fail_on) for it in shown):
+        sys.exit(1)
+
+
+def _is_at_least(found: ShownFinding, severity: Literal["error", "warning", "info"]) -> bool:
+    return SEVERITIES.index(found["severity"]) <= SEVERITIES.index(severity)
+
+
+def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownFinding]:
+    from contour.analysis import Analyzer
+    from contour.cli import manifestinput
+
+    read = manifestinput.read(paths, controller_name, lenient=True)
+    analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
+    return [it for it in analyzer.steps() if it is not None]

@@ -1,0 +1,16 @@
+"""Every check, in the order in which they are made."""
+
+from collections.abc import Callable
+
+from dag.engine.incremental import Engine
+from dag.findings import Steps, certificates, exposure, routes, unused
+
+CHECKS: tuple[Callable[[Engine], Steps], ...] = (
+    routes.check,
+    unused.shared_hosts,
+    exposure.plain_http,
+    exposure.backends,
+    exposure.ciphers,
+    certificates.check,
+    unused.certificates,
+)

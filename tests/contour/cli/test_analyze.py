@@ -1,0 +1,135 @@
+"""`contour analyze` of manifests; that of a running instance is in the end-to-end tests."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contour.cli import main
+
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+"""
+PROXY = """
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: shop}
+spec:
+  virtualhost: {fqdn: shop.example.com}
+  routes:
+  - services: [{name: web, port: 80}]
+"""
+GOOD = SERVICE + PROXY
+TYPO = SERVICE + PROXY.replace("name: web", "name: wep")
+SHADOWED = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: old}
+spec:
+  rules:
+  - host: shop.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+"""
+SLICE = """
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+endpoints: []
+"""
+OTHER = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
+
+
+def analyze(manifests: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["analyze", "-", *arguments], input=manifests)
+
+
+def found(manifests: str, *arguments: str) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(analyze(manifests, "-o", "json", *arguments).stdout)
+    return listed
+
+
+CODES = {
+    "nothing": (GOOD, {}),
+    "a typing error in a Service": (TYPO, {"ServiceUnresolvedReference": "error"}),
+    "a route that gets nothing": (GOOD + SHADOWED, {"RouteShadowed": "warning"}),
+    "a Service without endpoints": (GOOD + SLICE, {"ServiceWithoutEndpoints": "warning"}),
+    "a kind that is not read": (GOOD + OTHER, {"UnknownKind": "warning"}),
+    "a field of the wrong type": (
+        GOOD.replace("port: 80}]\n", "port: high}]\n"), {"InvalidDocument": "error"}
+    ),
+    "no YAML": ("a: [", {"UnreadableFile": "error"}),
+    "another class": (
+        GOOD.replace("spec:\n  virt", "spec:\n  ingressClassName: nginx\n  virt"),
+        {"NotServed": "warning"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CODES)
+def test_what_is_found(name: str) -> None:
+    manifests, wanted = CODES[name]
+    assert {it["code"]: it["severity"] for it in found(manifests)} == wanted
+
+
+EXITS = [
+    (GOOD, (), 0),
+    (GOOD + SHADOWED, (), 0),
+    (GOOD + SHADOWED, ("--fail-on", "warning"), 1),
+    (TYPO, (), 1),
+    (TYPO, ("--fail-on", "never"), 0),
+    (TYPO, ("--ignore", "ServiceUnresolvedReference"), 0),
+    (GOOD, ("-f", "/nowhere"), 2),
+]
+
+
+@pytest.mark.parametrize(("manifests", "arguments", "code"), EXITS)
+def test_the_exit_code(manifests: str, arguments: tuple[str, ...], code: int) -> None:
+    assert analyze(manifests, *arguments).exit_code == code
+
+
+def test_a_finding_says_where_why_and_what_to_do() -> None:
+    (shadowed,) = found(GOOD + SHADOWED)
+    assert shadowed["object"] == {"kind": "Ingress", "namespace": "default", "name": "old"}
+    assert shadowed["line"] == 17
+    assert "shop.example.com" in shadowed["message"]
+    assert shadowed["why"]
+    assert shadowed["remedy"]
+
+
+def test_only_severe_ones_are_shown() -> None:
+    assert {it["code"] for it in found(TYPO + SHADOWED + OTHER, "--severity", "error")} == {
+        "ServiceUnresolvedReference"
+    }
+
+
+def test_text_for_people() -> None:
+    lines = analyze(GOOD + SHADOWED).stdout.splitlines()
+    assert lines[0].startswith("warning RouteShadowed: Ingress default/old (")
+    assert lines[-1] == "1 warning"
+    assert analyze(GOOD).stdout == "no findings\n"
+
+
+def test_sarif() -> None:
+    (run,) = json.loads(analyze(TYPO + OTHER, "-o", "sarif").stdout)["runs"]
+    rules = {it["id"] for it in run["tool"]["driver"]["rules"]}
+    assert rules == {it["ruleId"] for it in run["results"]}
+    assert [it["level"] for it in run["results"]] == ["error", "warning"]
+    (place,) = run["results"][0]["locations"]
+    assert place["physicalLocation"]["region"]["startLine"] == 8
+
+
+def test_annotations_escape_what_ends_a_property() -> None:
+    line = analyze(TYPO, "-o", "github").stdout
+    assert line.startswith("::error file=")
+    assert ",line=8,title=ServiceUnresolvedReference::" in line
+    assert line.count("\n") == 1

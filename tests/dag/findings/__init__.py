@@ -1,0 +1,1 @@
+"""What is found although every rule is content."""

@@ -1,0 +1,174 @@
+"""Each check on small worlds: what is found, and what must not be."""
+
+import pytest
+
+from dag.findings.checks import CHECKS
+from tests.dag import world
+from tests.testbed import certificates, pairs
+
+SERVICE = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+"""
+
+
+def proxy(*routes: str, name: str = "shop", tls: str = "", host: str = "") -> str:
+    entries = "".join(f"  - {{services: [{{name: web, port: 80}}], {it}}}\n" for it in routes)
+    return f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: {name}}}
+spec:
+  virtualhost: {{fqdn: shop.example.com{f", tls: {tls}" if tls else ""}{host}}}
+  routes:
+{entries}"""
+
+
+def prefix(path: str, more: str = "") -> str:
+    return f"conditions: [{{prefix: {path}}}{more}]"
+
+
+INGRESS = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: old}
+spec:
+  rules:
+  - host: shop.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+"""
+HEADER = ", {header: {name: x-user, exact: '7'}}"
+PROVIDER = (
+    ", jwtProviders: [{name: p, remoteJWKS: {uri: 'https://keys.example.com/k'}, default: true}]"
+)
+TLS = "{secretName: web}"
+
+
+def secret(*names: str, name: str = "web") -> str:
+    return pairs.of(name, certificates.self_signed(*names))
+
+
+CASES = {
+    "a wider prefix is first": (
+        proxy(prefix("/cart"), prefix("/cart", HEADER)), [],
+    ),
+    "a route of another API has the same match": (
+        proxy(prefix("/")) + INGRESS, ["RouteShadowed Ingress default/old"],
+    ),
+    "an Ingress serves what is left": (
+        proxy(prefix("/cart")) + INGRESS,
+        ["HostShared HTTPProxy default/shop", "HostShared Ingress default/old"],
+    ),
+    "a certificate for another host": (
+        secret("www.example.com") + proxy(prefix("/"), tls=TLS),
+        ["CertificateForOtherHost HTTPProxy default/shop"],
+    ),
+    "a certificate with a wildcard": (
+        secret("*.example.com") + proxy(prefix("/"), tls=TLS), [],
+    ),
+    "a wildcard stands for one label": (
+        secret("*.com") + proxy(prefix("/"), tls=TLS),
+        ["CertificateForOtherHost HTTPProxy default/shop"],
+    ),
+    "a certificate that nobody uses": (
+        secret("shop.example.com") + secret("shop.example.com", name="left")
+        + proxy(prefix("/"), tls=TLS),
+        ["SecretUnused Secret default/left"],
+    ),
+    "client certificates, and plain HTTP": (
+        secret("shop.example.com")
+        + proxy(
+            f"permitInsecure: true, {prefix('/')}",
+            tls="{secretName: web, clientValidation: {skipClientCertValidation: true}}",
+        ),
+        ["ClientCertificateBypassed HTTPProxy default/shop"],
+    ),
+    "client certificates, and plain HTTP is redirected": (
+        secret("shop.example.com")
+        + proxy(
+            prefix("/"), tls="{secretName: web, clientValidation: {skipClientCertValidation: true}}"
+        ), [],
+    ),
+    "tokens over plain HTTP": (
+        secret("shop.example.com")
+        + proxy(f"permitInsecure: true, {prefix('/')}", tls=TLS, host=PROVIDER),
+        ["TokenOverPlainHTTP HTTPProxy default/shop"],
+    ),
+    "a backend that is not asked who it is": (
+        proxy(prefix("/")).replace("port: 80}", "port: 80, protocol: tls}"),
+        ["BackendNotVerified HTTPProxy default/shop"],
+    ),
+}  # fmt: skip
+
+
+def found(text: str) -> list[str]:
+    engine = world.world(SERVICE + text)
+    told = (it for check in CHECKS for it in check(engine))
+    return [f"{it.code} {it.subject}" for it in told if it is not None]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_found(name: str) -> None:
+    text, wanted = CASES[name]
+    assert found(text) == wanted
+
+
+ROUTE = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {{name: contour}}
+spec: {{controllerName: projectcontour.io/gateway-controller}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {{name: web}}
+spec:
+  gatewayClassName: contour
+  listeners: [{{name: http, protocol: HTTP, port: 80}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: first}}
+spec:
+  parentRefs: [{{name: web}}]
+  hostnames: [shop.example.com]
+  rules:
+  - matches: [{first}]
+    backendRefs: [{{name: web, port: 80}}]
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: second}}
+spec:
+  parentRefs: [{{name: web}}]
+  hostnames: [shop.example.com]
+  rules:
+  - matches: [{second}]
+    backendRefs: [{{name: web, port: 80}}]
+"""
+MATCHES = {
+    "the same": ("path: {value: /a}", "path: {value: /a}", True),
+    "with one more condition": ("path: {value: /a}", "path: {value: /a}, method: GET", False),
+    "an expression that matches all": (
+        "path: {type: RegularExpression, value: /.*}", "path: {value: /a}", False,
+    ),
+    "the same expression": (
+        "path: {type: RegularExpression, value: /a+}",
+        "path: {type: RegularExpression, value: /a+}", True,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_routes_of_gateways(name: str) -> None:
+    first, second, shadowed = MATCHES[name]
+    text = ROUTE.format(first=f"{{{first}}}", second=f"{{{second}}}")
+    assert found(text) == ["RouteShadowed HTTPRoute default/second"] * shadowed
