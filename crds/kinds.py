@@ -10,6 +10,8 @@ from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
+from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -26,6 +28,7 @@ from crds.secret import Secret
 from crds.service import Service
 
 CONTOUR = "projectcontour.io"
+ENVOY_GATEWAY = "gateway.envoyproxy.io"
 EXTENSIONS = "apiextensions.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 MARIN3R = "marin3r.3scale.net"
@@ -49,6 +52,9 @@ class Kind(NamedTuple):
     short_names: tuple[str, ...] = ()
     ours: bool = False
     """Whether its CRD is generated here."""
+    opt_in: bool = False
+    """Whether its CRD, and the rights to it, come in a file of their own for the whole group, which
+    an administrator applies or does not."""
     only_in_files: bool = False
     """Whether it is read from files alone; `contour serve` does not follow it yet."""
 
@@ -124,6 +130,17 @@ _ALL = (
     Kind(
         GATEWAY, "ReferenceGrant", "referencegrants", ("v1beta1", "v1"), True, ReferenceGrant
     )._replace(short_names=("refgrant",)),
+    Kind(
+        ENVOY_GATEWAY,
+        "AuthenticationFilter",
+        "authenticationfilters",
+        ("v1alpha1",),
+        True,
+        AuthenticationFilter,
+    )._replace(ours=True, opt_in=True),
+    Kind(
+        ENVOY_GATEWAY, "RateLimitFilter", "ratelimitfilters", ("v1alpha1",), True, RateLimitFilter
+    )._replace(ours=True, opt_in=True),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), only_in_files=True
     ),

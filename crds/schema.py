@@ -32,9 +32,12 @@ Schema = dict[str, Any]
 
 
 def documents() -> dict[str, str]:
-    """The YAML of each CRD, by the name of its file."""
+    """The YAML of each CRD, by the name of its file. Those to opt in to are in a folder apart."""
     ours = [it for it in kinds.KINDS.values() if it.ours]
-    return {f"{it.group}_{it.plural}.yaml": _text(crd(it)) for it in ours}
+    return {
+        f"{'optional/' if it.opt_in else ''}{it.group}_{it.plural}.yaml": _text(crd(it))
+        for it in ours
+    }
 
 
 def crd(kind: kinds.Kind) -> Schema:
@@ -43,7 +46,7 @@ def crd(kind: kinds.Kind) -> Schema:
         "kind": kind.kind,
         "listKind": f"{kind.kind}List",
         "plural": kind.plural,
-        "shortNames": list(kind.short_names),
+        **({"shortNames": list(kind.short_names)} if kind.short_names else {}),
         "singular": kind.kind.lower(),
     }
     spec = {
@@ -80,7 +83,7 @@ def _version(kind: kinds.Kind, name: str) -> Schema:
         "served": True,
         "storage": name == kind.versions[0],
         **({"additionalPrinterColumns": columns} if columns else {}),
-        "subresources": {"status": {}},
+        "subresources": {"status": {}} if kind.has_status else {},
         "schema": {"openAPIV3Schema": _object(kind)},
     }
 
@@ -95,7 +98,8 @@ def _object(kind: kinds.Kind) -> Schema:
         "kind": {"type": "string", "description": "The name of the kind that this object is of."},
         "metadata": {"type": "object"},
     }
-    schema["properties"] = {**types, "spec": schema["properties"]["spec"], "status": _status(kind)}
+    told = {"status": _status(kind)} if kind.has_status else {}
+    schema["properties"] = {**types, "spec": schema["properties"]["spec"], **told}
     return schema
 
 
@@ -161,6 +165,8 @@ _COLUMNS = {
     ],
     "ExtensionService": _OF_CONDITIONS,
     "TLSCertificateDelegation": _OF_CONDITIONS,
+    "AuthenticationFilter": [_AGE],
+    "RateLimitFilter": [_AGE],
     "ContourConfiguration": [
         _column(
             "Available", f"{_AVAILABLE}.status", "Whether the instance is available to clients."

@@ -14,6 +14,8 @@ from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
+from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -53,6 +55,8 @@ LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
 BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
+AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
+RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 
 BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
@@ -80,6 +84,8 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         BACKEND_TLS_POLICIES,
         GRANTS,
         CONFIGURATIONS,
+        AUTHENTICATION_FILTERS,
+        RATE_LIMIT_FILTERS,
         ENVOY_CONFIGS,
     )
 }

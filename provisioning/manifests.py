@@ -33,10 +33,18 @@ GATEWAYS_ROLE = "contour-gateways"
 CLASSES_ROLE = "contour-outer-classes"
 """What it may do in addition where it makes a class for the Gateway in front of its fleet."""
 
-_BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE, CLASSES_ROLE)
+ADDED_ROLE = "contour-added"
+"""What administrators let every instance do beyond that; aggregated from ClusterRoles of theirs."""
+
+ADDED = {"projectcontour.io/aggregate-to-contour": "true"}
+"""The label of the ClusterRoles that the API server adds up to it."""
+
+_BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE, CLASSES_ROLE, ADDED_ROLE)
 
 MONITORING = {"projectcontour.io/monitoring": "true"}
 """The label of namespaces whose pods may read metrics."""
+
+_PART = {"app.kubernetes.io/part-of": "contour"}  # the mark of what is ours
 
 _OF_ENVOYS = {"app.kubernetes.io/name": "envoy", "app.kubernetes.io/part-of": "contour"}
 
@@ -93,24 +101,51 @@ def _of_the_cluster(given: Installation) -> list[Document]:
         CLUSTER_ROLE: True,
         GATEWAYS_ROLE: plane.makes_fleets_for_gateways,
         CLASSES_ROLE: plane.makes_outer_class,
+        ADDED_ROLE: True,
     }
     return [*where, *cluster_roles(name for name, is_bound in bound.items() if is_bound)]
 
 
 def crds() -> list[Document]:
-    """The definitions of our own kinds."""
-    return [schema.crd(it) for it in kinds.KINDS.values() if it.ours]
+    """The definitions of our own kinds that every cluster needs."""
+    return [schema.crd(it) for it in kinds.KINDS.values() if it.ours and not it.opt_in]
+
+
+OPT_IN = sorted({it.group for it in kinds.KINDS.values() if it.opt_in})
+"""The groups whose kinds are served only where an administrator applies their definitions."""
+
+
+def opted_in(group: str) -> list[Document]:
+    """The definitions of the kinds of such a group, marked as ours, and the rights to them."""
+    found = [it for it in kinds.KINDS.values() if it.opt_in and it.group == group]
+    role = f"contour-{group.replace('.', '-')}"
+    return [
+        *(_placed(schema.crd(it), Place(namespace=""), _PART) for it in found if it.ours),
+        *_cluster_role(role, rights.of_group(group), is_added=True),
+    ]
 
 
 def cluster_roles(names: Iterable[str] = _BOUND) -> list[Document]:
-    """Those ClusterRoles that instances are bound to: all of them to the first."""
+    """Those ClusterRoles that instances are bound to: all of them to the first and the last."""
     rules = {
         CLUSTER_ROLE: rights.everywhere,
         GATEWAYS_ROLE: rights.of_gateways,
         CLASSES_ROLE: rights.of_outer_classes,
     }
-    every = [{"cluster_role": name, "rights": rules[name]()} for name in names]
-    return [role for it in every for role in _rendered("cluster_role", Place(), it)]
+    found = ((it, rules[it]() if it in rules else None) for it in names)
+    return [role for name, given in found for role in _cluster_role(name, given)]
+
+
+def _cluster_role(name: str, found: list[Raw] | None, *, is_added: bool = False) -> list[Document]:
+    """A ClusterRole; without rights of its own it is the sum of those that are added."""
+    values = {
+        "cluster_role": name,
+        "rights": found,
+        "is_sum": found is None,
+        "is_added": is_added,
+        "added": ADDED,
+    }
+    return _rendered("cluster_role", Place(), values)
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
@@ -159,6 +194,7 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "cluster_role": CLUSTER_ROLE,
         "gateways_role": GATEWAYS_ROLE,
         "classes_role": CLASSES_ROLE,
+        "added_role": ADDED_ROLE,
         "watches_everything": watches_everything,
         "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
@@ -273,7 +309,7 @@ def _rendered(template: str, place: Place, values: Mapping[str, object]) -> list
         "monitoring": MONITORING,
         "scraped": _scraped,
     }
-    usual = {"app.kubernetes.io/part-of": "contour", **place.labels}
+    usual = {**_PART, **place.labels}
     labels = raw.mapping(values.get("labels")) or usual
     found = templating.documents(template, {**shared, **values})
     return [_placed(it, place, labels) for it in found]

@@ -3,7 +3,8 @@
 `crds.yaml` comes first. In `managed.yaml` the control plane makes its Envoys itself.
 `namespaced.yaml` is an example, for those who may act on some namespaces only: which ones is for
 its user to say, with `contour manifests --watch-namespaces`. The operator is there twice, since
-kustomize takes a folder, with nothing from outside of it: `operator/` is its base.
+kustomize takes a folder, with nothing from outside of it: `operator/` is its base. In `optional/`
+are the kinds of other projects that are served where an administrator applies them.
 """
 
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ def files() -> dict[str, str]:
         "operator.yaml": operator,
         "operator/operator.yaml": operator,
     }
+    found |= {f"optional/{group}.yaml": manifests.opted_in(group) for group in manifests.OPT_IN}
     return {name: _text(documents) for name, documents in found.items()}
 
 

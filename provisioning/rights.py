@@ -28,18 +28,26 @@ _WITH_FINALIZERS = frozenset({"Gateway", "GatewayClass"})
 
 _GATEWAY_API = kinds.GATEWAY
 
+_USUAL = tuple(it for it in kinds.IN_CLUSTERS if not it.opt_in)
+"""The kinds that every instance may read."""
+
 _READ = ("list", "watch")
 _WRITE_STATUS = ("patch",)
 
 
 def everywhere() -> list[Rule]:
     """Of the control plane, in all namespaces."""
-    return [*_kinds(kinds.IN_CLUSTERS), _events()]
+    return [*_kinds(_USUAL), _events()]
+
+
+def of_group(group: str) -> list[Rule]:
+    """Of the control plane, to the kinds of a group that an administrator opts in to."""
+    return [*_kinds(it for it in kinds.IN_CLUSTERS if it.opt_in and it.group == group)]
 
 
 def in_a_watched_namespace() -> list[Rule]:
     """Of a control plane that looks at some namespaces only, in each of those."""
-    return [*_kinds(it for it in kinds.IN_CLUSTERS if it.namespaced), _events()]
+    return [*_kinds(it for it in _USUAL if it.namespaced), _events()]
 
 
 def of_gateways() -> list[Rule]:

@@ -101,7 +101,7 @@ async def _server(client: Client) -> Check:
 
 
 async def _our_definitions(discovery: Discovery) -> Check:
-    ours = [it for it in kinds.IN_CLUSTERS if it.ours]
+    ours = [it for it in kinds.IN_CLUSTERS if it.ours and not it.opt_in]
     missing = await _missing(discovery, ours)
     if not missing:
         return Check("CRDs", "ok", "all of projectcontour.io are installed")

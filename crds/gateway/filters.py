@@ -16,7 +16,6 @@ from crds.gateway.matches import HeaderName, HeaderValue
 from crds.gateway.references import BackendObjectReference, LocalObjectReference
 from crds.meta import model, wire_name
 from crds.rules import rule
-from crds.unserved import Unserved
 
 
 @model
@@ -141,7 +140,7 @@ class HTTPRouteFilter:
     request_mirror: HTTPRequestMirrorFilter | None = None
     request_redirect: HTTPRequestRedirectFilter | None = None
     url_rewrite: HTTPURLRewriteFilter | None = None
-    extension_ref: Annotated[LocalObjectReference | None, Unserved(guards=True)] = None
+    extension_ref: LocalObjectReference | None = None
     cors: HTTPCORSFilter | None = None
     external_auth: HTTPExternalAuthFilter | None = None
     _field = rule(

@@ -24,7 +24,6 @@ from crds.gateway.routes import (
 )
 from crds.meta import ObjectMeta, model, wire_name
 from crds.rules import rule
-from crds.unserved import Unserved
 
 _SERVICE = re.compile(r"(?i)\.?[a-z_][a-z_0-9]*(\.[a-z_][a-z_0-9]*)*")
 _METHOD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
@@ -96,7 +95,7 @@ class GRPCRouteFilter:
     request_header_modifier: HTTPHeaderFilter | None = None
     response_header_modifier: HTTPHeaderFilter | None = None
     request_mirror: HTTPRequestMirrorFilter | None = None
-    extension_ref: Annotated[LocalObjectReference | None, Unserved(guards=True)] = None
+    extension_ref: LocalObjectReference | None = None
     _field = rule(
         "exactly the field that type names must be specified: "
         + ", ".join(wire_name(it) for it in _FIELDS.values()),

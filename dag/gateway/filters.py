@@ -3,7 +3,7 @@
 A filter that cannot be served is never skipped: the rule answers 500 instead. Those of a backend
 that Envoy knows for whole routes only make several routes of a rule if they differ
 (`backendfilters`), and are those of the route. Elsewhere: copies (`mirrors`), what keeps requests
-out (`guards`).
+out (`guards`), and filters that are objects of their own (`extensionrefs`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +22,9 @@ def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
     """What of the filters of a rule and of its backends cannot be served."""
     yield from _refusals(rule.filters, at)
     for index, reference in enumerate(rule.backend_refs):
-        yield from _refusals(reference.filters, at.at("backendRefs", index))
+        backend = at.at("backendRefs", index)
+        yield from _refusals(reference.filters, backend)
+        yield from _extensions(reference.filters, backend)
     yield from _differing(rule, at)
 
 
@@ -93,6 +95,13 @@ def _refusals(filters: Sequence[crd.HTTPRouteFilter], holder: Place) -> Iterator
         target = found.request_redirect or found.url_rewrite
         if target and target.path and (why := headers.value_refusal(_text(target.path))):
             yield problems.rule_dropped(at, f"the new path {why}")
+
+
+def _extensions(filters: Sequence[crd.HTTPRouteFilter], backend: Place) -> Iterator[Problem]:
+    for index, found in enumerate(filters):
+        if found.extension_ref is not None:
+            why = "is served for whole rules only, not for one of their backends"
+            yield problems.rule_dropped(backend.at("filters", index).at("extensionRef"), why)
 
 
 def request_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:

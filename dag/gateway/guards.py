@@ -1,7 +1,8 @@
 """What keeps requests of a rule out: cross-origin policy and external authorization.
 
 Gateway API, "HTTPCORSFilter" (GEP-1767) and "HTTPExternalAuthFilter" (GEP-1494, experimental). A
-server that decides and cannot be reached closes the rule.
+server that decides and cannot be reached closes the rule. Filters that are objects of their own
+are resolved elsewhere (`extensionrefs`).
 """
 
 from collections.abc import Iterator
@@ -11,10 +12,10 @@ from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.httproute import HTTPRouteRule
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import backends, filters
+from dag.gateway import backends, extensionrefs, filters
 from dag.problems import Problem
 from dag.problems import gateway as problems
-from dag.problems.places import Place
+from dag.problems.places import Place, gathered
 from dag.values import headers, regexes
 
 
@@ -31,9 +32,12 @@ def policies(
             found.extend(_authorization(view, it.external_auth, place))
     told = [it for it in found if isinstance(it, Problem)]
     servers = [it for it in found if isinstance(it, nodes.Authorization)]
-    if cors is None and not servers:
+    extended, more = gathered(extensionrefs.policies(view, rule.filters, at))
+    told.extend(more)
+    if cors is None and not servers and extended == nodes.Policies():
         return None, told
-    made = nodes.Policies(
+    made = replace(
+        extended,
         cors=_cors(cors) if cors is not None else None,
         authorization=servers[0] if servers else None,
     )

@@ -277,6 +277,21 @@ def fallen_back(found: Problem) -> Problem:
 rule_dropped = error(DROPPED, Gateway.UnsupportedValue)
 """A rule that cannot be served as it is written."""
 
+filter_not_found = error(ConditionType.ResolvedRefs, Gateway.BackendNotFound)
+filter_not_valid = error(ConditionType.ResolvedRefs, Gateway.UnsupportedValue)
+"""A filter that is an object of its own, and cannot be built; its rule is dropped, too."""
+
+
+def filter_kind_not_served(reference: Place, kind: tuple[str, str]) -> Problem:
+    """A kind of filter, by group and name, that nobody resolves."""
+    why = f"{kind[1]} of {kind[0] or 'the core group'} is no kind of filter that is served"
+    return rule_dropped(reference, why)
+
+
+def dropped_by_filter(found: Problem) -> Problem:
+    """The rule of a filter that cannot be resolved: to leave out the filter would open the rule."""
+    return replace(found, type=DROPPED, reason=Gateway.UnsupportedValue)
+
 
 def rule_never_reached(rule: Place) -> Problem:
     return rule.warning(

@@ -24,6 +24,7 @@ from tests.testbed.apiserver import MEDIA, Raw, RefusedError
 from tests.testbed.commands import write_kubeconfig
 
 OURS = assets.ROOT / "crds" / "schema"
+OPTIONAL = OURS / "optional"
 RBAC = "rbac.authorization.k8s.io"
 
 _WRITES = ("POST", "PUT", "PATCH")

@@ -44,7 +44,8 @@ def own(folder: Path) -> None:
         controlplane.ControlPlane(folder),
     ):
         fcntl.flock(owner, fcntl.LOCK_EX)
-        cluster.Cluster(folder).install_crds()
+        everything = (cluster.OURS, cluster.OPTIONAL, assets.gateway_api_crds())
+        cluster.Cluster(folder).install_crds(*everything)
         ready.touch()
         _wait_for_the_last(users)
         ready.unlink()

@@ -118,6 +118,26 @@ def envoyconfig() -> Document:
     return _document("marin3r.3scale.net/v1alpha1", "EnvoyConfig", spec)
 
 
+def authenticationfilter(**provider: Any) -> Document:
+    wanted = {
+        "name": "example",
+        "issuer": "https://issuer.example.com",
+        "audiences": ["example.com"],
+        "remoteJwks": {"uri": "https://issuer.example.com/keys.json"},
+        "claimToHeaders": [{"header": "x-subject", "claim": "sub"}],
+    }
+    spec = {"type": "JWT", "jwtProviders": [wanted | provider]}
+    return _document("gateway.envoyproxy.io/v1alpha1", "AuthenticationFilter", spec)
+
+
+def ratelimitfilter() -> Document:
+    headers = [{"name": "x-user", "value": "one"}, {"type": "Distinct", "name": "x-user-id"}]
+    selectors = [{"headers": headers, "sourceCIDR": {"value": "192.0.2.0/24"}}]
+    limited = {"clientSelectors": selectors, "limit": {"requests": 10, "unit": "Hour"}}
+    spec = {"type": "Global", "global": {"rules": [limited]}}
+    return _document("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", spec)
+
+
 def definition() -> Document:
     return _document("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"group": "a.example"})
 
@@ -129,7 +149,7 @@ def of_every_kind() -> list[Document]:
         backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
-        envoyconfig(),
+        envoyconfig(), authenticationfilter(), ratelimitfilter(),
     ]  # fmt: skip
 
 

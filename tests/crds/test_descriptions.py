@@ -27,7 +27,7 @@ def described(kind: kinds.Kind) -> Iterator[tuple[str, str]]:
     """Every description in the CRD of a kind, with its path."""
     yield from ((path, it["description"]) for path, it in parts(kind) if "description" in it)
     for version in schema.crd(kind)["spec"]["versions"]:
-        for column in version["additionalPrinterColumns"]:
+        for column in version.get("additionalPrinterColumns", ()):
             yield f"column {column['name']}", column["description"]
 
 

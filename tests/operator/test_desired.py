@@ -31,7 +31,7 @@ def children(spec: Raw, name: str = "contour") -> dict[str, Raw]:
 def test_every_child_carries_the_mark_and_so_do_the_certificates() -> None:
     owner = Owner("ingress", "contour")
     every = [*children({"contour": {}}).values(), *issuing.documents(owner)]
-    assert len(every) == 11
+    assert len(every) == 12
     assert all(desired.ownership(owner).owns(it) for it in every)
 
 
@@ -76,8 +76,8 @@ def test_rights_in_the_namespaces_of_gateways_are_bound_only_if_these_have_fleet
     watched: list[str],
 ) -> None:
     for mode, roles in {
-        "Single": {"contour"},
-        "PerGateway": {"contour", "contour-gateways"},
+        "Single": {"contour", "contour-added"},
+        "PerGateway": {"contour", "contour-added", "contour-gateways"},
     }.items():
         found = children({"contour": {"watchNamespaces": watched}, "gateway": {"mode": mode}})
         bound = {

@@ -66,7 +66,7 @@ def test_it_may_bind_one_role_and_neither_escalate_nor_do_anything_to_everything
             assert rule["resourceNames"] == ["contour-authority", "contourcert", "envoycert"]
 
 
-BOUND = ["contour", "contour-gateways", "contour-outer-classes"]
+BOUND = ["contour", "contour-gateways", "contour-outer-classes", "contour-added"]
 RBAC = ("rbac.authorization.k8s.io", "clusterroles")
 MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
 

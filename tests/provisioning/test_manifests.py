@@ -100,7 +100,7 @@ def test_a_token_is_mounted_only_where_somebody_uses_it(documents: list[Document
 
 def test_what_refers_to_another_object_finds_it(documents: list[Document]) -> None:
     present = {(it["kind"], it["metadata"]["name"]) for it in documents}
-    present.add(("ClusterRole", manifests.CLUSTER_ROLE))
+    present |= {("ClusterRole", it) for it in (manifests.CLUSTER_ROLE, manifests.ADDED_ROLE)}
     for it in documents:
         if it["kind"].endswith("RoleBinding"):
             assert (it["roleRef"]["kind"], it["roleRef"]["name"]) in present
@@ -144,7 +144,7 @@ def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:
 def test_rights_are_to_read_the_kinds_and_to_write_statuses_and_finalizers() -> None:
     granted = _granted(manifests.cluster_roles()[0]["rules"])
     wanted = {("events.k8s.io", "events", verb) for verb in ("create", "patch")}
-    for kind in kinds.IN_CLUSTERS:
+    for kind in (it for it in kinds.IN_CLUSTERS if not it.opt_in):
         wanted |= {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
         if kind.has_status:
             wanted.add((kind.group, kind.plural, "get"))
@@ -209,10 +209,9 @@ def test_whatever_the_provider_asks_for_is_granted(watched: tuple[str, ...]) -> 
     for it in manifests.everything(given):
         if it["kind"] in ("Role", "ClusterRole"):
             namespace = it["metadata"].get("namespace", "")
-            granted.setdefault(namespace, set()).update(_granted(it["rules"]))
-    for kind, collection in scope.sources(
-        scope.Scope(watched, "projectcontour"), kinds.IN_CLUSTERS
-    ):
+            granted.setdefault(namespace, set()).update(_granted(it.get("rules", [])))
+    usual = [it for it in kinds.IN_CLUSTERS if not it.opt_in]
+    for kind, collection in scope.sources(scope.Scope(watched, "projectcontour"), usual):
         needed = {(kind.group, kind.plural, verb) for verb in ("list", "watch")}
         if kind.namespaced or not watched:
             assert needed <= granted[collection.namespace], collection
@@ -351,7 +350,34 @@ def test_the_files_are_those_that_are_in_the_wheel() -> None:
     assert published.files()["quickstart.yaml"].endswith(printed)
     crds = CliRunner().invoke(main, ["manifests", "--crds"]).stdout
     names = {it["spec"]["names"]["kind"] for it in yaml.safe_load_all(crds)}
-    assert names == {it.kind for it in kinds.KINDS.values() if it.ours}
+    assert names == {it.kind for it in kinds.KINDS.values() if it.ours and not it.opt_in}
+
+
+@pytest.mark.parametrize("group", manifests.OPT_IN)
+def test_the_file_of_a_group_has_its_definitions_with_our_mark_and_the_rights_to_them(
+    group: str,
+) -> None:
+    documents = manifests.opted_in(group)
+    wanted = [it for it in kinds.KINDS.values() if it.opt_in and it.group == group]
+    *definitions, role = documents
+    assert [it["spec"]["names"]["kind"] for it in definitions] == [
+        it.kind for it in wanted if it.ours
+    ]
+    assert {it["metadata"]["labels"]["app.kubernetes.io/part-of"] for it in documents} == {
+        "contour"
+    }
+    (total,) = manifests.cluster_roles([manifests.ADDED_ROLE])
+    (selector,) = total["aggregationRule"]["clusterRoleSelectors"]
+    assert selector["matchLabels"].items() <= role["metadata"]["labels"].items()
+    readable = {(group, it.plural, verb) for it in wanted for verb in ("list", "watch")}
+    assert readable <= _granted(role["rules"])
+    assert {it for it, _, _ in _granted(role["rules"])} == {group}
+    assert published.files()[f"optional/{group}.yaml"]
+
+
+def test_what_is_opted_in_to_is_in_no_installation(documents: list[Document]) -> None:
+    text = yaml.safe_dump(documents)
+    assert not [group for group in manifests.OPT_IN if group in text]
 
 
 def _granted(rules: list[Document]) -> set[tuple[str, str, str]]:
@@ -444,10 +470,10 @@ def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
 @pytest.mark.parametrize(
     ("options", "roles"),
     [
-        ([], {"contour"}),
-        (["--managed"], {"contour"}),
-        (["--gateway-fleets"], {"contour", "contour-gateways"}),
-        (["--managed", "--outer-class"], {"contour", "contour-outer-classes"}),
+        ([], {"contour", "contour-added"}),
+        (["--managed"], {"contour", "contour-added"}),
+        (["--gateway-fleets"], {"contour", "contour-added", "contour-gateways"}),
+        (["--managed", "--outer-class"], {"contour", "contour-added", "contour-outer-classes"}),
         (["--watch-namespaces=a"], set()),
     ],
 )

@@ -1,0 +1,1 @@
+"""The kinds of Envoy Gateway (`gateway.envoyproxy.io`) that the project reads."""

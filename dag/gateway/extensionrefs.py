@@ -1,0 +1,54 @@
+"""Filters of a rule that are objects of their own (`extensionRef`), in the namespace of the route.
+
+Gateway API, "HTTPRouteFilter" and "GRPCRouteFilter". A table says which module resolves which kind;
+a kind that is not in it is not served. A rule whose filter is missing or cannot be built is dropped
+and answers an error, because what the filter guards must not be open.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from crds.gateway.filters import HTTPRouteFilter
+from crds.kinds import ENVOY_GATEWAY
+from crds.meta import NamespacedName
+from dag import nodes
+from dag.engine.view import View
+from dag.gateway import authenticationfilters, ratelimitfilters
+from dag.gateway.resolving import Reference, Resolver
+from dag.problems import Refused
+from dag.problems import gateway as problems
+from dag.problems.places import Findings, Place
+
+Kind = tuple[str, str]
+"""Group and kind."""
+
+RESOLVERS: Mapping[Kind, Resolver] = {
+    (ENVOY_GATEWAY, "AuthenticationFilter"): authenticationfilters.policies,
+    (ENVOY_GATEWAY, "RateLimitFilter"): ratelimitfilters.policies,
+}
+
+
+def policies(view: View, filters: Sequence[HTTPRouteFilter], at: Place) -> Findings[nodes.Policies]:
+    """What the filters of a rule that are objects of their own ask for."""
+    found = nodes.Policies()
+    for kind, references in _by_kind(filters, at).items():
+        resolver = RESOLVERS.get(kind)
+        if resolver is None:
+            yield problems.filter_kind_not_served(references[0].at, kind)
+            continue
+        try:
+            found = yield from resolver(view, references, found)
+        except Refused as refused:
+            yield refused.problem
+            yield problems.dropped_by_filter(refused.problem)
+    return found
+
+
+def _by_kind(filters: Iterable[HTTPRouteFilter], at: Place) -> Mapping[Kind, list[Reference]]:
+    found: defaultdict[Kind, list[Reference]] = defaultdict(list)
+    for index, it in enumerate(filters):
+        if (wanted := it.extension_ref) is not None:
+            target = NamespacedName(at.subject.namespace, wanted.name)
+            place = at.at("filters", index).at("extensionRef")
+            found[wanted.group, wanted.kind].append(Reference(target, place))
+    return found
