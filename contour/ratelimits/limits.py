@@ -1,0 +1,87 @@
+"""Which limit a request has: descriptors of the configuration, found by those of the request.
+
+As in envoyproxy/ratelimit ("Configuration"): entries are compared in order, at each level one with
+the value of the request before one without a value. A limit holds if it stands at the last entry.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError
+
+from contour.ratelimits.messages import SECONDS, RateLimitConfig, RateLimitDescriptor
+
+Entry = tuple[str, str]
+"""Key and value."""
+
+
+class Invalid(Exception):  # noqa: N818
+    """A configuration that cannot be used; the reason is for people."""
+
+
+class Limit(NamedTuple):
+    """So many requests in each window."""
+
+    requests: int
+    seconds: int
+    """The length of a window."""
+    unit: int
+    """The same as a number of `RateLimitUnit`."""
+
+
+@dataclass(slots=True)
+class Level:
+    """The descriptors that may follow one."""
+
+    limit: Limit | None = None
+    below: dict[Entry, "Level"] = field(default_factory=dict["Entry", "Level"])
+
+
+Domains = dict[str, Level]
+"""What is limited, by domain."""
+
+
+def read(configs: Iterable[bytes]) -> Domains:
+    """The limits of encoded configurations; raises `Invalid`."""
+    found: Domains = {}
+    for body in configs:
+        try:
+            config = RateLimitConfig.FromString(body)
+        except DecodeError as error:
+            raise Invalid(f"not a RateLimitConfig: {error}") from error
+        if not config.domain or config.domain in found:
+            raise Invalid(f"{config.name}: the domain {config.domain!r} is empty or there twice")
+        found[config.domain] = Level(None, _levels(config.name, config.descriptors))
+    return found
+
+
+def _levels(name: str, descriptors: Iterable[RateLimitDescriptor]) -> dict[Entry, Level]:
+    found: dict[Entry, Level] = {}
+    for it in descriptors:
+        entry = (it.key, it.value)
+        if not it.key or entry in found:
+            raise Invalid(f"{name}: the descriptor {entry} has no key, or is there twice")
+        found[entry] = Level(_limit(name, it), _levels(name, it.descriptors))
+    return found
+
+
+def _limit(name: str, descriptor: RateLimitDescriptor) -> Limit | None:
+    if not descriptor.HasField("rate_limit"):
+        return None
+    unit = descriptor.rate_limit.unit
+    if unit not in SECONDS:
+        raise Invalid(f"{name}: the limit of {descriptor.key!r} has no unit that is known: {unit}")
+    return Limit(descriptor.rate_limit.requests_per_unit, SECONDS[unit], unit)
+
+
+def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Limit | None:
+    """The limit of a descriptor of a request; None if it has none."""
+    level = domains.get(domain)
+    if level is None:
+        return None
+    for key, value in entries:
+        level = level.below.get((key, value)) or level.below.get((key, ""))
+        if level is None:
+            return None
+    return level.limit

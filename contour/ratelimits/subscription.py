@@ -1,0 +1,70 @@
+"""Follows the xDS server, as envoyproxy/ratelimit does: everything of one type, in one stream.
+
+What cannot be used is refused with the reason, and what was accepted last stays in force, as it
+does while nobody answers. The stream is opened again and again.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+
+import grpc
+from envoy.service.discovery.v3.discovery_pb2 import DiscoveryRequest, DiscoveryResponse
+from grpc import aio
+
+from contour.ratelimits import limits
+from contour.ratelimits.limits import Domains
+from contour.xds.resources import RATE_LIMITS
+
+log = logging.getLogger(__name__)
+
+NODE = "ratelimit"
+_SHORTEST, _LONGEST = 0.1, 2.0  # seconds between two streams
+_METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+_OPTIONS = (("grpc.max_receive_message_length", -1),)
+
+Take = Callable[[Domains], None]
+
+
+async def follow(address: str, take: Take) -> None:
+    """Hands on each configuration that can be used; never returns."""
+    pause = _SHORTEST
+    async with aio.insecure_channel(address, options=_OPTIONS) as channel:
+        while True:
+            try:
+                async for domains in _configurations(channel):
+                    take(domains)
+                    pause = _SHORTEST
+            except grpc.RpcError as error:
+                log.info("no configuration from %s: %s", address, error)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST)
+
+
+async def _configurations(channel: aio.Channel) -> AsyncIterator[Domains]:
+    """What one stream brings; each is acknowledged once it is taken."""
+    stream = channel.stream_stream(_METHOD)()
+    first = DiscoveryRequest(type_url=RATE_LIMITS)
+    first.node.id = NODE
+    await stream.write(first.SerializeToString())
+    accepted = ""
+    async for message in stream:
+        response = DiscoveryResponse.FromString(message)
+        try:
+            domains = limits.read(it.value for it in response.resources)
+        except limits.Invalid as error:
+            log.warning("refused a configuration: %s", error)
+            await stream.write(_answer(response, accepted, str(error)))
+            continue
+        yield domains
+        accepted = response.version_info
+        await stream.write(_answer(response, accepted))
+
+
+def _answer(response: DiscoveryResponse, accepted: str, refusal: str = "") -> bytes:
+    made = DiscoveryRequest(
+        type_url=RATE_LIMITS, response_nonce=response.nonce, version_info=accepted
+    )
+    if refusal:
+        made.error_detail.message = refusal
+    return made.SerializeToString()

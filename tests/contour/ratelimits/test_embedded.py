@@ -1,0 +1,162 @@
+"""The embedded rate limit service: windows, bad configurations, its process, and Redis."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from contour.ratelimits import limits, messages
+from contour.ratelimits.child import Child
+from contour.ratelimits.counting import Hit, Memory
+from contour.ratelimits.service import Response, Service
+from contour.xds import resources
+from contour.xds.fleet import Fleet
+from contour.xds.resources import RATE_LIMITS, Change, Name
+from contour.xds.server import Server
+from tests.contour.ratelimits import asking
+from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, eventually, rule
+from tests.testbed import ratelimit
+
+NAME = Name(RATE_LIMITS, "limits")
+
+
+def config(*descriptors: messages.RateLimitDescriptor, domain: str = "test") -> bytes:
+    made = messages.RateLimitConfig(name="limits", domain=domain, descriptors=descriptors)
+    return made.SerializeToString()
+
+
+@pytest.mark.parametrize(("unit", "seconds"), [(SECOND, 1), (MINUTE, 60), (HOUR, 3600)])
+async def test_windows_begin_at_multiples_of_their_length(unit: int, seconds: int) -> None:
+    now = [1_000_000 * seconds + seconds - 1]  # the last second of a window
+    service = Service(Memory(), lambda: now[0])
+    service.domains = limits.read([config(rule("a", 1, unit))])
+    asked = asking.request("test", [("a", "a")])
+    codes = [(await service.decide(asked)).overall_code for _ in range(2)]
+    now[0] += 1
+    answer = await service.decide(asked)
+    codes.append(answer.overall_code)
+    assert codes == [Response.OK, Response.OVER_LIMIT, Response.OK]
+    assert answer.statuses[0].duration_until_reset.seconds == seconds
+
+
+async def test_all_descriptors_count_although_one_is_over_its_limit() -> None:
+    service = Service(Memory(), lambda: 7)
+    service.domains = limits.read([config(rule("a", 0), rule("b", 2))])
+    both = asking.request("test", [("a", "a")], [("b", "b")])
+    for _ in range(2):
+        assert (await service.decide(both)).overall_code == Response.OVER_LIMIT
+    alone = await service.decide(asking.request("test", [("b", "b")]))
+    assert alone.overall_code == Response.OVER_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("configs", "words"),
+    [
+        ([b"\xff"], "not a RateLimitConfig"),
+        ([config(domain="")], "is empty or there twice"),
+        ([config(), config()], "is empty or there twice"),
+        ([config(rule("", 1))], "has no key"),
+        ([config(rule("a", 1), rule("a", 2))], "there twice"),
+        ([config(rule("a", 1, 0))], "no unit that is known"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(configs: list[bytes], words: str) -> None:
+    with pytest.raises(limits.Invalid, match=words):
+        limits.read(configs)
+
+
+async def test_counters_are_bounded_and_a_clock_that_is_set_back_opens_nothing() -> None:
+    memory = Memory(most=2)
+    assert [await memory.add([Hit(it, 60, 1)], 600) for it in "aabb"] == [[1], [2], [1], [2]]
+    assert [await memory.add([Hit("c", 60, 1)], 601) for _ in range(2)] == [[1], [1]]
+    assert await memory.add([Hit("a", 60, 1)], 599) == [3]
+    assert await memory.add([Hit("a", 60, 1)], 660) == [1]
+
+
+@asynccontextmanager
+async def running(folder: Path, redis: str | None = None) -> AsyncIterator[tuple[Fleet, Path]]:
+    """The child process on an xDS server."""
+    server = Server((f"unix:{folder}/xds",))
+    fleet = server.fleet("ratelimit")
+    fleet.uri, fleet.counted = "projectcontour://rate-limit-service", RATE_LIMITS
+    fleet.publish([Change(NAME, "", resources.part(asking.head("limits", "test")))])
+    await server.start()
+    child = Child(f"unix:{folder}/xds", folder / "asked", folder / "log", redis)
+    task = asyncio.ensure_future(child.run())
+    try:
+        await eventually(lambda: fleet.counts["sent", RATE_LIMITS])
+        yield fleet, child.socket
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await server.stop()
+
+
+def limited(key: str, requests: int) -> Change:
+    return Change(NAME, key, resources.part(asking.part(rule(key, requests))))
+
+
+async def taken(fleet: Fleet) -> None:
+    await eventually(lambda: not fleet.acceptance.is_pending(NAME))
+
+
+async def test_the_process_counts_follows_edits_and_refuses(tmp_path: Path) -> None:
+    async with running(tmp_path) as (fleet, socket), asking.client(f"unix:{socket}") as ask:
+        fleet.publish([limited("a", 2)])
+        await taken(fleet)
+        assert [await ask("test", a="a") for _ in range(3)] == [True, True, False]
+        bad = Change(NAME, "bad", resources.part(asking.part(rule("bad", 1, 0))))
+        fleet.publish([bad, limited("b", 1)])
+        await eventually(lambda: fleet.quarantine.refusal(NAME, "bad"))
+        await taken(fleet)
+        assert [await ask("test", b="b") for _ in range(2)] == [True, False]
+        assert not await ask("test", a="a")
+
+
+def _processes(words: str) -> Iterator[int]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if words in path.read_bytes().replace(b"\0", b" ").decode(errors="replace"):
+                yield int(path.parent.name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_process_that_ends_is_started_again(tmp_path: Path, number: int) -> None:
+    async with running(tmp_path) as (fleet, socket):
+        fleet.publish([limited("a", 1)])
+        await taken(fleet)
+        sent = fleet.counts["sent", RATE_LIMITS]
+        (pid,) = _processes(f"-m contour.ratelimits unix:{tmp_path}")
+        os.kill(pid, number)
+        await eventually(lambda: fleet.counts["sent", RATE_LIMITS] > sent)
+        await taken(fleet)
+        async with asking.client(f"unix:{socket}") as ask:
+            assert [await ask("test", a="a") for _ in range(2)] == [True, False]
+    assert not list(_processes(f"-m contour.ratelimits unix:{tmp_path}"))
+
+
+async def test_services_share_the_counters_of_a_redis(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as redis:
+        folders = [tmp_path_factory.mktemp("service") for _ in range(2)]
+        url = f"redis://{redis.address}"
+        async with running(folders[0], url) as one, running(folders[1], url) as other:
+            for fleet, _ in (one, other):
+                fleet.publish([limited("a", 3)])
+                await taken(fleet)
+            async with (
+                asking.client(f"unix:{one[1]}") as first,
+                asking.client(f"unix:{other[1]}") as second,
+            ):
+                found = [await ask("test", a="a") for ask in (first, second, first, second)]
+                assert found == [True, True, True, False]
+                redis.process.kill()
+                with pytest.raises(Exception, match="Redis does not count"):
+                    await first("test", a="a")
