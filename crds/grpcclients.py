@@ -1,6 +1,6 @@
 """Which Services gRPC clients without a proxy may call, as in a ContourConfiguration."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -29,9 +29,16 @@ class GrpcExport:
     client_namespaces: tuple[ClientNamespace, ...] = Field(default=(), max_length=256)
     """The namespaces whose clients may call them; `*` means all. By default only clients of a
     Service's own namespace may call it."""
+    transport: Literal["Plaintext", "MutualTLS"] = "Plaintext"
+    """How clients and servers talk to one another: by default in `Plaintext`. With `MutualTLS` both
+    show a certificate of the control plane's authority, and servers refuse clients of other
+    namespaces than `clientNamespaces`; both have to use the xDS credentials of gRPC. If several
+    entries mean a Service, `MutualTLS` wins."""
     _either = rule(
         "at least one of namespaces and matchLabels must be set",
         lambda it: bool(it.namespaces or it.match_labels),
+        "(has(self.namespaces) && size(self.namespaces) > 0) || "
+        "(has(self.matchLabels) && size(self.matchLabels) > 0)",
     )
 
 

@@ -35,6 +35,8 @@ class Export:
     """Those for TCP, in the order of the Service."""
     audience: frozenset[str] | None
     """The namespaces whose clients may call it; None: all."""
+    has_tls: bool = False
+    """Clients and servers show one another certificates of ours."""
 
 
 @query
@@ -62,7 +64,13 @@ def export(view: View, key: NamespacedName) -> Export | None:
     return Export(
         tuple(nodes.ServicePort(key, it.port, it.name) for it in ports),
         None if EVERYBODY in audience else audience,
+        has_tls=any(it.transport == "MutualTLS" for it in chosen),
     )
+
+
+def server_id(service: NamespacedName) -> str:
+    """What the servers of a Service ask for, before the address on which they listen."""
+    return f"server/{service.name}.{service.namespace}"
 
 
 def _means(wanted: GrpcExport, found: Service) -> bool:
@@ -81,5 +89,9 @@ def _ports(key: NamespacedName, found: Export | None) -> Iterator[tuple[Exported
 
 EXPORTED: Index[ExportedPort, None] = Index("exported ports", export, _ports)
 
-INDEXES = (EXPORTED,)
+EXPORTED_SERVICES: Index[NamespacedName, None] = Index(
+    "exported Services", export, lambda key, found: [(key, None)] if found is not None else []
+)
+
+INDEXES = (EXPORTED, EXPORTED_SERVICES)
 KEPT = (Kept(export, tables.SERVICES),)

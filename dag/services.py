@@ -94,6 +94,14 @@ def zones(
     return tuple((zone, tuple(found)) for zone, found in sorted(by_zone.items()))
 
 
+@query
+def listening(view: View, port: nodes.ServicePort) -> tuple[int, ...]:
+    """The numbers on which the endpoints of a port listen, ready or not, sorted."""
+    slices = _slices(view, port.service)
+    found = {it.port for slice_ in slices for it in slice_.ports if it.name == port.port_name}
+    return tuple(sorted(it for it in found if it is not None))
+
+
 def _slices(view: View, service_: NamespacedName) -> Iterator[endpointslice.EndpointSlice]:
     for key in view.bucket(tables.SLICES_OF, service_):
         if (found := view.read(tables.ENDPOINT_SLICES, key)) is not None:

@@ -29,6 +29,14 @@ def grpc_client(namespace: str) -> str:
     return f"projectcontour://grpc-client/{namespace}"
 
 
+def grpc_server(namespace: str) -> str:
+    """The URI in the same certificate by which clients know the servers of a namespace."""
+    return f"projectcontour://grpc-server/{namespace}"
+
+
+GRPC_PROVIDER = "contour"
+"""What the bootstrap of a gRPC application calls its certificate, and what it is told to show."""
+
 RATE_LIMIT_SERVICE = "projectcontour://rate-limit-service"
 """The URI in the certificate of the rate limit service of an instance."""
 

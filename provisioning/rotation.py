@@ -53,11 +53,14 @@ def wanted(
 
 def with_grpc_clients(want: Wanted, namespaces: Iterable[str]) -> Wanted:
     """The same with a leaf for the gRPC applications of each of these namespaces."""
-    more = {
-        f"grpc-client-{it}-": Subject((identities.grpc_client(it),), ("client",))
-        for it in namespaces
-    }
+    more = {f"grpc-client-{it}-": grpc_application(it) for it in namespaces}
     return replace(want, subjects={**want.subjects, **more})
+
+
+def grpc_application(namespace: str) -> Subject:
+    """Who the gRPC applications of a namespace are, as clients and as servers."""
+    names = identities.grpc_client(namespace), identities.grpc_server(namespace)
+    return Subject(names, ("client", "server"))
 
 
 def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:

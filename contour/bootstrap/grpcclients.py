@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from contour.xds import resources, xdstp
+from provisioning import identities
 
 Json: TypeAlias = "str | list[Json] | dict[str, Json]"
 
@@ -21,7 +22,8 @@ REFRESH = "60s"
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """PEM files for mutual TLS with every control plane."""
+    """PEM files for mutual TLS with control planes that are not on a Unix socket, and with other
+    applications."""
 
     certificate: PurePath
     key: PurePath
@@ -42,6 +44,8 @@ class GrpcClient:
     """The addresses of each authority. The first authority is asked for targets without one."""
     files: Files | None = None
     """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
+    server: str = ""
+    """What its servers ask for, before their address; empty: it serves nothing by xDS."""
 
 
 def text(given: GrpcClient) -> str:
@@ -65,33 +69,41 @@ def document(given: GrpcClient) -> dict[str, Json]:
             }
             for name, servers in given.authorities.items()
         }
+    if given.server:
+        template = _template(next(iter(given.authorities), ""), f"{given.server}/")
+        found["server_listener_resource_name_template"] = template
+    if given.files is not None:
+        watched: Json = {"plugin_name": "file_watcher", "config": _files(given.files)}
+        found["certificate_providers"] = {identities.GRPC_PROVIDER: watched}
     return found
 
 
-def _template(authority: str) -> str:
-    return xdstp.named(authority, resources.LISTENER, "") + "%s"
+def _template(authority: str, before: str = "") -> str:
+    named = xdstp.named(authority, resources.LISTENER, before) if authority else before
+    return f"{named}%s"
 
 
 def _servers(given: GrpcClient, addresses: tuple[str, ...]) -> list[Json]:
     return [
         {
             "server_uri": address,
-            "channel_creds": [_credentials(given.files)],
+            "channel_creds": [_credentials(address, given.files)],
             "server_features": ["xds_v3"],
         }
         for address in addresses
     ]
 
 
-def _credentials(files: Files | None) -> Json:
-    if files is None:
+def _credentials(address: str, files: Files | None) -> Json:
+    if files is None or address.startswith("unix:"):
         return {"type": "insecure"}
+    return {"type": "tls", "config": _files(files)}
+
+
+def _files(files: Files) -> Json:
     return {
-        "type": "tls",
-        "config": {
-            "ca_certificate_file": str(files.authority),
-            "certificate_file": str(files.certificate),
-            "private_key_file": str(files.key),
-            "refresh_interval": REFRESH,
-        },
+        "ca_certificate_file": str(files.authority),
+        "certificate_file": str(files.certificate),
+        "private_key_file": str(files.key),
+        "refresh_interval": REFRESH,
     }

@@ -51,6 +51,11 @@ class _Identity(TypedDict):
     "Targets without authority, such as xds:///echo.shop, ask the first one.",
 )  # fmt: skip
 @click.option(
+    "--server", metavar="SERVICE", show_default="none",
+    help="With --grpc: the application also serves the exported Service of this name in "
+    "--namespace, and its servers get their configuration by xDS.",
+)  # fmt: skip
+@click.option(
     "--node", show_default="envoy, or grpc with --grpc",
     help="Name of this Envoy or application (`node.id`). It must be unique within a fleet of "
     "Envoys.",
@@ -124,6 +129,7 @@ def bootstrap(
     node_id: str | None,
     namespace: str | None,
     authorities: tuple[str, ...],
+    server: str | None,
     node: str | None,
     fleet: str | None,
     admin_address: str,
@@ -148,9 +154,9 @@ def bootstrap(
     if grpc:
         dialled = _address(context, xds_address, xds_port, xds_socket)
         pems = envoy_cafile, envoy_cert_file, envoy_key_file
-        _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems))
+        _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems, server))
         return
-    _refuse(authorities)
+    _refuse(authorities, server)
     settings = bootstraps.Settings(
         **_identity(node, fleet, node_id, namespace),
         control_plane=_control_plane(xds_address, xds_port, xds_socket),
@@ -171,10 +177,11 @@ def _grpc_text(
     address: str | None,
     authorities: tuple[str, ...],
     files: tuple[str | None, str | None, str | None],
+    server: str | None,
 ) -> str:
     from contour.cli import grpcbootstrap
 
-    return grpcbootstrap.text(node, namespace, address, authorities, files)
+    return grpcbootstrap.text(node, namespace, address, authorities, files, server)
 
 
 _NO_AUTHORITIES = (
@@ -183,9 +190,11 @@ _NO_AUTHORITIES = (
 )
 
 
-def _refuse(authorities: tuple[str, ...]) -> None:
+def _refuse(authorities: tuple[str, ...], server: str | None) -> None:
     if authorities:
         raise click.UsageError(_NO_AUTHORITIES)
+    if server:
+        raise click.UsageError("--server is for gRPC applications (--grpc)")
 
 
 def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:

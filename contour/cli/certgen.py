@@ -65,7 +65,7 @@ _LONGEST = names.LONGEST_LEAF_LIFETIME.days
 )  # fmt: skip
 @click.option(
     "--grpc-client", "grpc_clients", multiple=True, metavar="NAMESPACE", show_default="none",
-    help="With --pem: also make a certificate for the gRPC applications of this namespace, "
+    help="With --pem: also make a certificate for gRPC clients and servers of this namespace, "
     "grpc-client-NAMESPACE-cert.pem and -key.pem. Can be given several times.",
 )  # fmt: skip
 def certgen(

@@ -5,6 +5,7 @@ from pathlib import PurePath
 import click
 
 from contour.bootstrap import grpcclients
+from crds.meta import NamespacedName
 from dag import exports
 
 
@@ -14,6 +15,7 @@ def text(
     address: str | None,
     authorities: tuple[str, ...],
     files: tuple[str | None, str | None, str | None],
+    server: str | None,
 ) -> str:
     """The bootstrap of a gRPC application. Raises `click.UsageError`."""
     if not namespace:
@@ -30,6 +32,7 @@ def text(
         servers=servers,
         authorities=found,
         files=_files(*files),
+        server=exports.server_id(NamespacedName(namespace, server)) if server else "",
     )
     return grpcclients.text(given)
 

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import grpc
+import grpc.experimental
 
 from tests.testbed.processes import ROOT
 
-grpcio: Any = grpc  # the stubs are of what the product uses
+grpcio: Any = grpc
+experimental: Any = grpc.experimental  # the stubs are of what the product uses
 
 SAY = "/echo.Echo/Say"
 SHOUT = "/echo.Echo/Shout"
@@ -45,10 +47,10 @@ class Peer:
 
     popen: subprocess.Popen[str]
 
-    def serve(self, *servers: tuple[str, int]) -> None:
-        """Starts a server for each name, on a port of 127.0.0.1."""
+    def serve(self, *servers: tuple[str, int], address: str = "127.0.0.1") -> None:
+        """Starts a server for each name, on a port of an address; a bootstrap may tell how."""
         for name, port in servers:
-            self.ask(do="serve", name=name, port=port)
+            self.ask(do="serve", name=name, port=port, address=address)
 
     def end(self, name: str) -> None:
         """Ends a server at once."""
@@ -114,17 +116,21 @@ class _Program:
         }  # fmt: skip
         return orders[order.pop("do")](**order)
 
-    def _serve(self, name: str, port: int) -> None:
+    def _serve(self, name: str, port: int, address: str) -> None:
         def reply(_: bytes, __: object) -> bytes:
             return name.encode()
 
         handler = grpcio.unary_unary_rpc_method_handler(reply)
-        made = grpcio.server(futures.ThreadPoolExecutor(4), options=(("grpc.so_reuseport", 0),))
+        options = (("grpc.so_reuseport", 0),)
+        by_xds = "server_listener_resource_name_template" in _BOOTSTRAP
+        made = grpcio.server(futures.ThreadPoolExecutor(4), options=options, xds=by_xds)
         methods = {"Say": handler, "Shout": handler}
         made.add_generic_rpc_handlers(
             (grpcio.method_handlers_generic_handler("echo.Echo", methods),)
         )
-        made.add_insecure_port(f"127.0.0.1:{port}")
+        plain = grpcio.insecure_server_credentials()
+        credentials = grpcio.xds_server_credentials(plain) if by_xds else plain
+        made.add_secure_port(f"{address}:{port}", credentials)
         made.start()
         self._servers[name] = made
 
@@ -140,14 +146,14 @@ class _Program:
 
     def _dial(self, targets: list[str]) -> None:
         for target in targets:
-            channel = self._channels[target] = grpcio.insecure_channel(target)
+            channel = self._channels[target] = _channel(target)
             grpcio.channel_ready_future(channel)  # asks it to connect
 
     def _one(
         self, target: str, method: str = SAY, timeout: float = 20, metadata: Any = ()
     ) -> tuple[str, str]:
         if target not in self._channels:
-            self._channels[target] = grpcio.insecure_channel(target)
+            self._channels[target] = _channel(target)
         call = self._channels[target].unary_unary(method)
         try:
             return "", call(b"", timeout=timeout, metadata=[tuple(it) for it in metadata]).decode()
@@ -172,6 +178,17 @@ class _Program:
         for it in self._threads:
             it.join()
         return _told(self._done, 0)
+
+
+def _channel(target: str) -> Any:
+    """One on which TLS is what xDS says, where the bootstrap has certificates."""
+    plain = experimental.insecure_channel_credentials()
+    has_certificates = "certificate_providers" in _BOOTSTRAP
+    credentials = grpcio.xds_channel_credentials(plain) if has_certificates else plain
+    return grpcio.secure_channel(target, credentials)
+
+
+_BOOTSTRAP = json.loads(os.environ.get("GRPC_XDS_BOOTSTRAP_CONFIG", "{}"))
 
 
 def _told(done: list[tuple[str, str]], first: float) -> dict[str, Any]:

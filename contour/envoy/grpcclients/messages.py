@@ -19,6 +19,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 )
 
 from contour.envoy import encoding, matches
+from contour.envoy.grpcclients import security
 from dag import nodes
 from dag.gateway import servicehosts
 
@@ -102,11 +103,14 @@ def _port(share: nodes.Backend) -> nodes.ServicePort | None:
     return cluster.port if cluster is not None and servicehosts.is_reachable(cluster) else None
 
 
-def cluster(name: str, endpoints: str) -> bytes:
-    """A cluster whose endpoints come by EDS under this name."""
+def cluster(name: str, endpoints: str, tls_with: str | None) -> bytes:
+    """A cluster whose endpoints come by EDS under this name; `tls_with` is the namespace whose
+    servers are called over mutual TLS."""
     made = cluster_pb2.Cluster(name=name, type=cluster_pb2.Cluster.EDS)
     made.eds_cluster_config.service_name = endpoints
     made.eds_cluster_config.eds_config.CopyFrom(_SELF)
+    if tls_with is not None:
+        security.write_client(made.transport_socket, tls_with)
     return encoding.encoded(made)
 
 

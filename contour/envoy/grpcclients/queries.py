@@ -4,13 +4,14 @@ Every answer is its parts in all spellings. A port demands its backends, a backe
 what no port uses any more is forgotten by itself.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 from contour.envoy.credentials import Pieces
-from contour.envoy.grpcclients import messages, spellings
+from contour.envoy.grpcclients import messages, servers, spellings
 from contour.xds import resources
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from dag import exports, nodes, services, tables
 from dag.engine.view import Kept, View, query
 from dag.exports import ExportedPort
@@ -32,6 +33,13 @@ class BackendKey(NamedTuple):
     to: nodes.ServicePort | None
     """None: a share that leads nowhere."""
     audience: frozenset[str] | None
+
+
+class ServersKey(NamedTuple):
+    """The servers of an exported Service that ask for their configuration, too."""
+
+    fleet: str
+    service: NamespacedName
 
 
 class FleetKey(NamedTuple):
@@ -77,11 +85,13 @@ _part = resources.part
 def backend(view: View, key: BackendKey) -> Pieces:
     """The clusters of a backend."""
     view.demand(backend_endpoints, key)
+    called = view.ask(exports.export, key.to.service) if key.to is not None else None
+    tls_with = key.to.service.namespace if key.to and called and called.has_tls else None
     pieces: list[Change] = []
     for spelling in _spellings(view):
         name = spelling.name(CLUSTER, spellings.backend(key.port, key.to))
         source = spelling.name(ENDPOINTS, spellings.backend(key.port, key.to))
-        body = messages.cluster(name.name, source.name)
+        body = messages.cluster(name.name, source.name, tls_with)
         pieces.append(Change(name, "", _part(body, (source,), _origins(key), key.audience)))
     return tuple(pieces)
 
@@ -98,6 +108,29 @@ def backend_endpoints(view: View, key: BackendKey) -> Pieces:
     return tuple(pieces)
 
 
+@query
+def server_listeners(view: View, key: ServersKey) -> Pieces:
+    """The listeners of the servers of an exported Service, for its own namespace."""
+    export = view.ask(exports.export, key.service)
+    if export is None:
+        return ()
+    own = frozenset((key.service.namespace,))
+    numbers = {number for port in export.ports for number in view.ask(services.listening, port)}
+    local = () if view.read(tables.LOOPBACK_REFUSED, ()) else servers.LOOPBACK
+    pieces: list[Change] = []
+    for spelling, number in product(_spellings(view), sorted(numbers)[:MOST_NUMBERS]):
+        for address in (*servers.ANYWHERE, *local):
+            name = spelling.name(LISTENER, spellings.server(key.service, address, number))
+            body = servers.listener(name.name, address, number, export)
+            part = _part(body, (), (ObjectRef("Service", *key.service),), own)
+            pieces.append(Change(name, "", part))
+    return tuple(pieces)
+
+
+MOST_NUMBERS = 16
+"""Ports on which servers of one Service listen."""
+
+
 def _spellings(view: View) -> tuple[spellings.Spelling, ...]:
     authorities = view.ask(exports.authorities, ())
     return spellings.spellings(authorities or ())
@@ -112,6 +145,10 @@ def _fleet(_: tuple[()]) -> FleetKey:
     return FleetKey(exports.FLEET)
 
 
+def _servers_of(service: NamespacedName) -> ServersKey:
+    return ServersKey(exports.FLEET, service)
+
+
 def _of_fleet(port: ExportedPort) -> PortKey:
     return PortKey(exports.FLEET, port)
 
@@ -119,5 +156,6 @@ def _of_fleet(port: ExportedPort) -> PortKey:
 KEPT = (
     Kept(grpc_clients, tables.ALL_CONFIGURATIONS, _fleet),
     Kept(exported_port, exports.EXPORTED, _of_fleet),
+    Kept(server_listeners, exports.EXPORTED_SERVICES, _servers_of),
 )
-PUBLISHED = (grpc_clients, backend_endpoints, backend, exported_port)
+PUBLISHED = (grpc_clients, backend_endpoints, backend, exported_port, server_listeners)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from contour.xds import xdstp
 from contour.xds.resources import Name
-from dag import nodes
+from crds.meta import NamespacedName
+from dag import exports, nodes
 from dag.exports import ExportedPort
 
 NOWHERE = "nowhere"
@@ -40,6 +41,12 @@ def port(key: ExportedPort) -> str:
 def targets(key: ExportedPort, *, is_only: bool) -> tuple[str, ...]:
     """What clients dial, after `xds:///`: the only port of a Service can be left out."""
     return (port(key), f"{key.service.name}.{key.service.namespace}")[: 1 + is_only]
+
+
+def server(service: NamespacedName, address: str, port: int) -> str:
+    """The id of the listener of a server, as gRPC writes the address on which it listens."""
+    host = f"[{address}]" if ":" in address else address
+    return f"{exports.server_id(service)}/{host}:{port}"
 
 
 def backend(key: ExportedPort, to: nodes.ServicePort | None) -> str:

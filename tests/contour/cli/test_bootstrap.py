@@ -85,6 +85,23 @@ def test_a_grpc_application_is_told_its_control_planes(
     assert shown["node"] == {"id": "grpc", "cluster": "grpc:clients/shop"}
 
 
+FILES = ("--envoy-cafile", "a", "--envoy-cert-file", "c", "--envoy-key-file", "k")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "template"),
+    [
+        (("--xds-socket", "/x"), "server/echo.shop/%s"),
+        (AT, "xdstp://a.example/envoy.config.listener.v3.Listener/server/echo.shop/%s"),
+    ],
+)
+def test_a_grpc_server_is_told_what_to_ask_for(arguments: tuple[str, ...], template: str) -> None:
+    shown = json.loads(bootstrap(*GRPC, *arguments, "--server", "echo", *FILES).stdout)
+    assert shown["server_listener_resource_name_template"] == template
+    assert shown["certificate_providers"]["contour"]["config"]["certificate_file"] == "c"
+    assert shown["xds_servers"][0]["channel_creds"] == [{"type": "insecure"}]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -94,6 +111,7 @@ def test_a_grpc_application_is_told_its_control_planes(
         ((*GRPC, *AT, *AT), "twice"),
         ((*GRPC, *AT, "--envoy-cafile", "x"), "together"),
         (AT, "one control"),
+        (("--server", "echo"), "--grpc"),
     ],
 )
 def test_what_a_grpc_application_cannot_be_told(arguments: tuple[str, ...], words: str) -> None:

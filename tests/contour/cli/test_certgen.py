@@ -39,7 +39,9 @@ def test_an_application_gets_a_certificate_of_its_namespace(tmp_path: Path) -> N
     path = tmp_path / "grpc-client-shop-cert.pem"
     found = x509.load_pem_x509_certificate(path.read_bytes())
     names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert [*names] == [x509.UniformResourceIdentifier("projectcontour://grpc-client/shop")]
+    assert names.get_values_for_type(x509.UniformResourceIdentifier) == [
+        f"projectcontour://grpc-{role}/shop" for role in ("client", "server")
+    ]
     client = ssl.create_default_context(cafile=tmp_path / "CAcert.pem")
     client.load_cert_chain(path, tmp_path / "grpc-client-shop-key.pem")
     assert certgen(*asked).output == ""

@@ -34,7 +34,13 @@ SETTINGS: Table[tuple[()], Settings] = Table("settings")
 
 PLAN = (
     Plan(
-        indexes=(listeners.NAMES, hosts.UNSERVED, tables.ALL_CONFIGURATIONS, exports.EXPORTED),
+        indexes=(
+            listeners.NAMES,
+            hosts.UNSERVED,
+            tables.ALL_CONFIGURATIONS,
+            exports.EXPORTED,
+            exports.EXPORTED_SERVICES,
+        ),
         kept=(
             Kept(listeners.listeners, LISTENERS),
             Kept(hosts.virtual_host, VIRTUAL_HOSTS),

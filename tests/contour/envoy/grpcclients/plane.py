@@ -12,6 +12,7 @@ from contour.bootstrap import grpcclients
 from contour.instance import Instance
 from contour.xds.server import Server
 from contour.xds.stream import Stream
+from crds.meta import NamespacedName
 from dag import exports
 from dag.ports import HostPorts
 from tests.testbed import world
@@ -86,6 +87,7 @@ def bootstrap(
     namespace: str = "shop",
     files: grpcclients.Files | None = None,
     planes: Mapping[str, str | tuple[str, ...]] | None = None,
+    server: str = "",
 ) -> Mapping[str, Any]:
     """The bootstrap of a client; `planes` are addresses by authority."""
     found = (planes or {}).items()
@@ -93,6 +95,7 @@ def bootstrap(
     given = grpcclients.GrpcClient(
         node="client", cluster=f"{exports.FLEET}/{namespace}",
         servers=servers or next(iter(authorities.values())), authorities=authorities, files=files,
+        server=exports.server_id(NamespacedName(namespace, server)) if server else "",
     )  # fmt: skip
     return grpcclients.document(given)
 

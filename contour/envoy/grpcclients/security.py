@@ -1,0 +1,64 @@
+"""Mutual TLS between gRPC clients and servers, and which clients a server answers.
+
+Sources: gRFC A29 (certificates come from a provider that the bootstrap names; clients compare the
+names of servers) and A41 (the RBAC filter). Measured with grpcio 1.85: both are done, renewed files
+are shown on new connections, and an application without the provider refuses the resource.
+"""
+
+from collections.abc import Iterable
+
+from envoy.config.core.v3 import base_pb2
+from envoy.config.rbac.v3 import rbac_pb2 as rules_pb2
+from envoy.extensions.filters.http.rbac.v3 import rbac_pb2
+from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
+from envoy.type.matcher.v3 import string_pb2
+
+from contour.envoy import encoding
+from provisioning import identities
+
+
+def write_client(target: base_pb2.TransportSocket, namespace: str) -> None:
+    """Clients show their certificate and accept servers of a namespace alone."""
+    context = tls_pb2.UpstreamTlsContext()
+    _write_provider(context.common_tls_context)
+    # gRPC knows the older of the two fields for this alone.
+    server = string_pb2.StringMatcher(exact=identities.grpc_server(namespace))
+    names = common_pb2.CertificateValidationContext(match_subject_alt_names=[server])
+    context.common_tls_context.validation_context.MergeFrom(names)
+    _write(target, context)
+
+
+def write_server(target: base_pb2.TransportSocket) -> None:
+    """Servers show their certificate and demand one of clients."""
+    context = tls_pb2.DownstreamTlsContext()
+    context.require_client_certificate.value = True
+    _write_provider(context.common_tls_context)
+    _write(target, context)
+
+
+def callers(namespaces: Iterable[str]) -> rbac_pb2.RBAC:
+    """The filter by which a server refuses calls of clients of other namespaces."""
+    made = rbac_pb2.RBAC()
+    made.rules.action = rules_pb2.RBAC.ALLOW
+    policy = made.rules.policies["clients"]
+    policy.permissions.add(any=True)
+    for it in sorted(namespaces):
+        name = policy.principals.add().authenticated.principal_name
+        name.exact = identities.grpc_client(it)
+    return made
+
+
+def _write_provider(target: tls_pb2.CommonTlsContext) -> None:
+    own, authority = (
+        target.tls_certificate_provider_instance,
+        target.validation_context.ca_certificate_provider_instance,
+    )
+    own.instance_name = authority.instance_name = identities.GRPC_PROVIDER
+
+
+def _write(
+    target: base_pb2.TransportSocket,
+    context: tls_pb2.UpstreamTlsContext | tls_pb2.DownstreamTlsContext,
+) -> None:
+    target.name = "envoy.transport_sockets.tls"
+    target.typed_config.CopyFrom(encoding.packed(context))
