@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import bootstrap, files, host, inspection, process, rundir, sockets
+from contour import files, host, inspection, localbootstrap, process, rundir, sockets
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
@@ -24,8 +24,8 @@ from contour.instance import Instance
 from contour.localtls import authorities, keeper
 from contour.xds.limits import Limits
 from contour.xds.server import Server
+from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
-from dag import listeners
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from showing import signals
@@ -51,6 +51,8 @@ class RunOptions:
     """Hosts that want TLS and whose Secret is missing get a certificate of a local authority."""
     lenient: bool = False
     """Unknown fields of manifests are warnings."""
+    bootstrap: CustomBootstrap | None = None
+    """With what Envoy starts; it wins over that of a ContourConfiguration."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
     """Is called with the listeners once Envoy serves the first complete configuration."""
@@ -85,9 +87,10 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     controller = running.instance.controller
     sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
+    start = localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
     await asyncio.sleep(_SIGNALS)
     if not stopped.is_set():
-        await _serve(directory, options, running, stopped)
+        await _serve(directory, options, running, start, stopped)
 
 
 _SIGNALS = 0.01
@@ -119,7 +122,11 @@ def _keeper(options: RunOptions, terminal: Terminal) -> keeper.Keeper:
 
 
 async def _serve(
-    directory: state.StateDirectory, options: RunOptions, running: Running, stopped: asyncio.Event
+    directory: state.StateDirectory,
+    options: RunOptions,
+    running: Running,
+    start: localbootstrap.Start,
+    stopped: asyncio.Event,
 ) -> None:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(_serving(running.server))
@@ -131,7 +138,8 @@ async def _serve(
                 running.instance.questions(),
             )
         )
-        envoy = host.EnvoyProcess(directory, _bootstrap(directory), options.envoy)
+        how = replace(options.envoy, admin=start.admin)
+        envoy = host.EnvoyProcess(directory, start.text, how)
         await stack.enter_async_context(envoy)
         controller = running.instance.controller
         activities = (
@@ -141,17 +149,6 @@ async def _serve(
             controller.age(),
         )
         await process.until(stopped, activities)
-
-
-def _bootstrap(directory: state.StateDirectory) -> str:
-    return bootstrap.text(
-        bootstrap.Settings(
-            node="envoy",
-            fleet=listeners.DEFAULT_FLEET,
-            control_plane=bootstrap.Pipe(directory.socket(XDS_SOCKET)),
-            admin=directory.socket(host.ADMIN),
-        )
-    )
 
 
 async def _follow(running: Running) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from crds.custombootstrap import CustomBootstrap
 from crds.endpoints import Endpoint, MetricsEndpoint, ObjectName
 from crds.fields import Byte, Flag, NonEmpty, Port, PositiveUint32, Uint32, Window
 from crds.meta import model
@@ -363,5 +364,8 @@ class Envoy:
     managed: Flag | None = None
     """If false, the fleet that the instance has made is left as it is and no longer updated. The
     default is true. Upstream Contour does not have this field."""
+    bootstrap: CustomBootstrap | None = None
+    """The bootstrap with which Envoys start, if it is to be another than the usual one. Upstream
+    Contour does not have this field."""
     workload: Workload | None = None
     """How the Envoys of a managed fleet run. Upstream Contour does not have this field."""

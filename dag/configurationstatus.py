@@ -95,9 +95,21 @@ def _ignored(view: View, found: ContourConfiguration, spec: Place) -> Iterator[P
     listener = spec.at("envoy").at("listener")
     if view.ask(settings.settings, ()).routing not in ("Auto", view.ask(settings.routing, ())):
         yield problems.restart_needed(listener.at("routing"))
+    yield from _bootstrap(view, found.spec.envoy or Envoy(), spec.at("envoy").at("bootstrap"))
     edge, options = reading.resolved(found)[0].edge, view.read(tables.SOCKET_OPTIONS, ())
     if options is not None and options != (edge.tos, edge.traffic_class):
         yield problems.restart_needed(listener.at("socketOptions"), ", on one machine")
+
+
+def _bootstrap(view: View, envoy: Envoy, at: Place) -> Iterator[Problem]:
+    started = view.read(tables.STARTED_WITH, ())
+    if started is None:
+        if envoy.bootstrap is not None:
+            yield problems.ignored_field(at, "is not served in a cluster yet")
+    elif started.is_overridden and envoy.bootstrap is not None:
+        yield problems.ignored_field(at, "contour run was given another one by --bootstrap")
+    elif not started.is_overridden and started.custom != envoy.bootstrap:
+        yield problems.restart_needed(at, ", on one machine")
 
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {"ContourConfiguration": status}

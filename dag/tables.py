@@ -6,10 +6,11 @@ rules.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
+from crds.custombootstrap import CustomBootstrap
 from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
@@ -118,6 +119,19 @@ ROUTING: Table[tuple[()], str] = Table("routing")
 
 SOCKET_OPTIONS: Table[tuple[()], tuple[int | None, int | None]] = Table("socket options")
 """The TOS field and traffic class of sockets, where these stay as they are; else no row."""
+
+
+class StartedWith(NamedTuple):
+    """With which bootstrap the Envoy on this machine was started."""
+
+    custom: CustomBootstrap | None
+    """What the configuration said."""
+    is_overridden: bool
+    """The command line named another one."""
+
+
+STARTED_WITH: Table[tuple[()], StartedWith] = Table("bootstrap of the Envoy on this machine")
+"""No row in a cluster."""
 
 CONTROLLER_NAMES: Table[tuple[()], str] = Table("controller name")
 """The controller name that was given to the process, overriding the configuration's."""

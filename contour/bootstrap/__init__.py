@@ -5,7 +5,7 @@ Envoy someone else starts, and for the pods of a managed fleet. Pure: settings i
 Listeners, clusters and certificates of users come over xDS and are elsewhere.
 """
 
-from contour.bootstrap.assembly import document, text
+from contour.bootstrap.assembly import document, message, text
 from contour.bootstrap.secrets import secret_documents
 from contour.bootstrap.settings import CONNECTIONS, Credentials, Pipe, Settings, SocketAddress
 
@@ -16,6 +16,7 @@ __all__ = [
     "Settings",
     "SocketAddress",
     "document",
+    "message",
     "secret_documents",
     "text",
 ]

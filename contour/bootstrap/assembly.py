@@ -22,12 +22,13 @@ def text(given: settings.Settings) -> str:
 def document(given: settings.Settings) -> dict[str, Any]:
     """The bootstrap as plain data."""
     found: dict[str, Any] = json_format.MessageToDict(
-        _bootstrap(given), preserving_proto_field_name=True
+        message(given), preserving_proto_field_name=True
     )
     return found
 
 
-def _bootstrap(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
+def message(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
+    """The bootstrap as Envoy reads it."""
     return bootstrap_pb2.Bootstrap(
         node=base_pb2.Node(id=given.node, cluster=given.fleet),
         admin=bootstrap_pb2.Admin(address=packing.pipe(given.admin, mode=0o600)),

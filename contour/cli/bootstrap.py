@@ -117,6 +117,12 @@ class _Identity(TypedDict):
     help="Request what an EnvoyConfig says for this node ID (its `spec.nodeID`), instead of "
     "--node and --fleet.",
 )  # fmt: skip
+@click.option(
+    "--custom", type=click.Path(path_type=Path), metavar="FILE", show_default="none",
+    help="Bootstrap that replaces the usual one, or changes it: a whole one in YAML or JSON, or an "
+    "object with `type` (Replace, Merge or JSONPatch) and `value` or `jsonPatches`. An Envoy that "
+    "is installed here validates the result.",
+)  # fmt: skip
 @click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
 @click.pass_context
 def bootstrap(
@@ -143,6 +149,7 @@ def bootstrap(
     overload_max_heap: int,
     overload_downstream_max_conn: int,
     dns_lookup_family: str,
+    custom: Path | None,
 ) -> None:
     """Writes the bootstrap configuration of an Envoy or gRPC application that you run yourself.
 
@@ -168,7 +175,7 @@ def bootstrap(
         heap_bytes=overload_max_heap or None,
         connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
     )
-    _write(path, settings)
+    _write(path, settings, custom)
 
 
 def _grpc_text(
@@ -233,10 +240,26 @@ def _write_text(path: str, text: str) -> None:
         Path(path).write_text(f"{text}\n")
 
 
-def _write(path: str, settings: "bootstraps.Settings") -> None:
+def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> None:
     from contour import bootstrap as bootstraps
 
-    _write_text(path, bootstraps.text(settings))
+    if custom is None:
+        _write_text(path, bootstraps.text(settings))
+        _write_secrets(settings)
+        return
+    from contour.cli import custombootstrap, failures
+    from contour.host import errors
+
+    with failures.told(errors.Error):
+        text = custombootstrap.text(settings, custom)
+        _write_secrets(settings)  # which Envoy reads when it validates
+        custombootstrap.validate(text)
+    _write_text(path, text)
+
+
+def _write_secrets(settings: "bootstraps.Settings") -> None:
+    from contour import bootstrap as bootstraps
+
     credentials = settings.credentials
     if credentials is None:
         return

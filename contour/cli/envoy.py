@@ -1,7 +1,6 @@
 """`contour envoy`: what runs beside an Envoy in its pod, and sees to it that it leaves in peace."""
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,8 +19,8 @@ def _options(command: Any) -> Any:
         (
             click.option(
                 "--admin-address", default="/admin/admin.sock", show_default=True,
-                type=click.Path(path_type=Path),
-                help="Unix socket of Envoy's administration interface.",
+                metavar="PATH|HOST:PORT",
+                help="Unix socket or TCP address of Envoy's administration interface.",
             ),
             click.option(
                 "--drain-delay", type=click.FloatRange(0), default=5, show_default=True,
@@ -54,7 +53,7 @@ def _options(command: Any) -> Any:
 
 @envoy.command("shutdown")
 @_options
-def shut_down(admin_address: Path, **patience: Any) -> None:
+def shut_down(admin_address: str, **patience: Any) -> None:
     """Drains Envoy, and returns when it can end without cutting a request.
 
     Envoy's health checks fail first, so that load balancers stop sending connections. The command
@@ -62,11 +61,10 @@ def shut_down(admin_address: Path, **patience: Any) -> None:
     """
     import asyncio
 
-    from contour.host import shutdown
-    from contour.host.administration import Administration
+    from contour.host import administration, shutdown
 
     _log()
-    asyncio.run(shutdown.drain(Administration(admin_address), _patience(**patience)))
+    asyncio.run(shutdown.drain(administration.named(admin_address), _patience(**patience)))
 
 
 @envoy.command("shutdown-manager")
@@ -75,7 +73,7 @@ def shut_down(admin_address: Path, **patience: Any) -> None:
     help="TCP port for GET /shutdown and GET /healthz.",
 )  # fmt: skip
 @_options
-def shutdown_manager(serve_port: int, admin_address: Path, **patience: Any) -> None:
+def shutdown_manager(serve_port: int, admin_address: str, **patience: Any) -> None:
     """Waits for SIGTERM, then drains Envoy as `contour envoy shutdown` does.
 
     Runs as a container beside Envoy. GET /shutdown, for the preStop hook of Envoy's container,
@@ -83,11 +81,12 @@ def shutdown_manager(serve_port: int, admin_address: Path, **patience: Any) -> N
     """
     import asyncio
 
-    from contour.host import shutdown
-    from contour.host.administration import Administration
+    from contour.host import administration, shutdown
 
     _log()
-    waiting = shutdown.Waiting(Administration(admin_address), _patience(**patience), serve_port)
+    waiting = shutdown.Waiting(
+        administration.named(admin_address), _patience(**patience), serve_port
+    )
     try:
         asyncio.run(waiting.run())
     except OSError as error:

@@ -43,6 +43,12 @@ from crds.draining import DRAIN_SECONDS
     help="Serve GatewayClasses with this `spec.controllerName`.",
 )  # fmt: skip
 @click.option(
+    "--bootstrap", type=click.Path(path_type=Path), metavar="FILE", show_default="the usual one",
+    help="Bootstrap with which Envoy starts: a whole one in YAML or JSON, or an object with `type` "
+    "(Replace, Merge or JSONPatch) and `value` or `jsonPatches`, as in a ContourConfiguration's "
+    "`spec.envoy.bootstrap`, which it replaces.",
+)  # fmt: skip
+@click.option(
     "--concurrency", type=click.IntRange(1), show_default="one per CPU core",
     help="Number of Envoy's worker threads. Lower it on a shared machine.",
 )  # fmt: skip
@@ -70,6 +76,7 @@ def run(
     tls: str,
     state_dir: Path | None,
     controller_name: str | None,
+    bootstrap: Path | None,
     concurrency: int | None,
     drain_time: float,
     listener_drain_time: int,
@@ -85,7 +92,7 @@ def run(
     with ending_at_once():
         from contour import files, host, localbackends, rundir
         from contour import run as running
-        from contour.cli import failures
+        from contour.cli import custombootstrap, failures
         from contour.host import ports, state
         from showing import signals
 
@@ -99,6 +106,7 @@ def run(
             certifies=tls == "auto",
             controller_name=controller_name,
             lenient=lenient,
+            bootstrap=custombootstrap.from_file(bootstrap, "--bootstrap") if bootstrap else None,
             envoy=host.EnvoyOptions(
                 concurrency=concurrency,
                 drain_seconds=drain_time,

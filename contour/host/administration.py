@@ -1,4 +1,4 @@
-"""What the supervisor asks of Envoy's administration interface, over its Unix socket."""
+"""What the supervisor asks of Envoy's administration interface."""
 
 import json
 from collections.abc import Iterable
@@ -21,11 +21,17 @@ class Activity(NamedTuple):
     connections: int
 
 
+def named(address: str) -> "Administration":
+    """The one at a path, or at HOST:PORT."""
+    return Administration(Path(address) if "/" in address else address)
+
+
 @dataclass(frozen=True, slots=True)
 class Administration:
     """One Envoy's administration interface."""
 
-    socket: Path
+    address: Path | str
+    """A Unix socket, or HOST:PORT of the loopback interface."""
 
     async def is_live(self) -> bool:
         """Envoy has its first configuration, every listener is open, and it is not draining."""
@@ -73,11 +79,11 @@ class Administration:
             return [gauge for gauge in found if "name" in gauge]
 
     def _session(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            base_url="http://admin",
-            connector=aiohttp.UnixConnector(str(self.socket)),
-            timeout=aiohttp.ClientTimeout(total=2),
-        )
+        timeout = aiohttp.ClientTimeout(total=2)
+        if isinstance(self.address, str):
+            return aiohttp.ClientSession(base_url=f"http://{self.address}", timeout=timeout)
+        connector = aiohttp.UnixConnector(str(self.address))
+        return aiohttp.ClientSession(base_url="http://admin", connector=connector, timeout=timeout)
 
 
 def _activity(gauges: Iterable[dict[str, Any]]) -> Activity:

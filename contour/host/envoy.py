@@ -50,6 +50,8 @@ class EnvoyOptions:
     replaced_seconds: int = drains.DRAIN_SECONDS
     """How long connections of a listener or filter chain that was replaced may go on."""
     log_level: str = "warning"
+    admin: str = ""
+    """HOST:PORT of the administration interface; empty: the socket in the state directory."""
 
 
 class EnvoyProcess:
@@ -61,7 +63,8 @@ class EnvoyProcess:
         self._directory = directory
         self._bootstrap = bootstrap
         self._options = options or EnvoyOptions()
-        self._administration = administration.Administration(directory.socket(ADMIN))
+        self._socket = directory.socket(ADMIN)
+        self._administration = administration.Administration(self._options.admin or self._socket)
         self._log = log.Log(directory.path / "envoy.log")
         self._access_log = log.Log(directory.path / "access.log")
         self._losses = losses.Losses()
@@ -160,7 +163,7 @@ class EnvoyProcess:
             await _end(process)
 
     async def _started(self, command: Sequence[str]) -> asyncio.subprocess.Process:
-        self._administration.socket.unlink(missing_ok=True)
+        self._socket.unlink(missing_ok=True)
         stdout, stderr = self._access_log.opened(), self._log.opened()
         try:
             return await asyncio.create_subprocess_exec(

@@ -42,7 +42,7 @@ async def drain(envoy: Administration, patience: Patience) -> None:
     try:
         async with asyncio.timeout(patience.timeout):
             if not await _turned_away(envoy):
-                _log.warning("Envoy does not answer on %s; not waiting for it", envoy.socket)
+                _log.warning("Envoy does not answer on %s; not waiting for it", envoy.address)
                 return
             await asyncio.sleep(patience.delay)
             await _quiet(envoy, patience)

@@ -36,8 +36,14 @@ class Found:
 
 def parsed(type_url: str, value: Raw, path: str) -> tuple[Message | None, Found]:
     """The message of a resource; None if there is an error."""
-    found, message = Found(), messages.TYPES[type_url]()
-    of = definitions.of(type_url.rpartition("/")[2])
+    message = messages.TYPES[type_url]()
+    found = read_into(message, value, path)
+    return (None if found.errors else message), found
+
+
+def read_into(message: Message, value: Raw, path: str) -> Found:
+    """Fills an empty message; what it holds afterwards means nothing if there is an error."""
+    found, of = Found(), definitions.of(message.DESCRIPTOR.full_name)
     readable = _checked(of, value, path, found) if of is not None else value
     if not found.errors:
         try:
@@ -46,7 +52,7 @@ def parsed(type_url: str, value: Raw, path: str) -> tuple[Message | None, Found]
             found.errors.append(_told(message.DESCRIPTOR.name, path, str(error)))
         except (ValueError, TypeError, RecursionError) as error:
             found.errors.append(Remark(path, f"cannot be read: {error}"))
-    return (None if found.errors else message), found
+    return found
 
 
 _LONGEST = 300
@@ -70,7 +76,7 @@ def _checked(of: Descriptor, value: Raw, path: str, found: Found) -> Raw:
         return _checked_any(value, path, found)
     if of.full_name.startswith(_AS_THEY_ARE):
         return value
-    fields = _fields(of)
+    fields = fields_of(of)
     result: Raw = {}
     for name, it in value.items():
         known = fields.get(name)
@@ -118,6 +124,6 @@ def _checked_any(value: Raw, path: str, found: Found) -> Raw:
 
 
 @cache
-def _fields(of: Descriptor) -> dict[str, FieldDescriptor]:
-    """By both spellings of their names."""
+def fields_of(of: Descriptor) -> dict[str, FieldDescriptor]:
+    """The fields of a message, by both spellings of their names."""
     return {name: it for it in of.fields for name in (it.name, it.json_name)}

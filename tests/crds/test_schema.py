@@ -30,16 +30,37 @@ def schema_of(kind: kinds.Kind) -> schema.Schema:
 
 
 ALLOWED = {
-    "type", "description", "properties", "required", "items", "additionalProperties", "enum",
-    "default", "pattern", "format", "minimum", "maximum", "minLength", "maxLength", "minItems",
-    "maxItems", "maxProperties", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+    "type",
+    "description",
+    "properties",
+    "required",
+    "items",
+    "additionalProperties",
+    "enum",
+    "default",
+    "pattern",
+    "format",
+    "minimum",
+    "maximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "maxProperties",
+    "x-kubernetes-list-type",
+    "x-kubernetes-list-map-keys",
     "x-kubernetes-validations",
-}  # fmt: skip
+}
+_ANY_VALUE = {"x-kubernetes-preserve-unknown-fields": True}
+"""A value of any type has none."""  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", OURS, ids=lambda it: str(it.kind))
 def test_a_schema_is_structural(kind: kinds.Kind) -> None:
     for path, node in openapi.parts(schema_of(kind)):
+        if _ANY_VALUE.items() <= node.items():
+            assert set(node) == {*_ANY_VALUE, "description"}, path
+            continue
         assert set(node) <= ALLOWED, path
         assert node["type"] in {"object", "array", "string", "integer", "boolean"}, path
         assert ("properties" in node) + ("additionalProperties" in node) <= 1, path

@@ -158,6 +158,7 @@ def standalone(
     manifests: Mapping[str, str],
     others: Mapping[str, int] | None = None,
     drain_seconds: int = 1,
+    options: Sequence[str] = (),
 ) -> Iterator[Standalone]:
     """Runs an instance and the backends; others are the ports of backends that run already."""
     names = ("http", "https", *BACKENDS)
@@ -166,7 +167,7 @@ def standalone(
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(Template(text).safe_substitute(ports))
     backends = {it: ports[it] for it in BACKENDS}
-    with processes.backends(backends), contour(folder, ports, drain_seconds) as instance:
+    with processes.backends(backends), contour(folder, ports, drain_seconds, options) as instance:
         wait_until_ready(instance)
         yield instance
 

@@ -144,6 +144,30 @@ def test_envoy_accepts_it_with_certificates(tmp_path: Path) -> None:
     _require_valid(path)
 
 
+@pytest.mark.envoy
+@pytest.mark.parametrize(
+    ("cluster", "told"),
+    [
+        ("{name: extra, connect_timeout: 1s}", ""),
+        ("{name: contour}", "static_resources.clusters has 2 clusters called 'contour'"),
+        (
+            "{name: extra, connect_timeout: 1s, transport_socket: {name: none}}",
+            "Envoy refuses it: error initializing configuration 'the bootstrap': Didn't find a "
+            "registered implementation for 'none'",
+        ),
+    ],
+)
+def test_a_custom_one_is_validated_here_and_by_envoy(
+    cluster: str, told: str, tmp_path: Path
+) -> None:
+    (custom := tmp_path / "custom.yaml").write_text(
+        f"{{type: Merge, value: '{{static_resources: {{clusters: [{cluster}]}}}}'}}"
+    )
+    result = bootstrap("--xds-socket", str(tmp_path / "xds.sock"), "--custom", str(custom))
+    assert (result.exit_code, told in result.stderr) == (2 if told else 0, True), result.output
+    assert told or "extra" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

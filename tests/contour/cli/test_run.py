@@ -35,6 +35,8 @@ def run(*arguments: str) -> Result:
         (["x", "--backend", "cart=cart.example.com:80"], "names are not resolved"),
         (["x", "--backend", "cart=0.0.0.0:80"], "unspecified"),
         (["x", "--backend", "cart=169.254.169.254:80"], "link-local"),
+        (["x", "--bootstrap", "/nowhere.yaml"], "cannot read /nowhere.yaml"),
+        (["x", "--bootstrap", "/dev/null"], "must be an object"),
     ],
 )
 def test_usage(arguments: list[str], told: str) -> None:

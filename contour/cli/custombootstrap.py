@@ -1,0 +1,48 @@
+"""What the file of `contour bootstrap --custom` or `contour run --bootstrap` asks for."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from contour import bootstrap, custombootstrap
+from contour.host import errors, validating
+from crds.custombootstrap import CustomBootstrap
+
+
+def from_file(path: Path, option: str) -> CustomBootstrap:
+    """What a file asks for. Raises RefusedError."""
+    try:
+        content = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.RefusedError(f"{option}: cannot read {path}: {error}") from error
+    custom, found = custombootstrap.from_text(content)
+    if custom is None:
+        said = "; ".join(map(custombootstrap.told, found.errors))
+        raise errors.RefusedError(f"{option} {path}: {said}")
+    return custom
+
+
+def text(settings: bootstrap.Settings, file: Path) -> str:
+    """The bootstrap of these settings as the file changes it. Raises RefusedError."""
+    try:
+        found = custombootstrap.applied(from_file(file, "--custom"), settings)
+    except custombootstrap.RefusedBootstrapError as refused:
+        raise errors.RefusedError(f"--custom {file}: {refused}") from refused
+    for it in found.warnings:
+        click.echo(f"warning: {custombootstrap.told(it)}", err=True)
+    return found.text
+
+
+def validate(written: str) -> None:
+    """Asks Envoy, if one is installed here. Raises RefusedError with its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "bootstrap.json")
+        path.write_text(written)
+        try:
+            said = validating.refusal(path)
+        except errors.NotInstalledError:
+            click.echo("warning: no Envoy is installed here that could validate it", err=True)
+            return
+    if said:
+        raise errors.RefusedError(f"Envoy refuses it: {said}")

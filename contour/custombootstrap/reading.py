@@ -1,0 +1,50 @@
+"""What a file or a field says: the kind of change, and documents within limits.
+
+A file holds either a bootstrap, which replaces the usual one, or an object with the fields of a
+ContourConfiguration's `spec.envoy.bootstrap`. No bootstrap has fields of these names.
+"""
+
+from pydantic import TypeAdapter, ValidationError
+
+from contour.files import parse
+from contour.rawconfig.parsing import Found
+from crds.custombootstrap import LONGEST, CustomBootstrap
+from crds.raw import Raw, is_mapping
+from crds.screening import without_nulls
+from dag.rawconfig.content import Remark
+
+_FIELDS = frozenset(("type", "value", "jsonPatches"))
+_ADAPTER = TypeAdapter(CustomBootstrap)
+
+
+def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
+    """What the text of a file asks for; None if there is an error."""
+    found = Found()
+    value = document(text, "", found)
+    if found.errors:
+        return None, found
+    if not value or not value.keys() <= _FIELDS:
+        return CustomBootstrap(value=text), found
+    try:
+        return _ADAPTER.validate_python(value), found
+    except ValidationError as error:
+        for it in error.errors():
+            found.errors.append(Remark(".".join(map(str, it["loc"])), it["msg"]))
+        return None, found
+
+
+def document(text: str, path: str, found: Found) -> Raw:
+    """The object that a text in YAML or JSON says; notes why it says none."""
+    if len(text) > LONGEST:
+        size = f"has {len(text):,} characters; at most {LONGEST:,} are allowed"
+        found.errors.append(Remark(path, size))
+        return {}
+    try:
+        value = without_nulls(parse.value(text.encode()))
+    except parse.MalformedError as error:
+        found.errors.append(Remark(path, f"line {error.line + 1}: {error.message}"))
+        return {}
+    if not is_mapping(value) or not value:
+        found.errors.append(Remark(path, "must be an object, and is not"))
+        return {}
+    return value

@@ -1,0 +1,83 @@
+"""With which bootstrap does the Envoy on this machine start?
+
+With that of `contour run --bootstrap`, else with that of the ContourConfiguration, else with the
+usual one. What a command line names must be good; where a configuration names a bad one, its status
+says so and Envoy starts with the usual one. Envoy itself validates both before it is started.
+"""
+
+import logging
+from typing import NamedTuple
+
+from contour import bootstrap, custombootstrap, host
+from contour.controller import Controller
+from contour.host import errors, validating
+from contour.host.state import StateDirectory
+from crds.custombootstrap import CustomBootstrap
+from dag import listeners, tables
+
+_log = logging.getLogger(__name__)
+
+_FIELD = "spec.envoy.bootstrap"
+_OPTION = "--bootstrap"
+
+
+class Start(NamedTuple):
+    """What an Envoy is started with."""
+
+    text: str
+    admin: str = ""
+    """HOST:PORT of its administration interface; empty: the usual socket."""
+
+
+def start(
+    directory: StateDirectory,
+    socket: str,
+    controller: Controller,
+    named: CustomBootstrap | None,
+) -> Start:
+    """What to start Envoy with; `socket` is the name of that of xDS. Raises RefusedError."""
+    settings = bootstrap.Settings(
+        node="envoy",
+        fleet=listeners.DEFAULT_FLEET,
+        control_plane=bootstrap.Pipe(directory.socket(socket)),
+        admin=directory.socket(host.ADMIN),
+    )
+    envoy = controller.configuration.envoy
+    written = envoy.bootstrap if envoy is not None else None
+    controller.engine.write(tables.STARTED_WITH, (), tables.StartedWith(written, named is not None))
+    controller.settle()
+    taken = {it.bind_port: f"listener {it.name}" for it in controller.listeners()}
+    if named is not None:
+        return _custom(directory, named, settings, taken, _OPTION)
+    if written is None:
+        return Start(bootstrap.text(settings))
+    try:
+        return _custom(directory, written, settings, taken, _FIELD)
+    except errors.RefusedError as refused:
+        _log.error("%s; Envoy starts with the usual bootstrap", refused)
+        controller.report_process_errors((f"{refused}; Envoy runs with the usual bootstrap",))
+        return Start(bootstrap.text(settings))
+
+
+def _custom(
+    directory: StateDirectory,
+    custom: CustomBootstrap,
+    settings: bootstrap.Settings,
+    taken: dict[int, str],
+    source: str,
+) -> Start:
+    try:
+        found = custombootstrap.applied(custom, settings, taken)
+    except custombootstrap.RefusedBootstrapError as refused:
+        raise errors.RefusedError(f"{source}: {refused}") from refused
+    for it in found.warnings:
+        _log.warning("%s: %s", source, custombootstrap.told(it))
+    if said := validating.refusal(directory.write("validated.json", found.text)):
+        raise errors.RefusedError(f"{source}: Envoy refuses it: {said}")
+    return Start(found.text, _address(found.admin))
+
+
+def _address(admin: bootstrap.SocketAddress | None) -> str:
+    if admin is None:
+        return ""
+    return f"[{admin.host}]:{admin.port}" if ":" in admin.host else f"{admin.host}:{admin.port}"
