@@ -129,7 +129,7 @@ class _Reading:
 def _check_unique(name: Field, found: list[bytes]) -> None:
     seen: set[str] = set()
     for body in found:
-        it = _name(name, body)
+        it = wire.name(body)
         if not it:
             raise _WrongNameError(f"one of {name} has no name")
         if it in seen:
@@ -144,10 +144,6 @@ def _check_same(name: Field, asked: bytes, found: bytes) -> None:
             raise _WrongNameError(f"{name}.{what} was {it!r} and is {after[what]!r}")
 
 
-def _name(name: Field, body: bytes) -> str:
-    return str(_identity(name, body)["name"])
-
-
 def _identity(name: Field, body: bytes) -> Mapping[str, str | list[str]]:
     """What has to stay: whose resource it is. The bytes were read before."""
     match name:
@@ -156,12 +152,8 @@ def _identity(name: Field, body: bytes) -> Mapping[str, str | list[str]]:
         case "virtual_host":
             host = route_components_pb2.VirtualHost.FromString(body)
             return {"name": host.name, "domains": list(host.domains)}
-        case "listener":
-            return {"name": listener_pb2.Listener.FromString(body).name}
-        case "clusters":
-            return {"name": cluster_pb2.Cluster.FromString(body).name}
-        case "secrets":
-            return {"name": secret_pb2.Secret.FromString(body).name}
+        case _:
+            return {"name": wire.name(body)}
 
 
 _Message = (

@@ -21,7 +21,8 @@ Field = Literal["route", "virtual_host", "listener", "clusters", "secrets"]
 """A field of a request or reply that holds resources."""
 Resources = Mapping[Field, tuple[bytes, ...]]
 """Encoded messages by field; at most one in the fields of a single resource. An absent field is
-the same as an empty one."""
+the same as an empty one. Each is encoded in one piece: not every implementation of protobuf merges
+a field that occurs twice, as in the joined parts of a resource."""
 
 PACKAGE = "envoygateway.extension"
 SERVICE = f"{PACKAGE}.EnvoyGatewayExtension"
@@ -110,6 +111,12 @@ def decoded_reply(hook: Hook, body: bytes) -> Reply:
     return Reply(dict(_resources(hook, found)), tuple(unknown))
 
 
+def name(body: bytes) -> str:
+    """The name of an encoded Cluster, Secret, Listener or virtual host, of which nothing else is
+    decoded; a Route's is in another field. Raises UnreadableError."""
+    return str(getattr(_parsed(_CLASSES["Named"], body), "name"))  # noqa: B009 — made here
+
+
 def _lists(hook: Hook, resources: Resources) -> dict[str, bytes | list[bytes]]:
     if hook == "Translation":
         return {name: list(values) for name, values in resources.items()}
@@ -179,8 +186,9 @@ def _type(
 
 def _definitions() -> Iterator[descriptor_pb2.DescriptorProto]:
     yield _type("ExtensionResource", _one("unstructured_bytes", 1))
-    hostnames = _many("hostnames", 2)
-    hostnames.type = _Kind.TYPE_STRING
+    hostnames, named = _many("hostnames", 2), _one("name", 1)
+    hostnames.type = named.type = _Kind.TYPE_STRING
+    yield _type("Named", named)
     objects = _many("extension_resources", 1, "ExtensionResource")
     for hook, fields in FIELDS.items():
         rpc, context = RPCS[hook], _CONTEXT_TYPES[hook]
@@ -207,7 +215,9 @@ def _classes(names: Iterable[str]) -> Mapping[str, type[Message]]:
     }
 
 
-_CLASSES = _classes(f"{rpc}{it}" for rpc in RPCS.values() for it in ("Request", "Response"))
+_CLASSES = _classes(
+    ["Named", *(f"{rpc}{it}" for rpc in RPCS.values() for it in ("Request", "Response"))]
+)
 _REQUESTS: Mapping[Hook, type[Message]] = {
     hook: _CLASSES[f"{rpc}Request"] for hook, rpc in RPCS.items()
 }

@@ -11,6 +11,10 @@ from typing import Any
 
 import pytest
 from envoy.config.listener.v3 import listener_pb2
+from envoy_data_plane.envoy.config.cluster import v3 as cluster
+from envoy_data_plane.envoy.config.endpoint import v3 as endpoint
+from envoy_data_plane.envoy.config.listener import v3 as listener
+from envoy_data_plane.envoy.config.route import v3 as route
 from google.protobuf import json_format
 
 from contour.envoy import chains, names, shards
@@ -18,7 +22,6 @@ from contour.xds import resources
 from crds.meta import NamespacedName
 from dag import nodes
 from tests.contour.envoy import pure_python, world
-from tests.contour.envoy.independent import cluster, endpoint, listener, route
 
 ONE = world.cluster("one")
 LISTENER = listener_pb2.Listener
