@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from contour import aging, intake
+from contour.asking.rows import HookRows
 from contour.audit import Turned
 from contour.complaints import Complaint
 from contour.envoy import outputs
@@ -102,6 +103,7 @@ class Controller:
         self.engine = Engine(plan.PLAN + outputs.PLAN + snapshot.PLAN + named)
         self.engine.write(hints.GIVEN, (), gives_hints or None)
         self._envoy_configs = EnvoyConfigs(self.engine, publish_node)
+        self.hook_rows = HookRows(self.engine)
         self.board = Board()
         self._publish = publish
         self._notify = notify or _nobody
@@ -336,6 +338,7 @@ class Controller:
         yield from self.engine.settling()
         while self._has_written:
             self._has_written = False
+            self.hook_rows.flush()
             yield from self.engine.settling()
 
     async def age(self) -> None:
@@ -370,6 +373,7 @@ class Controller:
         if change.query is validity.validity:
             self._has_written |= self._aging.note(change.key, change.new)
         self._has_written |= self._envoy_configs.note(change)
+        self._has_written |= self.hook_rows.note(change)
         kind = _STATUS_KINDS.get(change.query)
         if kind is not None:
             subject = ObjectRef(kind, *change.key)

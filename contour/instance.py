@@ -8,10 +8,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from contour import explained, turns
 from contour.analysis import Analyzer
 from contour.analyzed import ShownFinding
+from contour.asking.answers import Answers
+from contour.asking.asker import Asker
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
@@ -62,7 +65,11 @@ class Instance:
     """Whether statuses may suggest names of other objects (`dag.hints`)."""
     locator: Callable[[], Locate] = lambda: _nowhere
     """Makes what tells where the fields of objects stand, for each listing."""
+    answers: Path | None = None
+    """Where replies of extensions are kept; None: nowhere."""
     controller: Controller = field(init=False)
+    asker: Asker = field(init=False)
+    """Asks extensions; `begin` it before anybody is served, and `run` it."""
     _settling: asyncio.Handle | None = None
     _witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
 
@@ -74,6 +81,9 @@ class Instance:
             publish_node=self._publish_node,
             gives_hints=self.gives_hints,
         )
+        controller = self.controller
+        self.asker = Asker(controller.engine, controller.settle, Answers(self.answers))
+        controller.hook_rows.questioner = self.asker
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:

@@ -31,6 +31,8 @@ from dag.ports import HostPorts
 from showing import signals
 
 XDS_SOCKET = "xds.sock"
+ANSWERS = "extensions.sqlite"
+"""In the state directory: what extensions have answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     _require_free_ports(controller, options.address)
     start = localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
     await asyncio.sleep(_SIGNALS)
+    await running.instance.asker.begin(stopped)
     if not stopped.is_set():
         await _serve(directory, options, running, start, stopped)
 
@@ -103,7 +106,12 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
     instance = Instance(
-        server, concerned, logs_complaints=False, gives_hints=True, locator=manifests.locator
+        server,
+        concerned,
+        logs_complaints=False,
+        gives_hints=True,
+        locator=manifests.locator,
+        answers=directory.path / ANSWERS,
     )
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
@@ -145,6 +153,7 @@ async def _serve(
         activities = (
             _follow(running),
             _renew(running),
+            running.instance.asker.run(),
             _announce(envoy, running.console, controller, options),
             controller.age(),
         )

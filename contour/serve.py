@@ -165,6 +165,7 @@ class Replica:
             self.reporter.follow(leaders),
             self.shedding.run(),
             self.controller.age(),
+            self.instance.asker.run(),
         )
 
     def endings(self) -> tuple[process.Step, ...]:
@@ -197,6 +198,7 @@ class Replica:
         if self.fleet_status.configure(self.controller.configuration):
             await self._place_pages()
         if self.controller.is_configured and not self.server.ports:
+            await self.instance.asker.begin()
             await self.server.start()
             self.leader.finalizers.notice(self.cluster.subjects(wanted.KINDS))
             log.info("serving xDS on %s", self.options.address)

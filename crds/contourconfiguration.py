@@ -13,6 +13,7 @@ from crds.authorization import AuthorizationServer
 from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
 from crds.fields import Flag, Uint32
+from crds.hooks import Extension
 from crds.meta import ObjectMeta, model
 from crds.ratelimits import GlobalRateLimitPolicy
 from crds.unserved import Unserved
@@ -210,6 +211,9 @@ class ContourConfigurationSpec:
     """The collector to which Envoy sends traces of requests. By default no traces are sent."""
     feature_flags: Annotated[tuple[str, ...], Unserved(instead=_NO_FLAGS)] = ()
     """The names of experimental features of upstream Contour that are enabled."""
+    extensions: tuple[Extension, ...] = Field(default=(), max_length=16)
+    """gRPC servers that are asked what Envoys are to be served, in this order: each gets what the
+    one before it answered. Upstream Contour does not have this field."""
     contour: Contour | None = None
     """How the control plane runs. If this is present, even empty, the operator provisions the
     instance. Upstream Contour does not have this field."""

@@ -11,7 +11,17 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
-from dag import contourstatus, defaults, entrypoints, fleets, hosts, nodes, releases, tables
+from dag import (
+    contourstatus,
+    defaults,
+    entrypoints,
+    fleets,
+    hookservers,
+    hosts,
+    nodes,
+    releases,
+    tables,
+)
 from dag.configuration import publishing, reading, settings
 from dag.engine.view import Query, View, query
 from dag.listeners import DEFAULT_FLEET
@@ -54,6 +64,7 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
     yield from reading.resolved(found)[1]
     if view.ask(settings.chosen_configuration, ()) == found:
         yield from defaults.told(view)
+        yield from hookservers.told(view, spec)
         if fleets.is_behind_itself(view, (found.spec.envoy or Envoy()).network_publishing):
             text = "is of our own controller, which is behind it"
             yield problems.unresolved(publishing.outer_class(spec), text)

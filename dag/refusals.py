@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import contourstatus, fleets, releases, statuses
+from dag import contourstatus, fleets, hookservers, releases, statuses
 from dag.engine.view import Query, Table, View, query
 from dag.gateway import conditions, selection
 from dag.listeners import DEFAULT_FLEET
@@ -61,6 +61,9 @@ def told(
         declined = view.read(DECLINED, subject)
         if found is not None and declined:
             found = _refused(found, anywhere.declined(subject, "; ".join(declined)))
+        unfinished = view.read(hookservers.UNFINISHED, subject)
+        if found is not None and unfinished:
+            found = _refused(found, anywhere.unfinished(subject, "; ".join(unfinished)))
         if found is not None and fault:
             found = _refused(found, anywhere.version_refused(subject, fault))
         return found

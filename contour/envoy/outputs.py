@@ -14,6 +14,7 @@ from contour.envoy import (
     monitors,
     routing,
     runtime,
+    shaping,
     virtual_hosts,
 )
 from contour.envoy.grpcclients import queries as grpcclients
@@ -40,6 +41,7 @@ PLAN = Plan(
         + alternatives.PUBLISHED
         + monitors.PUBLISHED
         + grpcclients.PUBLISHED
+        + shaping.PUBLISHED
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""
@@ -52,7 +54,7 @@ def stand_in(name: resources.Name, part: str) -> resources.Part | None:
     return resources.part(virtual_hosts.closed(part))
 
 
-_OURS = frozenset(PLAN.published)
+_OURS = frozenset(PLAN.published) - frozenset(shaping.PUBLISHED)
 
 
 def is_opening(change: Change) -> bool:

@@ -21,6 +21,7 @@ from contour.envoy import (
 )
 from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
+from contour.envoy.hooks import bare, questions
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, services
@@ -62,18 +63,45 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
+    if view.ask(settings.hook_servers, ()):
+        return _shaped(view, key)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
-    traits = virtual_hosts.Traits(
+    traits = _traits(view, key)
+    part = resources.part(virtual_hosts.encoded(node, called, traits), used.values(), node.origins)
+    if (older := releases.for_older(node)) is not None:
+        part = _with_older(part, virtual_hosts.encoded(older, called, traits))
+    return _pieces(view, key, part)
+
+
+def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
+    """A host that extensions are asked about; what Envoy refuses of it they are told, too."""
+    found = view.ask(questions.shaped, key)
+    if found is None or found.served is None:
+        return found and _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
+    node, body = found.served
+    used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
+    called = {it: name.name for it, name in used.items()}
+    traits = _traits(view, key)
+    chosen = view.ask(settings.chosen_name, ())
+    asked = () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
+    origins = (*node.origins, *asked)
+    part = resources.part(bare.completed(node, called, traits, body), used.values(), origins)
+    if (older := releases.for_older(node)) is not None:
+        part = _with_older(part, bare.completed(older, called, traits, body))
+    return _pieces(view, key, part)
+
+
+def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
+    return virtual_hosts.Traits(
         _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ())
     )
-    body = virtual_hosts.encoded(node, called, traits)
-    part = resources.part(body, used.values(), node.origins)
-    if (older := releases.for_older(node)) is not None:
-        body = virtual_hosts.encoded(older, called, traits)
-        plain = replace(part, body=body, digest=resources.digest(body))
-        part = replace(part, since=releases.SINCE, older=plain)
-    return _pieces(view, key, part)
+
+
+def _with_older(part: resources.Part, body: bytes) -> resources.Part:
+    """The same with another host for older Envoys."""
+    plain = replace(part, body=body, digest=resources.digest(body))
+    return replace(part, since=releases.SINCE, older=plain)
 
 
 @query

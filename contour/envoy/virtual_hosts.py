@@ -57,7 +57,7 @@ class Traits(NamedTuple):
     """No scope has compared what a request names with the host."""
 
 
-_PLAIN = Traits()
+PLAIN = Traits()
 
 
 def _may_be_sent_again(action: nodes.Action) -> bool:
@@ -68,9 +68,16 @@ def _may_be_sent_again(action: nodes.Action) -> bool:
 
 
 def encoded(
-    host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits = _PLAIN
+    host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits = PLAIN
 ) -> bytes:
     """A RouteConfiguration of which nothing but this host is filled in."""
+    return finished(written(host, called, traits), host, traits)
+
+
+def written(
+    host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits
+) -> route_pb2.RouteConfiguration:
+    """What its author asks for: its routes and what guards them."""
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
@@ -80,6 +87,14 @@ def encoded(
             ratelimits.write_descriptors(target, host.policies.rate_limits)
     for route in host.routes:
         _write_route(target.routes.add(), route, host, called, traits)
+    return result
+
+
+def finished(
+    result: route_pb2.RouteConfiguration, host: nodes.VirtualHost, traits: Traits
+) -> bytes:
+    """The same in bytes, with what chains and tables have to know of it."""
+    target = result.virtual_hosts[0]
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target)
     slots.write_enabled(target, host)

@@ -26,6 +26,7 @@ from dag import nodes
 from dag.configuration import (
     edges,
     headerdefaults,
+    hooks,
     monitoring,
     publishing,
     readings,
@@ -119,6 +120,7 @@ class Settings:
     fallback_certificate: NamespacedName | None = None
     envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
     monitors: tuple[nodes.Monitor, ...] = ()
+    hook_servers: tuple[nodes.HookServer, ...] = ()
     grpc_clients: GrpcClients | None = None
     """As it was written: which Services it means is looked up elsewhere (`exports`)."""
 
@@ -160,6 +162,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         tracing=(yield from _tracing(at.at("tracing"), spec.tracing)),
         fallback_certificate=_fallback_certificate(spec),
         envoy_runtime=(yield from runtime.runtime(at, envoy)),
+        hook_servers=(yield from hooks.servers(at, spec.extensions)),
         monitors=(yield from monitoring.monitors(at, envoy, _taken(envoy))),
         grpc_clients=spec.xds_server.grpc_clients if spec.xds_server else None,
     )

@@ -38,6 +38,13 @@ def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | Non
     return view.read(tables.CONFIGURATIONS, next(iter(keys))) if len(keys) == 1 else None
 
 
+@query
+def chosen_name(view: View, _: tuple[()]) -> NamespacedName | None:
+    """Its name: for those who need nothing else of it."""
+    found = view.ask(chosen_configuration, ())
+    return found.metadata.key if found is not None else None
+
+
 def _projection(name: str) -> Query[tuple[()], Any]:
     def rule(view: View, _: tuple[()]) -> Any:
         return getattr(view.ask(settings, ()), name)
@@ -62,6 +69,7 @@ fallback_certificate: Query[tuple[()], NamespacedName | None] = _projection("fal
 runtime: Query[tuple[()], Runtime] = _projection("envoy_runtime")
 makes_fleet: Query[tuple[()], bool] = _projection("makes_fleet")
 monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
+hook_servers: Query[tuple[()], tuple[nodes.HookServer, ...]] = _projection("hook_servers")
 grpc_clients: Query[tuple[()], GrpcClients | None] = _projection("grpc_clients")
 
 

@@ -34,6 +34,7 @@ from dag.nodes.guards import (
     SessionPersistence,
     StreamGuards,
 )
+from dag.nodes.hooks import ForeignKey, ForeignKind, Hook, HookServer, HookTls
 from dag.nodes.hosts import (
     Action,
     Backend,
@@ -127,6 +128,8 @@ __all__ = [
     "ErrorPage",
     "Exact",
     "ExtensionCluster",
+    "ForeignKey",
+    "ForeignKind",
     "Format",
     "Forward",
     "ForwardedCertificate",
@@ -136,6 +139,9 @@ __all__ = [
     "HeaderPolicy",
     "HeaderValueMatch",
     "HealthCheck",
+    "Hook",
+    "HookServer",
+    "HookTls",
     "HostKey",
     "InternalRedirect",
     "IpFilter",

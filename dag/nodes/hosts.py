@@ -5,6 +5,7 @@ from typing import Literal, NamedTuple
 from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag.nodes.guards import JwtProvider, Policies
+from dag.nodes.hooks import ForeignKey
 from dag.nodes.listeners import SecureHost, Tls
 from dag.nodes.matches import Match
 from dag.nodes.texts import HeaderPolicy
@@ -159,6 +160,8 @@ class Route:
     request_headers: HeaderPolicy | None = None
     response_headers: HeaderPolicy | None = None
     policies: Policies | None = None
+    extensions: tuple[ForeignKey, ...] = ()
+    """Objects of kinds of extensions that its rule refers to, in their order."""
 
 
 class ServerNames(NamedTuple):

@@ -103,6 +103,11 @@ def declined(subject: ObjectRef, words: str) -> Problem:
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, text)
 
 
+def unfinished(subject: ObjectRef, words: str) -> Problem:
+    """Extensions have not answered for its hosts, or not so that they can be served."""
+    return Problem(subject, ErrorType.ExtensionError, Own.NotAnswered, words)
+
+
 def version_refused(subject: ObjectRef, why: str) -> Problem:
     """The newest version of it cannot be taken."""
     text = f"the newest version is not valid; the last valid one is still served: {why}"

@@ -51,6 +51,11 @@ def not_applied(place: Place, text: str) -> Problem:
     return Problem(place.subject, ErrorType.SpecError, Own.NotApplied, text)
 
 
+def extension_fails(place: Place, text: str) -> Problem:
+    """An extension that does not answer as it should."""
+    return place.error(ErrorType.ExtensionError, Own.NotAnswered, text)
+
+
 def no_listener(place: Place, protocol: str, gateway: NamespacedName | None, has: str) -> Problem:
     """Hosts of Ingress and HTTPProxy that the Gateway in charge leaves without a listener."""
     text = (

@@ -38,6 +38,7 @@ class ErrorType(Word):
     # Upstream has none for these.
     BackendError = auto()
     EnvoyError = auto()
+    ExtensionError = auto()
     FleetError = auto()
     PathError = auto()
 
@@ -212,6 +213,7 @@ class Own(Word):
     LocalAddresses = auto()
     MaxRequestBytesNotPermitted = auto()
     NodeIDTaken = auto()
+    NotAnswered = auto()
     NotApplied = auto()
     NotOnEveryEnvoy = auto()
     NotProvisioned = auto()

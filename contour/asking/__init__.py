@@ -1,0 +1,8 @@
+"""Who asks extensions what the graph wants to know, and writes their replies as rows.
+
+- `rows`: what the controller keeps of hosts that extensions shape: last good states, statuses, the
+  questions that are open.
+- `conversation`: one extension; what it is asked, in which order, and what its replies come to.
+- `asker`: all extensions of an instance, and when the first of their answers are there.
+- `answers`: replies on disk, by the content of their questions.
+"""

@@ -1,0 +1,201 @@
+"""All extensions of an instance: what they are asked goes out, what they reply becomes rows.
+
+Replies that arrive together are settled together. At the start nobody is served before every first
+question is answered or has failed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+from contour.asking.answers import Answers
+from contour.asking.conversation import Asked, Connect, Conversation
+from contour.envoy.hooks import questions
+from contour.envoy.hooks.questions import Question, Reply, Silence
+from contour.hooks import client
+from dag import hookservers
+from dag.engine.incremental import Engine
+from dag.hookservers import Connection
+
+log = logging.getLogger(__name__)
+
+PATIENCE: Final = 60.0
+"""Seconds that the first answers may take before the xDS port opens without them."""
+_LOOKS: Final = 0.02
+_SWEEPS: Final = 1.0
+
+
+class Asker:
+    """Must be made and used on one event loop."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settle: Callable[[], None],
+        answers: Answers,
+        connect: Connect | None = None,
+    ) -> None:
+        self._engine = engine
+        self._settle = settle
+        self._answers = answers
+        self._connect = connect or connected
+        self._conversations: dict[str, Conversation] = {}
+        self._tasks: dict[str, list[asyncio.Task[None]]] = {}
+        self._waiting: dict[str, dict[bytes, Question]] = {}
+        self._settling: asyncio.Handle | None = None
+        self._has_begun = False
+
+    # What the controller says (`contour.asking.rows.Questioner`).
+
+    def want(self, question: Question) -> Reply | None:
+        """A question is open; the reply, if it is known from an earlier time."""
+        known = self._answers.get(question.key)
+        self._waiting.setdefault(question.server, {})[question.key] = question
+        conversation = self._conversations.get(question.server)
+        if conversation is not None:
+            conversation.want(question, is_known=known is not None)
+        return known
+
+    def drop(self, question: Question) -> None:
+        """Nobody wants to know it any more."""
+        self._waiting.get(question.server, {}).pop(question.key, None)
+        if (conversation := self._conversations.get(question.server)) is not None:
+            conversation.drop(question.key)
+
+    def connect(self, name: str, found: Connection | None) -> None:
+        """An extension is reached this way; None: it is not there any more."""
+        for task in self._tasks.pop(name, ()):
+            task.cancel()
+        self._conversations.pop(name, None)
+        self._engine.write(hookservers.TROUBLES, name, None)
+        self._settle_soon()
+        if found is None:
+            return
+        asked = self._connect(found)
+        conversation = self._conversations[name] = Conversation(found, asked, self)
+        for it in self._waiting.get(name, {}).values():
+            conversation.want(it, is_known=isinstance(self.known(it), Reply))
+        tasks = [_begun(conversation.run())]
+        if isinstance(asked, client.Client):
+            tasks.append(_begun(_reconnect(asked, conversation)))
+        if found.server.refresh is not None:
+            tasks.append(_begun(_refresh(conversation, found.server.refresh)))
+        self._tasks[name] = tasks
+
+    # What conversations say.
+
+    def replied(self, question: Question, reply: Reply | Silence) -> None:
+        """There is something new: it becomes a row if it is still wanted."""
+        if question.key not in self._waiting.get(question.server, {}):
+            return
+        if isinstance(reply, Reply):
+            self._answers.put(question.key, reply)
+        self._engine.write(questions.REPLIES, question.key, reply)
+        self._settle_soon()
+
+    def known(self, question: Question) -> Reply | Silence | None:
+        """What is known of a question."""
+        return self._engine.row(questions.REPLIES, question.key)
+
+    # What goes on.
+
+    async def begin(self, stopped: asyncio.Event | None = None, patience: float = PATIENCE) -> None:
+        """Returns when every first question is answered or has failed; before that when told to
+        stop, or after so many seconds."""
+        try:
+            async with asyncio.timeout(patience):
+                while self._settling is not None or self._is_open():
+                    if stopped is not None and stopped.is_set():
+                        return
+                    await asyncio.sleep(_LOOKS)
+        except TimeoutError:
+            log.warning("extensions have not answered everything within %g s", patience)
+        self._has_begun = True
+        self._sweep()
+
+    def _is_open(self) -> bool:
+        return any(it.is_open for it in self._conversations.values())
+
+    async def run(self) -> None:
+        """Tells of what is slow or fails, and keeps answers, until it is cancelled."""
+        try:
+            while True:
+                await asyncio.sleep(_SWEEPS)
+                self._sweep()
+        finally:
+            await self.close()
+
+    async def close(self) -> None:
+        """Asks nobody any more."""
+        tasks = [it for each in self._tasks.values() for it in each]
+        self._tasks = {}
+        for it in tasks:
+            it.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._answers.close()
+
+    def _sweep(self) -> None:
+        for name, it in self._conversations.items():
+            if self._has_begun:
+                it.tell_slow()
+            found = it.turned()
+            if found is not None:
+                self._engine.write(hookservers.TROUBLES, name, found or None)
+                self._settle_soon()
+        self._answers.write()
+
+    def _settle_soon(self) -> None:
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_soon(self._settled)
+
+    def _settled(self) -> None:
+        self._settling = None
+        self._settle()
+
+
+def _begun(activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
+    """A task whose error, a bug, is logged."""
+
+    def told(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("what asks an extension has failed", exc_info=error)
+
+    task = asyncio.get_running_loop().create_task(activity)
+    task.add_done_callback(told)
+    return task
+
+
+async def _reconnect(asked: client.Client, conversation: Conversation) -> None:
+    """Asks everything again after each connection but the first."""
+    async for number in asked.connections():
+        if number > 1:
+            conversation.again()
+
+
+async def _refresh(conversation: Conversation, seconds: float) -> None:
+    while True:
+        await asyncio.sleep(seconds)
+        conversation.again()
+
+
+def connected(found: Connection) -> Asked | None:
+    """A connection to an extension; None if a Secret is missing that it needs."""
+    if found.refusal:
+        return None
+    server, shown = found.server, found.certificate
+    tls = None
+    if server.tls is not None:
+        tls = client.Tls(
+            found.authorities,
+            shown.chain if shown is not None else None,
+            shown.key if shown is not None else None,
+            server.tls.server_name or None,
+        )
+    address = f"unix:{server.unix}" if server.unix else f"{_host(server.host)}:{server.port}"
+    retries = client.Retries(attempts=server.retries + 1)
+    return client.Client(client.Service(address, tls, server.timeout, retries))
+
+
+def _host(name: str) -> str:
+    return f"[{name}]" if ":" in name else name

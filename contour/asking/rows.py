@@ -1,0 +1,133 @@
+"""What the controller keeps of hosts that extensions shape.
+
+Last good states are history, which rules do not know: an answer that is finished is written down as
+a row. Questions are counted, since hosts may share one. Nothing here waits for a server.
+"""
+
+from collections import Counter, defaultdict
+from typing import Protocol
+
+from contour.envoy.hooks import questions
+from contour.envoy.hooks.questions import Question, Reply, Shaped
+from crds.meta import ObjectRef
+from dag import hookservers, nodes
+from dag.engine.incremental import Engine
+from dag.engine.view import Change
+from dag.hookservers import Connection
+
+
+class Questioner(Protocol):
+    """Who asks."""
+
+    def want(self, question: Question) -> Reply | None:
+        """A question is open; the reply, if it is known from an earlier time."""
+
+    def drop(self, question: Question) -> None:
+        """Nobody wants to know it any more."""
+
+    def connect(self, name: str, found: Connection | None) -> None:
+        """An extension is reached this way; None: it is not there any more."""
+
+
+class Nobody:
+    """Asks nothing."""
+
+    def want(self, question: Question) -> Reply | None:
+        """It stays open."""
+
+    def drop(self, question: Question) -> None:
+        """Does nothing."""
+
+    def connect(self, name: str, found: Connection | None) -> None:
+        """Does nothing."""
+
+
+MOST_TOLD = 5
+"""Hosts of which an object is told; of the others the number is."""
+
+
+class HookRows:
+    """The rows that belong to hosts of extensions, between the graph and who asks."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.questioner: Questioner = Nobody()
+        self._uses: Counter[bytes] = Counter()
+        self._told: defaultdict[ObjectRef, dict[nodes.HostKey, str]] = defaultdict(dict)
+        self._turned: set[ObjectRef] = set()
+
+    def note(self, change: Change) -> bool:
+        """Takes an answer that has changed; whether there are rows to be written, or were."""
+        if change.query is hookservers.connection:
+            self.questioner.connect(change.key, change.new)
+        if change.query is not questions.shaped:
+            return False
+        old: Shaped | None = change.old
+        new: Shaped | None = change.new
+        self._keep_good(change.key, new)
+        self._tell(change.key, old, new)
+        return self._count(old, new) or bool(self._turned)
+
+    def flush(self) -> None:
+        """Writes what objects are told, once for all their hosts that have changed."""
+        turned, self._turned = self._turned, set()
+        for it in turned:
+            self._engine.write(hookservers.UNFINISHED, it, self._texts(it) or None)
+
+    def _keep_good(self, key: nodes.HostKey, new: Shaped | None) -> None:
+        if new is None:
+            self._engine.write(questions.GOOD, key, None)
+        elif new.is_finished:
+            self._engine.write(questions.GOOD, key, new.served)
+
+    def _count(self, old: Shaped | None, new: Shaped | None) -> bool:
+        """Counts who depends on questions; whether a reply was known already."""
+        before = {it.key: it for it in (old.asked if old else ())}
+        now = {it.key: it for it in (new.asked if new else ())}
+        is_known = False
+        for key in now.keys() - before.keys():
+            self._uses[key] += 1
+            if self._uses[key] == 1:
+                is_known |= self._begin(now[key])
+        for key in before.keys() - now.keys():
+            self._uses[key] -= 1
+            if not self._uses[key]:
+                del self._uses[key]
+                self.questioner.drop(before[key])
+                self._engine.write(questions.REPLIES, key, None)
+        return is_known
+
+    def _begin(self, question: Question) -> bool:
+        known = self.questioner.want(question)
+        if known is not None:
+            self._engine.write(questions.REPLIES, question.key, known)
+        return known is not None
+
+    def _tell(self, key: nodes.HostKey, old: Shaped | None, new: Shaped | None) -> None:
+        origins = set(new.origins) if new is not None and new.told else set[ObjectRef]()
+        for it in set(old.origins if old else ()) - origins:
+            if self._told[it].pop(key, None) is not None:
+                self._turned.add(it)
+            if not self._told[it]:
+                del self._told[it]
+        for it in origins:
+            if new is not None and self._told[it].get(key) != (text := _text(key, new)):
+                self._told[it][key] = text
+                self._turned.add(it)
+
+    def _texts(self, subject: ObjectRef) -> tuple[str, ...]:
+        found = self._told.get(subject, {})
+        texts = sorted(set(found.values()))
+        more = len(texts) - MOST_TOLD
+        return tuple(texts) if more <= 0 else (*texts[:MOST_TOLD], f"and {more} more")
+
+
+def _text(key: nodes.HostKey, found: Shaped) -> str:
+    said = questions.silences(found.told)
+    if found.is_finished:
+        return f"host {key.host}: {said}"
+    if found.served is None:
+        return f"host {key.host}: {said}; until then the host answers 503"
+    if found.is_last:
+        return f"host {key.host}: {said}; until then it stays as it was last served"
+    return f"host {key.host}: {said}; until then it is served without these changes"

@@ -1,0 +1,11 @@
+"""What extensions are asked about hosts, and what becomes of their replies.
+
+A question is an answer of the graph, and a reply is a row: no rule waits for a server. A host goes
+through the hooks of all extensions, one after the other; only when all have answered it is served
+as they say. Until then it stays as it was last served. Elsewhere: who asks (`contour.asking`).
+
+- `questions`: the questions, and the table of replies.
+- `bare`: a host without what is ours, and what is ours put back.
+- `trust`: what a reply must not say.
+- `chain`: the way of one host through the hooks.
+"""

@@ -1,0 +1,108 @@
+"""The way of a host through the hooks: what is asked, how far it has come, what it is at the end.
+
+First each route that refers to objects of extensions, then the whole host; each through all
+extensions that have the hook, in their order. A question is built of the answer before it, so
+what comes later is not asked yet while something is open.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from envoy.config.route.v3 import route_components_pb2 as pb
+
+from contour.envoy import encoding
+from contour.envoy.hooks.questions import Question, Reply, Silence, Told
+from dag import nodes
+
+Ask = Callable[[Question], Reply | Silence | None]
+"""The reply to a question, if there is one."""
+
+
+class Referred(NamedTuple):
+    """An object that the rule of a route refers to."""
+
+    kind: tuple[str, str]
+    """Its group and kind."""
+    content: bytes
+    """As JSON."""
+
+
+class Finished(NamedTuple):
+    """How far a host has come."""
+
+    body: bytes | None
+    """What it is now; None if it must not go out so: an extension has to answer first."""
+    is_whole: bool
+    """All extensions have answered."""
+    is_changed: bool
+    """It is not what it was before the first one."""
+
+
+@dataclass(slots=True)
+class Way:
+    """One host on its way."""
+
+    servers: Sequence[nodes.HookServer]
+    ask: Ask
+    asked: list[Question] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    _is_whole: bool = True
+    _is_closed: bool = False
+    """An extension that may not be passed over has not answered."""
+
+    def through(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> Finished:
+        """The host after all hooks; for each of its routes the objects that its rule refers to."""
+        before = encoding.encoded(host)
+        body = before if self._routes(host, referred) else None
+        if body is not None:
+            body = self._hosts(encoding.encoded(host))
+        if body is not None:
+            return Finished(body, self._is_whole, body != before)
+        return Finished(None if self._is_closed else before, is_whole=False, is_changed=False)
+
+    def _routes(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> bool:
+        """Replaces the routes; whether nothing has to be waited for. All are asked at once."""
+        is_through = True
+        for route, objects in zip(host.routes, referred, strict=True):
+            body = self._route(route, tuple(host.domains), objects) if objects else None
+            if body is not None:
+                route.ParseFromString(body)
+            is_through = is_through and (body is not None or not objects)
+        return is_through
+
+    def _route(
+        self, route: pb.Route, hostnames: tuple[str, ...], objects: Iterable[Referred]
+    ) -> bytes | None:
+        """What became of a route; None if something has to be waited for."""
+        body: bytes | None = encoding.encoded(route)
+        for server in self.servers:
+            kinds = {(it.group, it.kind) for it in server.kinds}
+            mine = tuple(it.content for it in objects if it.kind in kinds)
+            if body is not None and mine and "Route" in server.hooks:
+                body = self._next(server, Question(server.name, "Route", body, hostnames, mine))
+        return body
+
+    def _hosts(self, body: bytes | None) -> bytes | None:
+        """What became of a host; None if something has to be waited for."""
+        for server in self.servers:
+            if body is not None and "VirtualHost" in server.hooks:
+                body = self._next(server, Question(server.name, "VirtualHost", body))
+        return body
+
+    def _next(self, server: nodes.HookServer, question: Question) -> bytes | None:
+        """What a server makes of a resource. None if it has to be waited for: what comes later
+        would be asked about something else than it is to see."""
+        self.asked.append(question)
+        reply = self.ask(question)
+        if isinstance(reply, Reply):
+            return question.body if reply.body is None else reply.body
+        self._is_whole = False
+        if reply is None:
+            self._is_closed |= not all(it.fail_open for it in self.servers)
+            return None
+        self.told.append(Told(server.name, reply.why))
+        if server.fail_open:
+            return question.body
+        self._is_closed = True
+        return None

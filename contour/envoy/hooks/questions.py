@@ -1,0 +1,103 @@
+"""Questions to extensions, and the table of their replies.
+
+The key of a row is the content of the question, so that it is the same on every replica and after
+every restart, and an edit asks for what it has changed and nothing else.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import NamedTuple
+
+from crds.meta import ObjectRef
+from dag import nodes
+from dag.engine.view import OpenQuery, Table
+
+
+@dataclass(frozen=True)
+class Question:
+    """What an extension is asked."""
+
+    server: str
+    """The name of the extension."""
+    hook: nodes.Hook
+    body: bytes
+    """The resource in canonical form: a Route or VirtualHost."""
+    hostnames: tuple[str, ...] = ()
+    """Of the host of a Route."""
+    objects: tuple[bytes, ...] = ()
+    """The objects that the rule of a Route refers to, each as JSON."""
+
+    @cached_property
+    def key(self) -> bytes:
+        """A digest of everything above."""
+        found = blake2b(digest_size=16)
+        names = (self.server, self.hook, *self.hostnames, "")
+        for it in (*(name.encode() for name in names), self.body, *self.objects):
+            found.update(len(it).to_bytes(8, "big"))
+            found.update(it)
+        return found.digest()
+
+
+class Reply(NamedTuple):
+    """What an extension wants instead of what it was asked about."""
+
+    body: bytes | None
+    """In canonical form; None: it stays as it is."""
+
+
+class Silence(NamedTuple):
+    """There is no reply."""
+
+    why: str
+    """The end of a sentence that begins with the extension."""
+
+
+REPLIES: Table[bytes, Reply | Silence] = Table("replies of extensions")
+"""By the key of the question; no row where it has been asked just now."""
+
+
+class Good(NamedTuple):
+    """The last state of a host that all extensions have answered for."""
+
+    node: nodes.VirtualHost
+    """What it was made of: its clusters stay asked for."""
+    body: bytes
+    """What came back at the end, without what is ours."""
+
+
+GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
+"""Written by the controller when the answer `shaped` is finished."""
+
+
+class Told(NamedTuple):
+    """What the author of an object is told of its host."""
+
+    server: str
+    text: str
+
+
+class Shaped(NamedTuple):
+    """A host as extensions want it."""
+
+    served: Good | None
+    """None: it is closed."""
+    asked: tuple[Question, ...] = ()
+    """The questions that it depends on."""
+    told: tuple[Told, ...] = ()
+    is_finished: bool = True
+    """Every extension has answered, and what is served is made of it."""
+    is_last: bool = False
+    """What is served is the last good state."""
+    origins: tuple[ObjectRef, ...] = ()
+    """The objects that want the host, and are told."""
+
+
+shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
+"""How a host is to be served; None where there is none. Answered by `contour.envoy.shaping`."""
+
+
+def silences(found: Iterable[Told]) -> str:
+    """What is told, as one text."""
+    return "; ".join(f"extension {it.server} {it.text}" for it in dict.fromkeys(found))

@@ -1,0 +1,178 @@
+"""What a host that comes back from extensions must not say.
+
+It is read as a whole, also inside the `Any` of filters whose types we know. A cluster that its own
+routes do not lead to may go at any time, so naming one closes the route; so does a header that
+chooses the cluster. A filter that no chain has would not run, and what it guards would be open. No
+reply may touch what is Contour's own: guards that the host has, the header that finds its table.
+What is well-formed here may still be refused by Envoy: its part is quarantined as any other.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from envoy.config.route.v3 import route_components_pb2 as pb
+from google.protobuf import any_pb2, message_factory
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.message import DecodeError, Message
+
+from contour.envoy import definitions, encoding, forwarding, shards, slots
+
+
+class Allowed(NamedTuple):
+    """What a host may name."""
+
+    clusters: Collection[str]
+    taken: Collection[str]
+    """Filters that its author has told something: what they are told is not for extensions."""
+    guarded: Mapping[str, pb.RouteMatch]
+    """What the routes that have guards of their own take: they have to come back."""
+
+
+class Refusal(NamedTuple):
+    """A part of a host that is closed."""
+
+    route: str
+    """The name of the route; empty for the whole host."""
+    why: str
+
+
+INSTALLED = frozenset(it.name for it in slots.SLOTS)
+"""The filters that every chain has and that routes can tell something."""
+
+
+def closed(body: bytes, allowed: Allowed) -> tuple[bytes, tuple[Refusal, ...]]:
+    """The host with what is refused closed (500), and why."""
+    host = pb.VirtualHost.FromString(body)
+    whole = next(_host_refusals(host, allowed), None)
+    if whole is not None:
+        for route in host.routes:
+            _close(route)
+        kept = pb.VirtualHost(name=host.name, domains=host.domains, routes=host.routes)
+        return encoding.encoded(kept), (Refusal("", whole),)
+    refused: list[Refusal] = []
+    for route in host.routes:
+        why = next(_refusals(route, allowed), None)
+        if why is not None:
+            _close(route)
+            refused.append(Refusal(route.name, why))
+    return (encoding.encoded(host) if refused else body), tuple(refused)
+
+
+def _close(route: pb.Route) -> None:
+    kept = pb.Route(name=route.name, match=route.match)
+    kept.direct_response.status = 500
+    route.CopyFrom(kept)
+
+
+def _host_refusals(host: pb.VirtualHost, allowed: Allowed) -> Iterator[str]:
+    if host.HasField("matcher"):
+        yield "sets matcher, in which routes have no guards"
+    yield from _missing(host, allowed.guarded)
+    rest = pb.VirtualHost()
+    rest.CopyFrom(host)
+    rest.ClearField("routes")
+    yield from _refusals(rest, allowed)
+
+
+def _missing(host: pb.VirtualHost, guarded: Mapping[str, pb.RouteMatch]) -> Iterator[str]:
+    """A wider route would take requests that the author guards."""
+    matches = {it.name: it.match for it in host.routes}
+    for name, match in guarded.items():
+        if name not in matches:
+            yield f"leaves out the route {name}, which has guards"
+        elif matches[name] != match:
+            yield f"changes which requests the route {name} takes, which has guards"
+
+
+def _refusals(found: pb.VirtualHost | pb.Route, allowed: Allowed) -> Iterator[str]:
+    for it in _messages(found, 0):
+        yield from _own(it)
+        yield from _clusters(it, allowed.clusters)
+        if isinstance(it, pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight):
+            yield from _filters(it.typed_per_filter_config, allowed.taken)
+
+
+def _own(found: Message) -> Iterator[str]:
+    metadata = getattr(found, "filter_metadata", None)
+    for name in (shards.FILTER, shards.ADMISSION):
+        if metadata is not None and name in metadata:
+            yield f"writes metadata of {name}, which is Contour's own"
+    for field, value in found.ListFields():
+        for it in value if field.is_repeated and field.message_type is None else [value]:
+            if isinstance(it, str) and it.lower() == shards.HEADER:
+                yield f"names the header {shards.HEADER}, which is Contour's own"
+
+
+def _filters(told: Collection[str], taken: Collection[str]) -> Iterator[str]:
+    for name in sorted(told):
+        if name in taken:
+            yield f"changes what the filter {name} is told by the host's author"
+        elif name not in INSTALLED:
+            yield f"configures the filter {name}, which no listener has"
+
+
+_NAMING = frozenset({"cluster", "cluster_name"})
+_CHOOSING = frozenset(
+    {"cluster_header", "cluster_specifier_plugin", "inline_cluster_specifier_plugin"}
+)
+
+
+def _clusters(found: Message, known: Collection[str]) -> Iterator[str]:
+    for field, value in found.ListFields():
+        if field.name in _CHOOSING and value:
+            yield f"sets {field.name}, by which requests choose clusters themselves"
+        is_share = isinstance(found, pb.WeightedCluster.ClusterWeight) and field.name == "name"
+        names_one = is_share or field.name in _NAMING
+        if names_one and isinstance(value, str) and value not in known:
+            yield f"names the cluster {value[:200]!r}, which the host does not lead to"
+
+
+_DEEPEST = 40
+
+
+def _messages(found: Message, depth: int) -> Iterator[Message]:
+    """The message and all those inside it."""
+    if isinstance(found, any_pb2.Any):
+        inner = _unpacked(found)
+        if inner is not None and depth < _DEEPEST:
+            yield from _messages(inner, depth + 1)
+        return
+    yield found
+    for field, value in found.ListFields():
+        inner_type = field.message_type
+        if inner_type is None:
+            continue
+        if inner_type.GetOptions().map_entry:
+            held = inner_type.fields_by_name["value"].message_type
+            values = value.values() if held is not None else ()
+        else:
+            values = value if field.is_repeated else (value,)
+        for it in values:
+            yield from _messages(it, depth + 1)
+
+
+def _unpacked(found: any_pb2.Any) -> Message | None:
+    """What is inside; None if its type is not known here: whether it can be, Envoy decides."""
+    known = definitions.of(found.type_url.rpartition("/")[2])
+    if known is None:
+        return None
+    result = _made(known)
+    try:
+        result.ParseFromString(found.value)
+    except DecodeError:
+        return None  # the client has read it before: it does not happen
+    return result
+
+
+def _made(of: Descriptor) -> Message:
+    return _class(of)()
+
+
+@lru_cache(maxsize=4096)
+def _class(of: Descriptor) -> type[Message]:
+    return message_factory.GetMessageClass(of)
+
+
+NOWHERE = forwarding.NOWHERE
+"""A cluster that routes may name although nobody has it."""

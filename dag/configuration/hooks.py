@@ -1,0 +1,125 @@
+"""The extensions that a ContourConfiguration registers (`spec.extensions`), and what is wrong.
+
+One that makes no sense is an error of the configuration, and never left out: what it may be meant
+to guard would be open.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from crds import hooks as crd
+from crds.kinds import KINDS
+from crds.meta import NamespacedName
+from dag import nodes
+from dag.problems import Problem, Refused
+from dag.problems import configuration as problems
+from dag.problems.places import Findings, Place
+from dag.values import durations
+
+_NATIVE = frozenset({"", *(group for group, _ in KINDS)})
+_OF_KUBERNETES = (".k8s.io", ".kubernetes.io")
+_UNVERSIONED = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
+"""Groups of Kubernetes without a domain."""
+
+_LONGEST_ANSWER = 60.0
+_SHORTEST_REFRESH = 10.0
+
+
+def servers(
+    at: Place, written: tuple[crd.Extension, ...]
+) -> Findings[tuple[nodes.HookServer, ...]]:
+    """The extensions in their order; one with an error is left out, and its error is yielded."""
+    found: dict[str, nodes.HookServer] = {}
+    for index, it in enumerate(written):
+        place = at.at("extensions", index)
+        if it.name in found:
+            text = f"another extension is called {it.name!r} already"
+            yield problems.invalid_value(place.at("name"), text)
+            continue
+        wrong = tuple(_wrong(place, it))
+        yield from wrong
+        try:
+            server = _server(place, it)
+        except Refused as refused:
+            yield refused.problem
+            continue
+        if not wrong:
+            found[it.name] = server
+    return tuple(found.values())
+
+
+def _wrong(place: Place, it: crd.Extension) -> Iterator[Problem]:
+    if not it.hooks.post:
+        yield problems.invalid_value(place.at("hooks").at("post"), "names no hook")
+    for index, hook in enumerate(it.hooks.post):
+        if hook != "VirtualHost":
+            text = f"hook {hook} is not served yet"
+            yield problems.invalid_value(place.at("hooks").at("post", index), text)
+    if it.resources and "Route" not in it.hooks.post:
+        text = "need the hook Route, by which their objects are sent"
+        yield problems.invalid_value(place.at("resources"), text)
+    for index, kind in enumerate(it.resources):
+        if is_native(kind.group):
+            text = f"kinds of {kind.group} cannot be registered"
+            yield problems.invalid_value(place.at("resources", index).at("group"), text)
+    yield from _twice(place, it.resources)
+
+
+def _twice(place: Place, written: Iterable[crd.ExtensionKind]) -> Iterator[Problem]:
+    seen: set[tuple[str, str]] = set()
+    for index, kind in enumerate(written):
+        if (kind.group, kind.kind) in seen:
+            text = f"{kind.kind}.{kind.group} is registered twice"
+            yield problems.invalid_value(place.at("resources", index), text)
+        seen.add((kind.group, kind.kind))
+
+
+def is_native(group: str) -> bool:
+    """Whether a group belongs to Kubernetes, the Gateway API or us, and to no extension."""
+    return group in _NATIVE or group in _UNVERSIONED or f".{group}".endswith(_OF_KUBERNETES)
+
+
+def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
+    service = it.service
+    return nodes.HookServer(
+        name=it.name,
+        hooks=frozenset(known for hook in it.hooks.post if (known := _known(hook)) is not None),
+        kinds=tuple(nodes.ForeignKind(k.group, k.kind, k.version) for k in it.resources),
+        host=service.host or "",
+        port=service.port,
+        unix=service.unix or "",
+        tls=_tls(service.tls),
+        timeout=_seconds(place.at("timeout"), it.timeout, most=_LONGEST_ANSWER) or 5.0,
+        retries=it.retries,
+        fail_open=it.fail_open,
+        refresh=_seconds(place.at("refresh"), it.refresh, least=_SHORTEST_REFRESH),
+    )
+
+
+def _known(hook: crd.Hook) -> nodes.Hook | None:
+    match hook:
+        case "Route" | "VirtualHost":
+            return hook
+        case "HTTPListener" | "Translation":
+            return None
+
+
+def _tls(written: crd.ExtensionTLS | None) -> nodes.HookTls | None:
+    if written is None:
+        return None
+    shown = written.client_certificate_ref
+    return nodes.HookTls(
+        NamespacedName(written.certificate_ref.namespace, written.certificate_ref.name),
+        NamespacedName(shown.namespace, shown.name) if shown is not None else None,
+        written.server_name or "",
+    )
+
+
+def _seconds(
+    place: Place, text: str | None, least: float = 0.001, most: float = durations.LONGEST
+) -> float | None:
+    if not text:
+        return None
+    found = durations.read(place, text, problems.invalid_value)
+    if not least <= found <= most:
+        raise Refused(problems.invalid_value(place, f"must be from {least:g}s to {most:g}s"))
+    return found

@@ -1,0 +1,106 @@
+"""How the extensions of a ContourConfiguration are reached, and what its author is told of them.
+
+A Secret that is missing or cannot serve leaves an extension unreachable: nothing is asked over a
+connection that is less protected than it is to be.
+"""
+
+from collections.abc import Iterator
+
+from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
+from dag import nodes, tables
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, Table, View, query
+from dag.problems import Problem
+from dag.problems import configuration as problems
+from dag.problems.places import Place
+from dag.references import secrets, trust
+
+TROUBLES: Table[str, tuple[str, ...]] = Table("troubles of extensions")
+"""What is wrong with the answers of an extension, by its name; no row if nothing is."""
+
+UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table("objects that extensions keep waiting")
+"""What an object is told of its hosts that extensions shape, sorted; no row if nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """How an extension is reached."""
+
+    server: nodes.HookServer
+    authorities: bytes | None = None
+    """Certificates in PEM that sign the extension's; None without TLS."""
+    certificate: nodes.Secret | None = None
+    """What we show."""
+    refusal: str = ""
+    """Why it cannot be reached at all."""
+
+
+@query
+def servers(view: View, _: tuple[()]) -> tuple[nodes.HookServer, ...]:
+    """The extensions, in their order."""
+    return view.ask(settings.hook_servers, ())
+
+
+@query
+def connection(view: View, name: str) -> Connection | None:
+    """How the extension of this name is reached; None if there is none."""
+    server = next((it for it in view.ask(servers, ()) if it.name == name), None)
+    if server is None:
+        return None
+    if server.tls is None:
+        return Connection(server)
+    problem = next(_refusals(view, server.tls), None)
+    if problem is not None:
+        return Connection(server, refusal=problem[1])
+    shown = server.tls.certificate
+    authorities = _authorities(view, server.tls.authorities)
+    return Connection(server, authorities, view.ask(secrets.secret, shown) if shown else None)
+
+
+def _authorities(view: View, key: NamespacedName) -> bytes | None:
+    """Envoy Gateway's users write them into `tls.crt`."""
+    found = view.read(tables.SECRETS, key)
+    if found is None:
+        return None
+    return found.data.get("ca.crt") or found.data.get("tls.crt", b"")
+
+
+def _refusals(view: View, tls: nodes.HookTls) -> Iterator[tuple[str, str]]:
+    """The field, and why what it names cannot serve."""
+    why = trust.authorities_refusal(_authorities(view, tls.authorities))
+    if why is not None:
+        yield "certificateRef", f"Secret {tls.authorities} {why}"
+    if tls.certificate is not None:
+        refusal = view.ask(secrets.refusal, tls.certificate)
+        if refusal is not None:
+            yield "clientCertificateRef", refusal.message
+
+
+def told(view: View, spec: Place) -> Iterator[Problem]:
+    """What is wrong with the extensions that are in force."""
+    found = view.ask(servers, ())
+    for index, server in enumerate(found):
+        place = spec.at("extensions", index)
+        if server.tls is not None:
+            for field, why in _refusals(view, server.tls):
+                yield problems.unresolved(place.at("service").at("tls").at(field), why)
+        for text in view.read(TROUBLES, server.name) or ():
+            yield problems.extension_fails(place, text)
+
+
+def _named(_: tuple[()], found: tuple[nodes.HookServer, ...]) -> Iterator[tuple[str, None]]:
+    return ((it.name, None) for it in found)
+
+
+def _of_process(_: str) -> tuple[()]:
+    return ()
+
+
+NAMES: Index[str, None] = Index("extensions by name", servers, _named)
+
+INDEXES = (NAMES,)
+KEPT = (
+    Kept(servers, tables.FLEETS, _of_process),
+    Kept(connection, NAMES),
+)

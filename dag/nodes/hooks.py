@@ -1,0 +1,55 @@
+"""Extensions that are asked what Envoys are to be served, as they are registered."""
+
+from typing import Literal, NamedTuple
+
+from crds.meta import NamespacedName
+from crds.records import dataclass
+
+Hook = Literal["Route", "VirtualHost"]
+"""The hooks that are called; others of Envoy Gateway are refused (`dag.configuration.hooks`)."""
+
+
+class ForeignKind(NamedTuple):
+    """A kind of objects that an extension brings."""
+
+    group: str
+    kind: str
+    version: str
+
+
+class ForeignKey(NamedTuple):
+    """An object of a kind that an extension brings."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+class HookTls(NamedTuple):
+    """The Secrets by which the connection to an extension is encrypted."""
+
+    authorities: NamespacedName
+    certificate: NamespacedName | None = None
+    server_name: str = ""
+    """`HookServer.host` if empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookServer:
+    """An extension: where it is, and when it is asked."""
+
+    name: str
+    hooks: frozenset[Hook]
+    kinds: tuple[ForeignKind, ...]
+    host: str = ""
+    port: int = 80
+    unix: str = ""
+    """The path of a Unix socket, in place of host and port."""
+    tls: HookTls | None = None
+    timeout: float = 5.0
+    """Seconds that an answer may take."""
+    retries: int = 3
+    fail_open: bool = False
+    refresh: float | None = None
+    """Seconds after which everything is asked again; None: only after a new connection."""
