@@ -7,11 +7,11 @@ settled already, in small steps, so that an instance can answer others in betwee
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from contour.analyzed import ShownFinding, Subject
+from contour.analyzed import ShownFinding
 from contour.complaints import Locate
 from contour.status import listing
 from contour.status.board import Board
-from contour.status.rows import Row, Told
+from contour.status.rows import Row, Told, plain_subject
 from crds.meta import ObjectRef
 from dag import tables
 from dag.engine.incremental import Engine
@@ -62,7 +62,7 @@ def _shown(subject: ObjectRef | None, told: Told) -> ShownFinding:
     return {
         "code": str(code),
         "severity": severity,
-        "object": _subject(subject) if subject is not None else None,
+        "object": plain_subject(subject) if subject is not None else None,
         "field": told.field,
         "file": told.file,
         "line": told.line,
@@ -70,7 +70,3 @@ def _shown(subject: ObjectRef | None, told: Told) -> ShownFinding:
         "why": known.why if known is not None else "",
         "remedy": catalogue.remedy(code),
     }
-
-
-def _subject(of: ObjectRef) -> Subject:
-    return {"kind": of.kind, "namespace": of.namespace, "name": of.name}

@@ -2,17 +2,11 @@
 
 from typing import Literal, TypedDict
 
+from contour.subjects import Subject
+
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """The worst first."""
-
-
-class Subject(TypedDict):
-    """The object to change."""
-
-    kind: str
-    namespace: str
-    name: str
 
 
 class ShownFinding(TypedDict):

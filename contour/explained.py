@@ -4,15 +4,8 @@ import json
 from dataclasses import asdict
 from typing import NotRequired, TypedDict
 
+from contour.subjects import Subject
 from dag.evaluation.requests import Request
-
-
-class Subject(TypedDict):
-    """An object."""
-
-    kind: str
-    namespace: str
-    name: str
 
 
 class ShownAnswer(TypedDict):

@@ -13,11 +13,10 @@ from contour.explained import (
     ShownBackend,
     ShownProblem,
     ShownStep,
-    Subject,
 )
 from contour.status import listing
 from contour.status.board import Board
-from contour.status.rows import Row, Told
+from contour.status.rows import Row, Told, plain_subject
 from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
 from crds.ingress import Ingress
@@ -112,16 +111,12 @@ def _hosts(found: object) -> Iterator[str]:
             return
 
 
-def _subject(of: ObjectRef) -> Subject:
-    return {"kind": of.kind, "namespace": of.namespace, "name": of.name}
-
-
 def _answer(answer: Answer) -> ShownAnswer:
     found: ShownAnswer = {"status": answer.status, "cause": answer.cause}
     if answer.location:
         found["location"] = answer.location
     if answer.route is not None:
-        found["object"] = _subject(answer.route.origin)
+        found["object"] = plain_subject(answer.route.origin)
     if answer.response_headers:
         found["responseHeaders"] = dict(answer.response_headers)
     if answer.may_be_refused:
@@ -132,7 +127,7 @@ def _answer(answer: Answer) -> ShownAnswer:
 def _step(step: Step) -> ShownStep:
     found: ShownStep = {"topic": step.topic, "outcome": step.outcome, "text": step.text}
     if step.subject is not None:
-        found["object"] = _subject(step.subject)
+        found["object"] = plain_subject(step.subject)
     return found
 
 
@@ -144,7 +139,7 @@ def _problems(row: Row) -> Iterator[ShownProblem]:
 
 def _problem(subject: ObjectRef, told: Told) -> ShownProblem:
     return {
-        "object": _subject(subject),
+        "object": plain_subject(subject),
         "severity": told.severity,
         "field": told.field,
         "file": told.file,

@@ -141,7 +141,7 @@ async def _serve(
         await stack.enter_async_context(
             inspection.served(
                 directory.socket(rundir.INSPECTION),
-                running.instance.pages(),
+                running.instance.pages() | {"manifests": lambda: _paths(options)},
                 running.instance.walks(),
                 running.instance.questions(),
             )
@@ -158,6 +158,11 @@ async def _serve(
             controller.age(),
         )
         await process.until(stopped, activities)
+
+
+def _paths(options: RunOptions) -> list[dict[str, str]]:
+    """The manifests that are followed; who asks may be in another directory."""
+    return [{"path": str(it.absolute())} for it in options.paths]
 
 
 async def _follow(running: Running) -> None:

@@ -11,7 +11,8 @@ import click
 from contour.cli import output, running
 
 if TYPE_CHECKING:
-    from contour.explained import Explained, ShownBackend, ShownStep, Subject
+    from contour.explained import Explained, ShownBackend, ShownStep
+    from contour.subjects import Subject
     from dag.evaluation.requests import Request
 
 _LINES = 3

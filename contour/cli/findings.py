@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from contour.analyzed import SEVERITIES, ShownFinding
 
@@ -45,7 +44,7 @@ def _message(it: ShownFinding) -> str:
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
-def sarif(found: Sequence[ShownFinding]) -> dict[str, Any]:
+def sarif(found: Sequence[ShownFinding]) -> dict[str, object]:
     """One run of SARIF 2.1.0 (OASIS): a rule for each code, a result for each finding."""
     rules = {it["code"]: it for it in found}
     return {
@@ -65,13 +64,13 @@ def sarif(found: Sequence[ShownFinding]) -> dict[str, Any]:
     }
 
 
-def _rule(it: ShownFinding) -> dict[str, Any]:
+def _rule(it: ShownFinding) -> dict[str, object]:
     told = it["why"] or it["remedy"] or it["code"]
-    help_ = {"help": {"text": it["remedy"]}} if it["remedy"] else {}
-    return {"id": it["code"], "shortDescription": {"text": told}} | help_
+    rule: dict[str, object] = {"id": it["code"], "shortDescription": {"text": told}}
+    return rule | ({"help": {"text": it["remedy"]}} if it["remedy"] else {})
 
 
-def _result(it: ShownFinding) -> dict[str, Any]:
+def _result(it: ShownFinding) -> dict[str, object]:
     place = {
         "artifactLocation": {"uri": it["file"] or "stdin"},
         "region": {"startLine": it["line"] or 1},

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from contour.complaints import Locate
+from contour.subjects import Subject
 from crds.meta import ObjectRef
 from dag import statuses
 
@@ -59,7 +60,7 @@ class Row:
 def plain(row: Row) -> dict[str, object]:
     """A row as plain data: `reasons` are texts, `problems` the same as fields."""
     return {
-        "subject": row.subject._asdict(),
+        "subject": plain_subject(row.subject),
         "state": row.state,
         "summary": row.summary,
         "reasons": list(row.reasons),
@@ -76,6 +77,11 @@ def plain(row: Row) -> dict[str, object]:
             for it in row.told
         ],
     }
+
+
+def plain_subject(of: ObjectRef) -> Subject:
+    """An object as plain data."""
+    return {"kind": of.kind, "namespace": of.namespace, "name": of.name}
 
 
 def _located(subject: ObjectRef, told: Told, locate: Locate) -> Told:

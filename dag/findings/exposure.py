@@ -6,6 +6,7 @@ from dataclasses import replace
 from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
+from dag.evaluation import guards
 from dag.findings import Finding, Steps
 from dag.findings.catalogue import Code
 
@@ -52,9 +53,7 @@ def _forwarding(found: nodes.VirtualHost, *, with_tokens: bool = False) -> Itera
 
 
 def _asks(host: nodes.VirtualHost, route: nodes.Route) -> bool:
-    own = route.policies.jwt if route.policies is not None else None
-    wanted = own if own is not None else host.policies.jwt if host.policies is not None else None
-    return isinstance(wanted, nodes.Jwt)
+    return isinstance(guards.in_force(host.policies, route.policies).jwt, nodes.Jwt)
 
 
 def backends(engine: Engine) -> Steps:

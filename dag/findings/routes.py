@@ -90,7 +90,7 @@ def shown(match: nodes.Match) -> str:
     conditions = [
         f"{count} {noun}{'s' if count > 1 else ''}"
         for count, noun in (
-            (len(match.headers), "header condition"),
+            (sum(not it.name.startswith(":") for it in match.headers), "header condition"),
             (len(match.queries), "query condition"),
         )
         if count

@@ -14,7 +14,13 @@ from dag.listeners import DEFAULT_FLEET
 
 HEAVY = {"aiohttp", "asyncio", "crds.meta", "cryptography", "dag", "google", "grpc", "jinja2",
          "kubernetes", "pydantic", "rich", "ssl", "yaml"}  # fmt: skip
-USED = {"status": {"ssl"}, "config": {"ssl"}, "explain": {"ssl"}, "analyze": {"ssl"}}
+USED = {
+    "status": {"ssl"},
+    "config": {"ssl"},
+    "explain": {"ssl"},
+    "analyze": {"ssl"},
+    "diff": {"ssl"},
+}
 """By http.client."""
 
 TABS = [

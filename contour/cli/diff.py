@@ -1,0 +1,121 @@
+"""`contour diff`: what other manifests would change, by request, and what that would hurt."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from contour.cli import options, output, running
+from contour.compared import Compared, Sent, ShownDifference
+
+_HARMS = {
+    "closed": "is served no more",
+    "unguarded": "the guard is gone",
+    "drained": "open connections end",
+    "replaced": "pods are replaced",
+}
+
+
+@click.command()
+@click.option(
+    "-f", "--filename", "paths", multiple=True, required=True, metavar="PATH",
+    help="Manifests as they would be: a file, a folder (recursive), or - for standard input. Can "
+    "be given several times. There is no default.",
+)  # fmt: skip
+@click.option(
+    "--against", multiple=True, metavar="PATH",
+    show_default="the manifests of the running `contour run`",
+    help="Manifests as they are. Can be given several times.",
+)  # fmt: skip
+@options.state_dir
+@options.controller_name
+@click.option(
+    "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml"]), default="text",
+    show_default=True, help="Output format: text for people, JSON or YAML for programs.",
+)  # fmt: skip
+def diff(
+    paths: tuple[str, ...],
+    against: tuple[str, ...],
+    state_dir: Path | None,
+    controller_name: str | None,
+    format_: Literal["text", "json", "yaml"],
+) -> None:
+    """Shows which requests would be answered differently, and how.
+
+    Both sides are evaluated as Envoy would read them; no Envoy is asked. Marked with !! is what
+    hurts: a host or port that is served no more, a guard that is gone, connections that end, pods
+    that are replaced. Exit code 0 means no difference, 1 differences, 2 that a path cannot be read
+    or that no instance runs, as for `kubectl diff`.
+    """
+    from contour import comparing
+    from contour.cli import manifestinput
+
+    known = against or tuple(str(it["path"]) for it in running.page("manifests", state_dir))
+    sides = [manifestinput.read(it, controller_name, lenient=True) for it in (known, paths)]
+    for it in dict.fromkeys(line for side in sides for line in side.complaints):
+        click.echo(it, err=True)
+    if any(side.is_unreadable for side in sides):
+        sys.exit(2)
+    old, new = ((it.controller.engine, it.fleets) for it in sides)
+    found = comparing.compared(old, new)
+    if format_ == "text":
+        click.echo("\n".join(_lines(found)))
+    else:
+        output.document(found, format_)
+    if found["differences"] or found["fleets"]:
+        sys.exit(1)
+
+
+def _lines(found: Compared) -> Iterator[str]:
+    place: tuple[str, ...] = ()
+    for it in found["differences"]:
+        here = (it["fleet"], it["listener"], it["host"])
+        if here != place:
+            place = here
+            yield _place(it)
+        yield from _difference(it)
+    for name, sent in found["fleets"].items():
+        yield f"Envoys of the fleet {name} are sent: {_sent(sent)}"
+    yield _summed(found)
+
+
+def _place(it: ShownDifference) -> str:
+    where = f"listener {it['listener']}" if it["listener"] else f"fleet {it['fleet']}"
+    if not it["fleet"]:
+        return "everything"
+    return f"{it['host']} ({where})" if it["host"] else where
+
+
+def _difference(it: ShownDifference) -> Iterator[str]:
+    mark = "!!" if it["harm"] else "  "
+    what = f"{it['what']}: " if it["what"] else ""
+    aspect = "" if it["aspect"] == "answer" else f"{it['aspect']}: "
+    harm = f" — {_HARMS[it['harm']]}" if it["harm"] else ""
+    yield f"{mark} {what}{aspect}{it['before'] or 'none'} -> {it['after'] or 'none'}{harm}"
+    names = (f"{of['kind']} {of['namespace']}/{of['name']}" for of in it["objects"])
+    if whose := ", ".join(names):
+        yield f"     by {whose}"
+    if it["example"] and it["aspect"] == "answer":
+        yield f"     such as {it['example']}"
+
+
+def _sent(sent: Sent) -> str:
+    kinds: tuple[Literal["added", "changed", "removed"], ...] = ("added", "changed", "removed")
+    parts = [
+        f"{section.replace('_', ' ')}: {count} {kind}"
+        for kind in kinds
+        for section, count in sent[kind].items()
+    ]
+    drained = sent["drainedChains"]
+    return ", ".join(parts) + (f"; {drained} filter chains drain" if drained else "")
+
+
+def _summed(found: Compared) -> str:
+    if not found["differences"]:
+        return "no request is answered differently"
+    count = len(found["differences"])
+    harms = sum(it["harm"] is not None for it in found["differences"])
+    told = f"{count} difference{'s' if count > 1 else ''}"
+    return f"{told}, {harms} harmful" if harms else told

@@ -1,0 +1,48 @@
+"""The answer of `contour diff`, as JSON has it."""
+
+from typing import TypedDict
+
+from contour.subjects import Subject
+
+
+class ShownDifference(TypedDict):
+    """One thing that would be answered differently."""
+
+    fleet: str
+    """Empty where the configuration as such is concerned."""
+    listener: str
+    """Empty where the fleet as such is concerned."""
+    host: str
+    """Empty where a listener or fleet as such is concerned."""
+    what: str
+    """`GET /cart and below`, `TLS`, `port 443` …"""
+    aspect: str
+    """`answer`, `timeout`, `authorization` …"""
+    before: str
+    """Empty where there was none."""
+    after: str
+    objects: list[Subject]
+    harm: str | None
+    """`closed`, `unguarded`, `drained`, `replaced`; None if nothing is lost."""
+    example: str
+    """A request that is answered differently, such as `GET http://shop.example.com/cart`; empty
+    where it is about none, or none is known."""
+
+
+class Sent(TypedDict):
+    """What the Envoys of a fleet would be sent."""
+
+    added: dict[str, int]
+    """Resources by section of `contour translate`; those without any are left out."""
+    changed: dict[str, int]
+    removed: dict[str, int]
+    drainedChains: int
+    """Filter chains that change or go: their connections end after the drain time."""
+
+
+class Compared(TypedDict):
+    """How two sets of manifests differ."""
+
+    differences: list[ShownDifference]
+    fleets: dict[str, Sent]
+    """By name; those to which nothing would be sent are left out."""

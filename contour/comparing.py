@@ -1,0 +1,83 @@
+"""How two sets of manifests differ, in what is answered and in what Envoys are sent."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from contour.compared import Compared, Sent, ShownDifference
+from contour.offline import SECTIONS, Fleets
+from contour.status.rows import plain_subject
+from contour.xds import resources
+from contour.xds.resources import Name, Resource
+from dag.comparison import Difference, worlds
+from dag.evaluation.places import World
+from dag.evaluation.requests import Request
+
+_CHAIN = "chain/"
+"""The parts of a listener that are filter chains begin so (`contour.envoy.listening`)."""
+
+
+def compared(old: tuple[World, Fleets], new: tuple[World, Fleets]) -> Compared:
+    """Everything that differs; both sides have settled."""
+    found = worlds.differences(old[0], new[0])
+    names = sorted(old[1].by_name.keys() | new[1].by_name.keys())
+    held = ((it, old[1].by_name.get(it, {}), new[1].by_name.get(it, {})) for it in names)
+    sent = {name: _sent(one, other) for name, one, other in held}
+    return {
+        "differences": list(map(_shown, found)),
+        "fleets": {name: it for name, it in sent.items() if _is_something(it)},
+    }
+
+
+def _shown(found: Difference) -> ShownDifference:
+    fleet, listener, host = found.place
+    return {
+        "fleet": fleet,
+        "listener": listener,
+        "host": host,
+        "what": found.what,
+        "aspect": found.aspect,
+        "before": found.before,
+        "after": found.after,
+        "objects": [plain_subject(it) for it in found.objects],
+        "harm": found.harm,
+        "example": _asked(found.example),
+    }
+
+
+def _asked(request: Request | None) -> str:
+    """As `contour explain` takes it, headers last."""
+    if request is None:
+        return ""
+    headers = "".join(f" -H '{name}: {value}'" for name, value in request.headers)
+    return f"{request.method} {request.scheme}://{request.host}{request.path}{headers}"
+
+
+def _sent(old: dict[Name, Resource], new: dict[Name, Resource]) -> Sent:
+    both = old.keys() & new.keys()
+    changed = [it for it in both if old[it].body() != new[it].body()]
+    listeners = [it for it in old if it.type_url == resources.LISTENER]
+    return {
+        "added": _counted(new.keys() - both),
+        "changed": _counted(changed),
+        "removed": _counted(old.keys() - both),
+        "drainedChains": sum(_drained(old[it], new.get(it)) for it in listeners),
+    }
+
+
+def _drained(old: Resource, new: Resource | None) -> int:
+    parts = new.parts if new is not None else {}
+    return sum(
+        name.startswith(_CHAIN) and not resources.is_same(part, parts.get(name))
+        for name, part in old.parts.items()
+    )
+
+
+_SECTION = {type_url: name for name, type_url in SECTIONS.items()}
+
+
+def _counted(names: Iterable[Name]) -> dict[str, int]:
+    return dict(sorted(Counter(_SECTION[it.type_url] for it in names).items()))
+
+
+def _is_something(found: Sent) -> bool:
+    return bool(found["added"] or found["changed"] or found["removed"])

@@ -1,0 +1,155 @@
+"""What a route does with a request, aspect by aspect, and how two routes differ in that."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import NamedTuple, TypeGuard
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import nodes
+from dag.evaluation import guards
+
+GUARDS = ("ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "body_limit")
+"""The policies without which more requests get through."""
+
+NONE = nodes.Respond(404)
+"""What is answered where no route takes a request."""
+
+
+class Change(NamedTuple):
+    """An aspect that differs, for people; empty where there is nothing of the kind."""
+
+    aspect: str
+    before: str
+    after: str
+    is_loss: bool = False
+    """A guard that was there is not there any more."""
+
+
+def changes(
+    before: tuple[nodes.VirtualHost, nodes.Route] | None,
+    after: tuple[nodes.VirtualHost, nodes.Route] | None,
+) -> Iterator[Change]:
+    """How two routes differ, each with its host; None: no route takes the request."""
+    both = _is_forwarded(before) and _is_forwarded(after)
+    old, new = _aspects(before, how=both), _aspects(after, how=both)
+    for aspect in dict.fromkeys((*old, *new)):
+        one, other = old.get(aspect), new.get(aspect)
+        if one != other:
+            lost = aspect in GUARDS and other is None and _is_forwarded(after)
+            yield Change(_shown_name(aspect), shown(one), shown(other), lost)
+
+
+def _is_forwarded(found: tuple[nodes.VirtualHost, nodes.Route] | None) -> bool:
+    return found is not None and isinstance(found[1].action, nodes.Forward)
+
+
+def _aspects(
+    found: tuple[nodes.VirtualHost, nodes.Route] | None, *, how: bool
+) -> dict[str, object]:
+    """What is not there is left out. `how`: with how requests are forwarded."""
+    if found is None:
+        return {"answer": NONE}
+    host, route = found
+    policies = guards.in_force(host.policies, route.policies)
+    aspects = {
+        "answer": _bare(route.action),
+        "request_headers": route.request_headers,
+        "response_headers": route.response_headers,
+        **(_parts(route.action) if how else {}),
+        **{it.name: getattr(policies, it.name) for it in fields(policies)},
+        "token provider": _provider(host, policies),
+    }
+    return {name: value for name, value in aspects.items() if value not in _NOTHING}
+
+
+def _provider(host: nodes.VirtualHost, policies: nodes.Policies) -> nodes.JwtProvider | None:
+    named = policies.jwt.provider if isinstance(policies.jwt, nodes.Jwt) else ""
+    return next((it for it in host.jwt_providers if it.name == named), None)
+
+
+_NOTHING = (None, nodes.OFF, (), False)
+
+
+class Share(NamedTuple):
+    """A backend without how it is spoken to."""
+
+    backend: nodes.Backend
+    """Without its cluster."""
+    port: nodes.ServicePort | None
+    """None: nobody is asked."""
+    is_all: bool
+    """There is no other backend."""
+
+
+def _bare(action: nodes.Action) -> object:
+    """Where requests go, without how."""
+    if not isinstance(action, nodes.Forward):
+        return action
+    is_all = len(action.backends) == 1
+    ports = (it.cluster.port if it.cluster is not None else None for it in action.backends)
+    bare = (replace(it, cluster=None) for it in action.backends)
+    return tuple(Share(one, port, is_all) for one, port in zip(bare, ports, strict=True))
+
+
+def _parts(action: nodes.Action) -> Mapping[str, object]:
+    """How requests are forwarded, field by field."""
+    if not isinstance(action, nodes.Forward):
+        return {}
+    own = {it.name: getattr(action, it.name) for it in fields(action) if it.name != "backends"}
+    clusters = tuple(it.cluster for it in action.backends if it.cluster is not None)
+    names = (it.name for it in fields(nodes.Cluster) if it.name != "port")
+    of_clusters = {name: tuple(getattr(it, name) for it in clusters) for name in names}
+    return own | {f"backend {name}": value for name, value in of_clusters.items()}
+
+
+def _shown_name(aspect: str) -> str:
+    return aspect.replace("_", " ")
+
+
+def shown(value: object) -> str:
+    """A value as people read it; empty for none."""
+    match value:
+        case None:
+            return ""
+        case NamespacedName() | ObjectRef():
+            return str(value)
+        case nodes.Respond():
+            return f"answered {value.status}" + (" with a body" if value.body else "")
+        case nodes.Redirect():
+            return f"redirected with {value.status} to {_target(value)}"
+        case Share():
+            return _share(value)
+        case _ if _is_tuple(value):
+            return ", ".join(dict.fromkeys(shown(it) or "none" for it in value))
+        case _:
+            return _plain(value)
+
+
+def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(value, tuple)
+
+
+def _target(found: nodes.Redirect) -> str:
+    authority = found.host or "the same host"
+    port = f":{found.port}" if found.port else ""
+    path = found.full_path or (f"{found.prefix}…" if found.prefix is not None else "")
+    return f"{found.scheme + '://' if found.scheme else ''}{authority}{port}{path}"
+
+
+def _share(found: Share) -> str:
+    where = f"Service {found.port.service}:{found.port.port}" if found.port else "nobody"
+    weight = "" if found.is_all else f" (weight {found.backend.weight})"
+    changed = found.backend.request_headers or found.backend.response_headers or found.backend.host
+    return f"{where}{weight}{' with changed headers' if changed else ''}"
+
+
+def _plain(value: object) -> str:
+    """Of a node its fields that are not the default."""
+    if not is_dataclass(value):
+        return str(value)
+    parts = (
+        f"{_shown_name(it.name)} {shown(getattr(value, it.name))}"
+        for it in fields(value)
+        if getattr(value, it.name) not in (it.default, None, ())
+    )
+    return "; ".join(parts)

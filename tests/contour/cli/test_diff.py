@@ -1,0 +1,59 @@
+"""`contour diff` of two sets of manifests."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from contour.cli import main
+from tests.contour.cli.test_analyze import GOOD, PROXY, SERVICE
+
+GUARDED = GOOD + "    ipAllowPolicy: [{source: Peer, cidr: 10.0.0.0/8}]\n"
+LONGER = SERVICE + PROXY.replace("  - services", "  - timeoutPolicy: {response: 5s}\n    services")
+
+
+def diff(folder: Path, old: str, new: str, *arguments: str) -> Result:
+    for name, text in (("old.yaml", old), ("new.yaml", new)):
+        (folder / name).write_text(text)
+    command = ["diff", "-f", str(folder / "new.yaml"), "--against", str(folder / "old.yaml")]
+    return CliRunner().invoke(main, [*command, *arguments])
+
+
+EXITS = [(GOOD, GOOD, 0), (GOOD, LONGER, 1), (GOOD, "a: [", 2), ("a: [", GOOD, 2)]
+
+
+@pytest.mark.parametrize(("old", "new", "code"), EXITS)
+def test_the_exit_code(old: str, new: str, code: int, tmp_path: Path) -> None:
+    assert diff(tmp_path, old, new).exit_code == code
+
+
+def test_no_difference_is_said(tmp_path: Path) -> None:
+    assert diff(tmp_path, GOOD, GOOD).stdout == "no request is answered differently\n"
+
+
+def test_what_hurts_is_marked(tmp_path: Path) -> None:
+    lines = diff(tmp_path, GUARDED, GOOD).stdout.splitlines()
+    assert lines[0] == "shop.example.com (listener ingress_http)"
+    assert lines[1].startswith("!! /*: ip filter: ")
+    assert lines[1].endswith("-> none — the guard is gone")
+    assert lines[2] == "     by HTTPProxy default/shop"
+    assert lines[-2] == "Envoys of the fleet contour are sent: routes: 1 changed"
+    assert lines[-1] == "1 difference, 1 harmful"
+
+
+def test_for_programs(tmp_path: Path) -> None:
+    found = json.loads(diff(tmp_path, GOOD, LONGER, "-o", "json").stdout)
+    (difference,) = found["differences"]
+    assert difference["aspect"] == "timeout"
+    assert difference["objects"] == [{"kind": "HTTPProxy", "namespace": "default", "name": "shop"}]
+    assert difference["example"] == "GET http://shop.example.com/"
+    assert found["fleets"] == {
+        "contour": {"added": {}, "changed": {"routes": 1}, "removed": {}, "drainedChains": 0}
+    }
+
+
+def test_nobody_runs(tmp_path: Path) -> None:
+    (tmp_path / "new.yaml").write_text(GOOD)
+    command = ["diff", "-f", str(tmp_path / "new.yaml"), "--state-dir", str(tmp_path)]
+    assert CliRunner().invoke(main, command).exit_code == 2
