@@ -1,6 +1,5 @@
 """What the author of an extension implements, and what the hooks are given."""
 
-import json
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -72,6 +71,7 @@ class _Object(BaseModel):
     api_version: str = Field("", alias="apiVersion")
     kind: str = ""
     metadata: _Meta = _Meta()
+    spec: object = None
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,7 @@ class Resource:
 
         Raises pydantic.ValidationError, with which the server answers if you let it pass.
         """
-        found: object = json.loads(self.body)
-        spec = found.get("spec") if isinstance(found, dict) else None  # pyright: ignore
-        return TypeAdapter(of).validate_python(spec)
+        return TypeAdapter(of).validate_python(self._object.spec)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Complete extension servers, to be read, run and copied."""
