@@ -15,6 +15,7 @@ from contour.status.addresses import Address
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import at, items, mapping
+from dag import exports
 from dag.fleets import Fleet, FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
@@ -97,6 +98,16 @@ class FleetStatus:
     def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
         """What is not as it should be with a fleet."""
         self._controller.set_fleet_problems(fleet, tuple(found))
+
+    def application_namespaces(self) -> Sequence[str]:
+        """Where gRPC applications have a certificate of ours."""
+        server = self.configuration.xds_server
+        clients = server.grpc_clients if server is not None else None
+        return clients.certificate_namespaces if clients is not None else ()
+
+    def tell_applications(self, found: Sequence[FleetProblem]) -> None:
+        """What is wrong with these certificates."""
+        self._controller.set_fleet_problems(exports.FLEET, tuple(found))
 
     def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         """Clients come in by this Service or Gateway; None if there is none."""

@@ -13,6 +13,7 @@ from contour.envoyreports.collector import Collector
 from contour.envoyreports.reporting import Reporter
 from contour.finalizers import finalizers, wanted
 from contour.fleetstatus import FleetStatus
+from contour.infrastructure.applications import Applications
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from contour.kubernetes.cluster import Cluster
@@ -74,7 +75,11 @@ class Leader:
         told = self._announcements.written
         self.writer = Writer(fenced, sources, controller.subjects, told)
         self.finalizers = finalizers.Finalizers(fenced, self._finalizer_sources())
-        self._infrastructure = Infrastructure(fenced, release, parts.fleet_status)
+        status = parts.fleet_status
+        self._infrastructure = Infrastructure(fenced, release, status)
+        self._applications = Applications(
+            fenced, release, status.application_namespaces, status.tell_applications
+        )
         self._campaign: asyncio.Task[None] | None = None
 
     async def campaign(self) -> None:
@@ -109,6 +114,10 @@ class Leader:
         """The fleets that there should be, or their ports, have changed."""
         self._infrastructure.notice()
 
+    def on_configuration(self) -> None:
+        """The configuration has changed."""
+        self._applications.notice()
+
     # One term.
 
     async def _term(self) -> None:
@@ -121,6 +130,7 @@ class Leader:
                     self.finalizers.run(),
                     self.recorder.run(),
                     self._infrastructure.run(),
+                    self._applications.run(),
                     self._after_reports(),
                 ):
                     tasks.create_task(work)

@@ -196,6 +196,7 @@ class Replica:
         else:
             await self._build(batch)
         if self.fleet_status.configure(self.controller.configuration):
+            self.leader.on_configuration()
             await self._place_pages()
         if self.controller.is_configured and not self.server.ports:
             await self.instance.asker.begin()

@@ -53,5 +53,9 @@ class GrpcClients:
     only answers for names without authority, such as `echo.shop:50051`."""
     aliases: tuple[Authority, ...] = Field(default=(), max_length=8)
     """Other authorities of the same control plane, such as the old one after it was renamed."""
+    certificate_namespaces: tuple[Label, ...] = Field(default=(), max_length=256)
+    """The namespaces in which the control plane makes and renews a Secret `grpccert` with the
+    certificate of their gRPC clients and servers. It needs rights on Secrets there. By default it
+    makes none. It has no effect with `contour run`."""
     exports: tuple[GrpcExport, ...] = Field(default=(), max_length=256)
     """The Services that clients may call. What no entry names is not there for them."""

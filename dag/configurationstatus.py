@@ -15,6 +15,7 @@ from dag import (
     contourstatus,
     defaults,
     entrypoints,
+    exports,
     fleets,
     hookservers,
     hosts,
@@ -72,6 +73,8 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
             yield problems.not_applied(spec, text)
         for trouble in _troubles(view, is_error=True):
             yield problems.fleet_not_provisioned(spec, trouble.message)
+        for trouble in view.read(fleets.PROBLEMS, exports.FLEET) or ():
+            yield problems.certificate_not_made(spec, trouble.message)
     for field in unserved(found):
         if field.guards:
             yield problems.unsupported_guard(spec._replace(path=field.path))

@@ -27,6 +27,36 @@ from provisioning.templating import Document
 GOOD_FOR = 10.0  # seconds: so long what was read of the authorities is believed
 
 
+class Authorities:
+    """Who signs certificates of an instance, as its Secret says."""
+
+    def __init__(self, client: Client, release: Release) -> None:
+        self._client = client
+        self._where = release.owner.namespace
+        self._name = Names(self._where, release.suffix).authority
+        self._found: tuple[Authority, ...] = ()
+        self._read_at = float("-inf")
+
+    async def read(self) -> tuple[Authority, ...]:
+        """They and their keys; none, if there is no such Secret. Raises request errors."""
+        now = asyncio.get_running_loop().time()
+        if now - self._read_at > GOOD_FOR:
+            found = await self.secret(self._where, self._name)
+            self._found = secrets.joining(found) if found is not None else ()
+            self._read_at = now if self._found else float("-inf")
+        return self._found
+
+    async def secret(self, namespace: str, name: str) -> Document | None:
+        """A Secret as it is now. Raises request errors."""
+        secret = {"kind": "Secret", "metadata": {"namespace": namespace, "name": name}}
+        return await objects.read(self._client, secret)
+
+    def missing(self) -> Problem:
+        """What is told where there is none."""
+        message = f"no Secret {self._name} that could sign its certificate"
+        return Problem(Reason.NO_AUTHORITY, message)
+
+
 class Certificates:
     """Makes and renews them."""
 
@@ -34,8 +64,7 @@ class Certificates:
         self._client = client
         self._applier = applier
         self._release = release
-        self._authorities: tuple[Authority, ...] = ()
-        self._read_at = float("-inf")
+        self._authorities = Authorities(client, release)
 
     async def renew(
         self, gateway: NamespacedName, fleet: fleets.Fleet, present: Mapping[str, Document]
@@ -43,21 +72,25 @@ class Certificates:
         """Brings the Secret of a fleet up to date. Raises request errors."""
         where = desired.called(self._release, fleet)
         # One that was made a moment ago may not have been told of yet.
-        stored = present.get(secrets.SECRETS.path(*where)) or await self._found(*where)
+        there = present.get(secrets.SECRETS.path(*where))
+        stored = there or await self._authorities.secret(*where)
         held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
-        authorities = await self._read()
+        authorities = await self._authorities.read()
         names = identities.gateway_fleet(gateway.name, gateway.namespace)
         now = datetime.now(UTC)
         leaf = rotation.joined(authorities, held, Subject(names, ("client",)), now)
         if leaf is None:
-            message = f"no Secret {self._authority_name()} that could sign its certificate"
-            return Problem(Reason.NO_AUTHORITY, message)
+            return self._authorities.missing()
         if leaf is not held or bundle != pem.bundle(authorities):
-            return await self._write(gateway, where, leaf)
+            return await self._write(gateway, where, leaf, authorities)
         return None
 
     async def _write(
-        self, gateway: NamespacedName, where: NamespacedName, leaf: Leaf
+        self,
+        gateway: NamespacedName,
+        where: NamespacedName,
+        leaf: Leaf,
+        authorities: tuple[Authority, ...],
     ) -> Problem | None:
         account = {"kind": "ServiceAccount", "metadata": {**where._asdict()}}
         owner = await objects.read(self._client, account)
@@ -84,21 +117,6 @@ class Certificates:
             "kind": "Secret",
             "metadata": metadata,
             "type": "kubernetes.io/tls",
-            "data": secrets.of_leaf(leaf, self._authorities),
+            "data": secrets.of_leaf(leaf, authorities),
         }
         return (await self._applier.apply(document, self._release.ownership)).problem
-
-    async def _read(self) -> tuple[Authority, ...]:
-        now = asyncio.get_running_loop().time()
-        if now - self._read_at > GOOD_FOR:
-            found = await self._found(self._release.owner.namespace, self._authority_name())
-            self._authorities = secrets.joining(found) if found is not None else ()
-            self._read_at = now if self._authorities else float("-inf")
-        return self._authorities
-
-    async def _found(self, namespace: str, name: str) -> Document | None:
-        secret = {"kind": "Secret", "metadata": {"namespace": namespace, "name": name}}
-        return await objects.read(self._client, secret)
-
-    def _authority_name(self) -> str:
-        return Names(self._release.owner.namespace, self._release.suffix).authority

@@ -83,6 +83,12 @@ def fleet_not_provisioned(place: Place, text: str) -> Problem:
     return _fleet(place).error(ErrorType.FleetError, Own.NotProvisioned, text)
 
 
+def certificate_not_made(place: Place, text: str) -> Problem:
+    """The certificate of the gRPC applications of a namespace."""
+    at = place.at("xdsServer").at("grpcClients").at("certificateNamespaces")
+    return at.error(ErrorType.FleetError, Own.NotProvisioned, text)
+
+
 def gateways_without_fleet(place: Place) -> Problem:
     """Gateways whose class says nothing either."""
     text = "is not set, so no fleet is made for Gateways whose class does not set it either"
