@@ -34,7 +34,6 @@ from dag import (
     nodes,
     plan,
     ports,
-    refusals,
     statuses,
     tables,
 )
@@ -272,7 +271,7 @@ class Controller:
     def _remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
         self.board.remark(subject, source, remarks)
         faults = self.board.faults(subject)
-        self.engine.write(refusals.NOT_TAKEN, subject, "; ".join(faults) or None)
+        self.engine.write(tables.NOT_TAKEN, subject, "; ".join(faults) or None)
 
     def _note_unknown(self, subject: ObjectRef, complaints: Iterable[Complaint]) -> None:
         """Writes the fields that were left out of an object, sorted, for its status."""

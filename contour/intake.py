@@ -2,8 +2,9 @@
 
 History lives here and not in the rules, which know none. A Secret whose new certificate cannot
 serve does not replace one that can, and a ContourConfiguration with an error does not replace one
-without; nor does its deletion, if it is the one that the process was told to follow. The last good
-version keeps serving, and the user is told. Everything else becomes a row as it is.
+without; nor does its deletion, if it is the one that the process was told to follow. An EnvoyProxy
+with an error does not either. The last good version keeps serving, and the user is told. Everything
+else becomes a row as it is.
 """
 
 from datetime import UTC, datetime
@@ -12,12 +13,14 @@ from typing import Any
 from cryptography import x509
 
 from crds.contourconfiguration import ContourConfiguration
+from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.kinds import Kind
 from crds.meta import NamespacedName
 from crds.secret import Secret
 from dag import nodes, tables
 from dag.configuration import reading
 from dag.engine.incremental import Engine
+from dag.envoyproxy import reading as proxies
 from dag.references import secrets
 
 
@@ -49,6 +52,9 @@ def _fault(found: Any | None) -> str | None:
             return _expiry(pair.chain) if isinstance(pair, nodes.Secret) else pair.message
         case ContourConfiguration():
             _, errors = reading.resolved(found)
+            return "; ".join(it.message for it in errors) or None
+        case EnvoyProxy():
+            _, errors = proxies.resolved(found)
             return "; ".join(it.message for it in errors) or None
         case _:
             return None

@@ -12,7 +12,7 @@ from pydantic import Field
 from crds.authorization import AuthorizationServer
 from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
-from crds.fields import Flag, Uint32
+from crds.fields import Flag, Label, Uint32
 from crds.hooks import Extension
 from crds.meta import ObjectMeta, model
 from crds.ratelimits import GlobalRateLimitPolicy
@@ -51,6 +51,10 @@ class GatewaySettings:
     """Single serves the oldest Gateway with the Envoys of Ingress and HTTPProxy. PerGateway serves
     every Gateway with Envoys of its own. The default is Single. Upstream Contour does not have this
     field."""
+    parameters_namespaces: tuple[Label, ...] = ()
+    """The namespaces whose EnvoyProxies may set everything if a GatewayClass names them: the image,
+    volumes, environment and placement of Envoys, too. By default only those in the namespace of the
+    instance. Upstream Contour does not have this field."""
     gateway_ref: Annotated[ObjectName | None, _OLDEST] = None
     """The only Gateway that upstream Contour would serve, by namespace and name."""
     name: Annotated[str | None, _OLDEST] = None

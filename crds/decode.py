@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from crds import screening
 from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints, printable
-from crds.kinds import KINDS, Kind
+from crds.kinds import KINDS, OLDER, Kind
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_list, is_mapping, mapping
 
@@ -58,9 +58,18 @@ def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
         return NotAnObject("apiVersion and kind are required and must be text")
     group = version.rpartition("/")[0]
     kind = KINDS.get((group, name))
-    return (
-        _decoded(kind, raw, version) if kind else UnknownKind(printable(version), printable(name))
-    )
+    if kind is not None:
+        return _decoded(kind, raw, version)
+    newer = OLDER.get((group, name))
+    if newer is not None:
+        found = _decoded(newer, raw, version)
+        return found._replace(complaints=(*found.complaints, _older_group(newer)))
+    return UnknownKind(printable(version), printable(name))
+
+
+def _older_group(kind: Kind) -> Complaint:
+    text = f"{kind.group} is the new name of the group; write {kind.api_version}"
+    return Complaint(("apiVersion",), text, "warning")
 
 
 def items(raw: object) -> Iterator[object]:

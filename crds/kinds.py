@@ -11,6 +11,7 @@ from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
@@ -29,6 +30,7 @@ from crds.service import Service
 
 CONTOUR = "projectcontour.io"
 ENVOY_GATEWAY = "gateway.envoyproxy.io"
+OLDER_ENVOY_GATEWAY = "config.gateway.envoyproxy.io"
 EXTENSIONS = "apiextensions.k8s.io"
 GATEWAY = "gateway.networking.k8s.io"
 MARIN3R = "marin3r.3scale.net"
@@ -55,6 +57,8 @@ class Kind(NamedTuple):
     opt_in: bool = False
     """Whether its CRD, and the rights to it, come in a file of their own for the whole group, which
     an administrator applies or does not."""
+    older_group: str = ""
+    """Another group in which objects of the kind are read from files, with a warning; or none."""
     only_in_files: bool = False
     """Whether it is read from files alone; `contour serve` does not follow it yet."""
 
@@ -141,6 +145,13 @@ _ALL = (
     Kind(
         ENVOY_GATEWAY, "RateLimitFilter", "ratelimitfilters", ("v1alpha1",), True, RateLimitFilter
     )._replace(ours=True, opt_in=True),
+    Kind(ENVOY_GATEWAY, "EnvoyProxy", "envoyproxies", ("v1alpha1",), True, EnvoyProxy)._replace(
+        has_status=True,
+        short_names=("eproxy",),
+        ours=True,
+        opt_in=True,
+        older_group=OLDER_ENVOY_GATEWAY,
+    ),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), only_in_files=True
     ),
@@ -148,6 +159,11 @@ _ALL = (
 
 KINDS: Mapping[tuple[str, str], Kind] = MappingProxyType({(it.group, it.kind): it for it in _ALL})
 """By group and kind."""
+
+OLDER: Mapping[tuple[str, str], Kind] = MappingProxyType(
+    {(it.older_group, it.kind): it for it in _ALL if it.older_group}
+)
+"""Those that have an older group, by it and kind."""
 
 IN_CLUSTERS = tuple(it for it in _ALL if not it.only_in_files)
 """Those that are read from an API server."""

@@ -106,6 +106,8 @@ def _object(kind: kinds.Kind) -> Schema:
 def _status(kind: kinds.Kind) -> Schema:
     if kind.kind == "ContourConfiguration":
         return structural(status.ContourConfigurationStatus)
+    if kind.kind == "EnvoyProxy":
+        return structural(status.AncestorsStatus)
     if kind.kind != "HTTPProxy":
         return structural(status.ConditionsStatus)
     waiting = {"currentStatus": "NotReconciled", "description": "Waiting for controller"}

@@ -151,3 +151,63 @@ class ContourConfigurationStatus:
     available_envoys: Int32 | None = None
     """The number of available Envoys in managed fleets. Upstream Contour does not have this
     field."""
+
+
+@model
+class AncestorReference:
+    """An object that names this one."""
+
+    group: str = "gateway.networking.k8s.io"
+    """The API group of the object, by default `gateway.networking.k8s.io`."""
+    kind: str = "Gateway"
+    """The kind of the object, GatewayClass or Gateway. The default is `Gateway`."""
+    namespace: str | None = None
+    """The namespace of the object, if its kind has one."""
+    name: str
+    """The name of the object."""
+
+
+@model
+class PlainCondition:
+    """A condition of the object, as one that names it sees it."""
+
+    type: ConditionType
+    """The name of the condition, such as `Accepted`; each occurs once."""
+    status: Truth
+    """Whether the condition holds: `True`, `False`, or `Unknown`."""
+    observed_generation: Natural64 | None = None
+    """The `metadata.generation` of the object that this was found on."""
+    last_transition_time: AwareDatetime
+    """The time at which `status` changed, in RFC 3339 form."""
+    reason: Reason
+    """The cause of the status as a single word in CamelCase, which programs may rely on."""
+    message: Message
+    """The cause of the status as a sentence for people, with the paths of fields."""
+
+
+@model
+class AncestorStatus:
+    """What one controller says of the object for one that names it."""
+
+    ancestor_ref: AncestorReference
+    """The object that names this one."""
+    controller_name: str
+    """The controller that says so."""
+    conditions: tuple[PlainCondition, ...] = Field(
+        default=(),
+        json_schema_extra={
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["type"],
+        },
+    )
+    """The condition `Accepted`: whether the object can be used, and what of it has no effect."""
+
+
+@model
+class AncestorsStatus:
+    """What controllers found out about the object, by each object that names it."""
+
+    ancestors: tuple[AncestorStatus, ...] = Field(
+        default=(), max_length=16, json_schema_extra={"x-kubernetes-list-type": "atomic"}
+    )
+    """The GatewayClasses and Gateways that name the object, each with what is said of it."""

@@ -132,6 +132,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         is_due=bool(ports),
         publishing=_directly(asked.publishing),
         workload=asked.workload or Workload(),
+        details=asked.details,
         is_managed=asked.is_managed and not _is_leaving(view),
     )
     return _with_what_all_have(view, found, asked)

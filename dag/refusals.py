@@ -10,7 +10,7 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import contourstatus, fleets, hookservers, releases, statuses
+from dag import contourstatus, fleets, hookservers, releases, statuses, tables
 from dag.engine.view import Query, Table, View, query
 from dag.gateway import conditions, selection
 from dag.listeners import DEFAULT_FLEET
@@ -23,9 +23,6 @@ from dag.warnings import anykind
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
-
-NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
-"""Why the newest version of an object did not replace the last good one; no row if it did."""
 
 DECLINED: Table[ObjectRef, tuple[str, ...]] = Table("refusals by gRPC clients")
 """The words of gRPC clients, sorted, by the object whose resource they refuse; each client keeps
@@ -49,7 +46,7 @@ def told(
 
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
-        words, fault = view.read(REFUSALS, subject), view.read(NOT_TAKEN, subject)
+        words, fault = view.read(REFUSALS, subject), view.read(tables.NOT_TAKEN, subject)
         if found is not None:
             found = anykind.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):

@@ -16,6 +16,7 @@ from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
@@ -28,7 +29,7 @@ from crds.gateway.referencegrant import ReferenceGrant
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.namespace import Namespace
 from crds.secret import Secret
 from crds.service import Service
@@ -58,6 +59,7 @@ GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
+ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 
 BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
@@ -87,11 +89,15 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         CONFIGURATIONS,
         AUTHENTICATION_FILTERS,
         RATE_LIMIT_FILTERS,
+        ENVOY_PROXIES,
         ENVOY_CONFIGS,
     )
 }
 
 # What the process itself decides, under the empty key.
+
+NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
+"""Why the newest version of an object did not replace the last good one; no row if it did."""
 
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""

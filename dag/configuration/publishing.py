@@ -26,18 +26,23 @@ def told(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
     publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is None:
         return
-    yield from _types(at, publishing)
-    yield from _node_ports(at.at("nodePorts"), publishing)
+    yield from of_service(at, publishing)
     if publishing.gateway is not None:
         yield from _outer(at.at("gateway"), publishing.type, publishing.gateway, own_controller)
-    parameters = _parameters(publishing)
-    if parameters is not None:
-        yield from _blocks(_provider(at), parameters)
-        yield from _addresses(_provider(at), parameters)
     ports = envoy.external_ports
     if ports is not None and ports.http == ports.https:
         place = spec.at("envoy").at("externalPorts").at("https")
         yield problems.invalid_value(place, f"{ports.https} is the port of plain HTTP already")
+
+
+def of_service(at: Place, publishing: NetworkPublishing) -> Iterator[Problem]:
+    """The same of the Service alone, wherever it is written."""
+    yield from _types(at, publishing)
+    yield from _node_ports(at.at("nodePorts"), publishing)
+    parameters = _parameters(publishing)
+    if parameters is not None:
+        yield from _blocks(_provider(at), parameters)
+        yield from _addresses(_provider(at), parameters)
 
 
 def without_effect(spec: Place, envoy: Envoy) -> Iterator[Problem]:

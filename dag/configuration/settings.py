@@ -53,6 +53,7 @@ def _projection(name: str) -> Query[tuple[()], Any]:
     return query(rule)
 
 
+parameters_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("parameters_namespaces")
 class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
 root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
 disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_insecure")

@@ -3,25 +3,30 @@
 For whoever makes fleets of Envoys: `infrastructure` is the answer to apply. Labels and annotations
 go on every object and pod, the addresses to the Service. How the fleet is published and runs is
 what the nearest ContourConfiguration says: the one that the Gateway names, its class's, that of the
-instance. In mode `Single` the fleet is the instance's own: there only the last counts. Elsewhere:
-parameters that cannot be used (`parameters`), whether addresses were assigned (`addresses`).
+instance. An EnvoyProxy in its place changes what it sets, field by field. In mode `Single` the
+fleet is the instance's own: there only the last counts. Elsewhere: parameters that cannot be used
+(`parameters`), whether addresses were assigned (`addresses`).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoysettings import Envoy
+from crds.fleetdetails import Details, Service
 from crds.gateway.gateway import GatewayInfrastructure
+from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName
 from crds.records import dataclass
 from crds.workloads import NetworkPublishing, Workload
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View, query
+from dag.envoyproxy.asked import Asked, Shape, applied
 from dag.gateway import addresses, parameters
 from dag.problems import Problem
 from dag.problems import gateway as problems
+from dag.problems.places import Place
 from dag.statuses import Address
 
 
@@ -37,6 +42,8 @@ class Infrastructure:
     """The Service in front; None: the fleet is not for us to make."""
     workload: Workload | None = None
     """How its Envoys run."""
+    details: Details = field(default_factory=Details)
+    """Likewise, beyond what a ContourConfiguration can say."""
     is_managed: bool = False
     """It is for us to make, and to keep as it should be."""
 
@@ -48,16 +55,15 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
     if found is None or view.ask(parameters.refusal, gateway) is not None:
         return None
     own = found.spec.infrastructure or GatewayInfrastructure()
-    instance, nearest = _instance(view), list(_nearest(view, gateway))
-    published = (it.network_publishing for it in nearest if it.network_publishing)
-    publishing = next(published, None)
+    instance, shape = _instance(view), _shape(view, gateway)
     return Infrastructure(
         labels=own.labels,
         annotations=own.annotations,
         addresses=addresses.wanted(view, gateway),
-        publishing=publishing,
-        workload=next((it.workload for it in nearest if it.workload), None),
-        is_managed=publishing is not None and instance.managed is not False,
+        publishing=shape.publishing,
+        workload=shape.workload,
+        details=shape.details,
+        is_managed=shape.publishing is not None and instance.managed is not False,
     )
 
 
@@ -71,7 +77,7 @@ def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     if not found.is_managed:
         yield problems.infrastructure_not_made(at)
     elif asked.parameters_ref is not None:
-        yield problems.parameters_hold(at.at("parametersRef"), _mode(view))
+        yield from _of_parameters(view, at.at("parametersRef"), gateway)
 
 
 def told_of_class(view: View, key: NamespacedName) -> Iterator[Problem]:
@@ -81,20 +87,53 @@ def told_of_class(view: View, key: NamespacedName) -> Iterator[Problem]:
         yield found
     elif found is not None:
         at = problems.gateway_class(key).at("parametersRef")
+        yield from _told(view, at, found, parameters.named_by_class(view, key))
+
+
+def _of_parameters(view: View, at: Place, gateway: NamespacedName) -> Iterator[Problem]:
+    found = parameters.of_gateway(view, gateway)
+    if isinstance(found, ContourConfigurationSpec | Asked):
+        yield from _told(view, at, found, parameters.named_by_gateway(view, gateway))
+
+
+def _told(
+    view: View, at: Place, found: parameters.Parameters, named: parameters.Named | None
+) -> Iterator[Problem]:
+    """What of parameters that can be used holds, and what of them does not."""
+    if named is None or not isinstance(found, Asked):
         yield problems.parameters_hold(at, _mode(view))
+        return
+    if named.group != ENVOY_GATEWAY:
+        yield problems.parameters_of_older_group(at, ENVOY_GATEWAY)
+    if _mode(view) != "PerGateway":
+        yield problems.parameters_share(at)
+    elif fault := view.read(tables.NOT_TAKEN, named.ref):
+        yield problems.parameters_not_taken(at, named.ref, fault)
 
 
-def _nearest(view: View, gateway: NamespacedName) -> Iterator[Envoy]:
-    """What is said of Envoys, the nearest first."""
-    found = view.read(tables.GATEWAYS, gateway)
-    if found is not None and _mode(view) == "PerGateway":
-        for it in (
-            parameters.of_gateway(view, gateway),
-            view.ask(parameters.of_class, NamespacedName("", found.spec.gateway_class_name)),
-        ):
-            if isinstance(it, ContourConfigurationSpec) and it.envoy is not None:
-                yield it.envoy
-    yield _instance(view)
+def _shape(view: View, gateway: NamespacedName) -> Shape:
+    """What everything that applies to a Gateway's fleet comes to, the nearest last."""
+    instance, found = _instance(view), view.read(tables.GATEWAYS, gateway)
+    shape = Shape(instance.network_publishing, instance.workload)
+    if found is None or _mode(view) != "PerGateway":
+        return shape
+    its_class = NamespacedName("", found.spec.gateway_class_name)
+    for it in (view.ask(parameters.of_class, its_class), parameters.of_gateway(view, gateway)):
+        if isinstance(it, Asked):
+            shape = applied(shape, it)
+        elif isinstance(it, ContourConfigurationSpec) and it.envoy is not None:
+            shape = _replaced(shape, it.envoy)
+    return shape
+
+
+def _replaced(shape: Shape, nearer: Envoy) -> Shape:
+    """A ContourConfiguration says how Envoys run, and how they are published, as a whole."""
+    publishing, workload, details = nearer.network_publishing, nearer.workload, shape.details
+    if workload is not None:
+        details = Details(service=details.service)
+    if publishing is not None:
+        details = replace(details, service=Service())
+    return Shape(publishing or shape.publishing, workload or shape.workload, details)
 
 
 def _instance(view: View) -> Envoy:

@@ -66,7 +66,7 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     if found is None or gateway is None:
         return ()
     asked = view.ask(listenerspecs.specs, holder)
-    is_refused = view.ask(parameters.refusal, gateway) is not None
+    is_refused = view.ask(parameters.closes, gateway)
     strange = ignored.closing(view, holder.kind, found.metadata)
     closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
     judged: list[ListenerState] = []

@@ -2,19 +2,28 @@
 
 Parameters that are not known, not there or wrong make the Gateway, or every Gateway of the class,
 unacceptable; so do addresses of a kind that Envoy cannot have. Parameters are a
-ContourConfiguration, of which only what makes a fleet holds (`infrastructure`).
+ContourConfiguration, of which only what makes a fleet holds (`infrastructure`), or an EnvoyProxy,
+of which a Gateway's own may set only what harms nobody else: its author may be somebody who may
+not create pods. The same holds for a class's in a namespace that the configuration does not name.
 """
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.gateway.gateway import GatewaySpec
-from crds.kinds import CONTOUR
-from crds.meta import NamespacedName
+from crds.kinds import CONTOUR, ENVOY_GATEWAY, OLDER_ENVOY_GATEWAY
+from crds.meta import NamespacedName, ObjectRef
 from dag import tables
-from dag.configuration import reading
+from dag.configuration import reading, settings
 from dag.engine.view import View, query
+from dag.envoyproxy import reading as proxies
+from dag.envoyproxy.asked import Asked
 from dag.problems import Problem
+from dag.problems import envoyproxy as complaints
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.reasons import Gateway
 
 ADDRESSES = ("IPAddress", "Hostname")
 """The types of addresses that can be asked for."""
@@ -36,7 +45,23 @@ def refusal(view: View, gateway: NamespacedName) -> Problem | None:
     return _addresses(found.spec, own)
 
 
-def of_gateway(view: View, gateway: NamespacedName) -> ContourConfigurationSpec | Problem | None:
+@query
+def closes(view: View, gateway: NamespacedName) -> bool:
+    """Whether none of the listeners of a Gateway is served, because of that.
+
+    Envoys of its own keep serving what they have when its parameters cannot be used any more, as
+    they keep running; where there are none yet, none are made.
+    """
+    found = view.ask(refusal, gateway)
+    if found is None or found.reason != Gateway.InvalidParameters:
+        return found is not None
+    return view.ask(settings.gateway_mode, ()) != "PerGateway"
+
+
+Parameters = ContourConfigurationSpec | Asked
+
+
+def of_gateway(view: View, gateway: NamespacedName) -> Parameters | Problem | None:
     """The parameters that a Gateway names, or what is wrong with them."""
     found = view.read(tables.GATEWAYS, gateway)
     infrastructure = found.spec.infrastructure if found is not None else None
@@ -44,19 +69,23 @@ def of_gateway(view: View, gateway: NamespacedName) -> ContourConfigurationSpec 
     if reference is None:
         return None
     at = problems.gateway(gateway).at("infrastructure").at("parametersRef")
+    if named := named_by_gateway(view, gateway):
+        return _proxy(view, at, named.ref, ObjectRef("Gateway", *gateway))
     if (reference.group, reference.kind) != _KIND:
         return problems.parameters_not_known(at, reference.kind)
     return _parameters(view, at, NamespacedName(gateway.namespace, reference.name))
 
 
 @query
-def of_class(view: View, key: NamespacedName) -> ContourConfigurationSpec | Problem | None:
+def of_class(view: View, key: NamespacedName) -> Parameters | Problem | None:
     """The parameters that a GatewayClass names, or what is wrong with them."""
     found = view.read(tables.GATEWAY_CLASSES, key)
     reference = found.spec.parameters_ref if found is not None else None
     if reference is None:
         return None
     at = problems.gateway_class(key).at("parametersRef")
+    if named := named_by_class(view, key):
+        return _proxy(view, at, named.ref, ObjectRef("GatewayClass", *key))
     if (reference.group, reference.kind) != _KIND:
         return problems.parameters_not_known(at, reference.kind)
     if reference.namespace is None:
@@ -64,15 +93,88 @@ def of_class(view: View, key: NamespacedName) -> ContourConfigurationSpec | Prob
     return _parameters(view, at, NamespacedName(reference.namespace, reference.name))
 
 
+class Named(NamedTuple):
+    """An EnvoyProxy as somebody names it."""
+
+    group: str
+    ref: ObjectRef
+
+
+def named_by_gateway(view: View, gateway: NamespacedName) -> Named | None:
+    """The EnvoyProxy that a Gateway names; None if it names none."""
+    found = view.read(tables.GATEWAYS, gateway)
+    infrastructure = found.spec.infrastructure if found is not None else None
+    reference = infrastructure.parameters_ref if infrastructure is not None else None
+    if reference is None or not is_proxy(reference.group, reference.kind):
+        return None
+    return Named(reference.group, ObjectRef("EnvoyProxy", gateway.namespace, reference.name))
+
+
+def named_by_class(view: View, key: NamespacedName) -> Named | None:
+    """The EnvoyProxy that a GatewayClass names, which is in the instance's namespace if it does
+    not say another; None if it names none."""
+    found = view.read(tables.GATEWAY_CLASSES, key)
+    reference = found.spec.parameters_ref if found is not None else None
+    if reference is None or not is_proxy(reference.group, reference.kind):
+        return None
+    namespace = reference.namespace or view.ask(instance_namespace, ())
+    return Named(reference.group, ObjectRef("EnvoyProxy", namespace, reference.name))
+
+
+def is_proxy(group: str, kind: str) -> bool:
+    """Whether a reference is to an EnvoyProxy."""
+    return kind == "EnvoyProxy" and group in (ENVOY_GATEWAY, OLDER_ENVOY_GATEWAY)
+
+
+@query
+def instance_namespace(view: View, _: tuple[()]) -> str:
+    """Where the ContourConfiguration is; `default` where there is none, as in files."""
+    name = view.read(tables.CONFIGURATION_NAME, ())
+    found = view.ask(settings.chosen_configuration, ())
+    if name is not None:
+        return name.namespace
+    return found.metadata.namespace if found is not None else "default"
+
+
 _KIND = (CONTOUR, "ContourConfiguration")
+
+
+def refused_powers(
+    view: View, proxy: NamespacedName, namer: ObjectRef
+) -> Callable[[ObjectRef, str], Problem] | None:
+    """What is told of fields that an EnvoyProxy may not set for whoever names it; None if it may
+    set everything."""
+    if namer.kind == "Gateway":
+        return complaints.not_for_gateways
+    trusted = view.ask(settings.parameters_namespaces, ())
+    is_trusted = proxy.namespace in (trusted or (view.ask(instance_namespace, ()),))
+    return None if is_trusted else complaints.not_in_this_namespace
+
+
+def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked | Problem:
+    """What an EnvoyProxy asks for, or what is wrong with it for whoever names it."""
+    found = view.read(tables.ENVOY_PROXIES, subject.key)
+    if found is None:
+        fault = view.read(tables.NOT_TAKEN, subject)
+        if fault is not None:
+            return problems.parameters_not_valid(at, subject, (fault,))
+        return problems.parameters_not_found(at, subject)
+    asked, errors = proxies.resolved(found)
+    refuse = refused_powers(view, subject.key, namer)
+    if refuse is not None:
+        errors = (*errors, *(refuse(subject, path) for path in asked.powers))
+    if errors:
+        return problems.parameters_not_valid(at, subject, (it.message for it in errors))
+    return asked
 
 
 def _parameters(view: View, at: Place, key: NamespacedName) -> ContourConfigurationSpec | Problem:
     found = view.read(tables.CONFIGURATIONS, key)
+    subject = ObjectRef("ContourConfiguration", *key)
     if found is None:
-        return problems.parameters_not_found(at, key)
+        return problems.parameters_not_found(at, subject)
     errors = view.ask(_faults, key)
-    return problems.parameters_not_valid(at, key, errors) if errors else found.spec
+    return problems.parameters_not_valid(at, subject, errors) if errors else found.spec
 
 
 @query

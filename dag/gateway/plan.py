@@ -13,6 +13,7 @@ from dag.gateway import (
     policies,
     policystatus,
     precedence,
+    proxystatus,
     routestatus,
     selection,
     servedlisteners,
@@ -34,6 +35,7 @@ INDEXES = (
     *statusoverflow.INDEXES,
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
+    *proxystatus.INDEXES,
     *serviceparents.INDEXES,
 )
 KEPT = (
@@ -52,5 +54,6 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "Gateway": status.gateway,
     "ListenerSet": listenersetstatus.listener_set,
     "BackendTLSPolicy": policystatus.backend_tls_policy,
+    "EnvoyProxy": proxystatus.envoy_proxy,
     **routestatus.STATUSES,
 }

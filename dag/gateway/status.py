@@ -119,7 +119,7 @@ def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -
     """What is wrong with the whole, and what the listeners together mean for it."""
     own, whole = problems.gateway(key), view.ask(parameters.refusal, key)
     idle = [it.spec.section.name for it in states if not it.is_served]
-    if len(idle) == len(states):
+    if whole is not None or len(idle) == len(states):
         yield whole or problems.no_listener_valid(own)
         yield problems.not_programmed(own)
     else:

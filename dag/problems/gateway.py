@@ -75,7 +75,7 @@ def parameters_not_known(field: Place, kind: str) -> Problem:
     return field.error(
         ConditionType.Accepted,
         Gateway.InvalidParameters,
-        f"kind {kind} is not supported; use ContourConfiguration",
+        f"kind {kind} is not supported; use ContourConfiguration or EnvoyProxy",
     )
 
 
@@ -84,19 +84,36 @@ def parameters_without_namespace(field: Place) -> Problem:
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
-def parameters_not_found(field: Place, key: NamespacedName) -> Problem:
-    why = f"ContourConfiguration {key} not found"
+def parameters_not_found(field: Place, ref: ObjectRef) -> Problem:
+    why = f"{ref} not found"
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, why)
 
 
-def parameters_not_valid(field: Place, key: NamespacedName, why: Iterable[str]) -> Problem:
-    text = f"ContourConfiguration {key} cannot be used: {'; '.join(why)}"
+def parameters_not_valid(field: Place, ref: ObjectRef, why: Iterable[str]) -> Problem:
+    text = f"{ref} cannot be used: {'; '.join(why)}"
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, text)
 
 
 def parameters_of_class(owner: Place, key: NamespacedName) -> Problem:
     message = f"the parameters of GatewayClass {key} cannot be used; its status says why"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.InvalidParameters, message)
+
+
+def parameters_not_taken(field: Place, ref: ObjectRef, why: str) -> Problem:
+    """Its last valid version stays in force."""
+    text = f"the newest version of {ref} cannot be used, and the last valid one holds: {why}"
+    return field.error(ConditionType.Accepted, Gateway.InvalidParameters, text)
+
+
+def parameters_of_older_group(field: Place, group: str) -> Problem:
+    why = f"{group} is the new name of this group"
+    return field.at("group").warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
+def parameters_share(field: Place) -> Problem:
+    """An EnvoyProxy, where Gateways have no Envoys of their own."""
+    why = "has no effect in mode Single, where Gateways share the Envoys of the instance"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def parameters_hold(field: Place, mode: str) -> Problem:

@@ -130,6 +130,23 @@ def authenticationfilter(**provider: Any) -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "AuthenticationFilter", spec)
 
 
+def envoyproxy() -> Document:
+    pod = {"labels": {"team": "edge"}, "volumes": [{"name": "own", "emptyDir": {}}]}
+    mounts = [{"name": "own", "mountPath": "/own"}]
+    deployment = {"replicas": 2, "pod": pod, "container": {"volumeMounts": mounts}}
+    kubernetes = {
+        "envoyDeployment": deployment,
+        "envoyHpa": {"minReplicas": 2, "maxReplicas": 5},
+        "envoyPDB": {"maxUnavailable": "50%"},
+        "envoyService": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["192.0.2.0/24"]},
+    }
+    spec = {
+        "provider": {"type": "Kubernetes", "kubernetes": kubernetes},
+        "logging": {"level": {"default": "warn"}},
+    }
+    return _document("gateway.envoyproxy.io/v1alpha1", "EnvoyProxy", spec)
+
+
 def ratelimitfilter() -> Document:
     headers = [{"name": "x-user", "value": "one"}, {"type": "Distinct", "name": "x-user-id"}]
     selectors = [{"headers": headers, "sourceCIDR": {"value": "192.0.2.0/24"}}]
@@ -149,7 +166,7 @@ def of_every_kind() -> list[Document]:
         backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
-        envoyconfig(), authenticationfilter(), ratelimitfilter(),
+        envoyconfig(), authenticationfilter(), ratelimitfilter(), envoyproxy(),
     ]  # fmt: skip
 
 

@@ -18,7 +18,9 @@ def grown(schema: Schema, chance: random.Random, depth: int = 0) -> Any:
     """A value for a schema; now and then one that breaks it."""
     if "enum" in schema and chance.random() < 0.95:
         return chance.choice(schema["enum"])
-    match schema["type"]:
+    if schema.get("x-kubernetes-int-or-string"):
+        return chance.choice((0, 3, "50%", "x"))
+    match schema.get("type", "object"):
         case "object":
             return _object(schema, chance, depth)
         case "array":

@@ -181,6 +181,7 @@ EXTENSIONS = {
         *(".status.availableContours", ".status.availableEnvoys"),
         *(".spec.envoy.networkPublishing", ".spec.envoy.workload", ".spec.envoy.listener.http3"),
         *(".spec.envoy.listener.routing", ".spec.gateway.controllerName", ".spec.gateway.mode"),
+        ".spec.gateway.parametersNamespaces",
         *(".spec.gateway.name", ".spec.gateway.namespace", ".spec.xdsServer.grpcClients"),
         *(".spec.foreignGuards", ".spec.envoy.listener.disablePathNormalization"),
         *(".spec.envoy.listener.escapedSlashes", ".spec.envoy.listener.headersWithUnderscores"),

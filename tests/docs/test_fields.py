@@ -29,6 +29,7 @@ _DOCUMENTED = {
     "Ingress": "ingress.md",
     "ContourConfiguration": "configuration.md",
     "EnvoyConfig": "envoyconfig.md",
+    "EnvoyProxy": "envoyproxy.md",
 }
 
 

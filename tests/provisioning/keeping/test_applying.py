@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from crds.fleetdetails import Autoscaler, Details
 from crds.workloads import (
     Contour,
     NetworkPublishing,
@@ -69,10 +70,12 @@ def fleets(place: Place) -> list[list[Document]]:
                 publishing=NetworkPublishing(**publishing),
                 ports=_PORTS,
                 monitors=(9000,),
+                details=details,
             )
         )
         for publishing in publishings
         for workload in workloads
+        for details in (Details(), Details(autoscaler=Autoscaler(max_replicas=2)))
     ]
 
 

@@ -1,0 +1,254 @@
+"""Every field of an EnvoyProxy that is accepted changes the fleet; every other one is told."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contour.infrastructure import desired
+from contour.infrastructure.desired import Release
+from crds import shape as shapes
+from crds.envoygateway import envoyproxy, proxypods
+from crds.meta import NamespacedName
+from crds.unserved import Unserved
+from dag.fleets import Fleet, Port
+from provisioning.keeping.ownership import Owner
+from provisioning.templating import Document
+from tests.dag.envoyproxy.proxies import deployment, kubernetes, shape, told
+
+FLEET = Fleet(
+    gateway=NamespacedName("shop", "gw"),
+    gateway_class="ours",
+    ports=(Port("http", "TCP", 80, 8080),),
+)
+POD = "spec/template/spec"
+ENVOY = f"{POD}/containers/1"
+
+
+def objects(spec: str) -> dict[str, Document]:
+    """What there is to be in a cluster, by kind."""
+    publishing, workload, details = shape(spec)
+    assert workload is not None
+    fleet = replace(FLEET, publishing=publishing, workload=workload, details=details)
+    release = Release(Owner("home", "contour"), envoy_image="usual/envoy:v1")
+    return {it["kind"]: it for it in desired.documents(release, fleet, "shop/gw")}
+
+
+def at(document: Any, path: str) -> Any:
+    for step in path.split("/"):
+        document = document[int(step) if isinstance(document, list) else step]
+    return document
+
+
+def of_daemon_set(text: str) -> str:
+    return kubernetes(f"envoyDaemonSet: {{{text}}}")
+
+
+def service(text: str) -> str:
+    return kubernetes(f"envoyService: {{{text}}}")
+
+
+_VOLUME = "pod: {volumes: [{name: v, emptyDir: {}}]}"
+
+ROWS: list[tuple[str, str, str, Any]] = [
+    (deployment(""), "Deployment", "kind", "Deployment"),
+    (of_daemon_set(""), "DaemonSet", "kind", "DaemonSet"),
+    (deployment("replicas: 4"), "Deployment", "spec/replicas", 4),
+    (
+        deployment("strategy: {rollingUpdate: {maxSurge: 3}}"),
+        "Deployment",
+        "spec/strategy",
+        {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3, "maxUnavailable": "25%"}},
+    ),
+    (
+        deployment("strategy: {type: Recreate}"),
+        "Deployment",
+        "spec/strategy",
+        {"type": "Recreate"},
+    ),
+    (
+        of_daemon_set("strategy: {rollingUpdate: {maxUnavailable: 20%}}"),
+        "DaemonSet",
+        "spec/updateStrategy/rollingUpdate",
+        {"maxSurge": 0, "maxUnavailable": "20%"},
+    ),
+    (
+        deployment("pod: {annotations: {a: b}}"),
+        "Deployment",
+        "spec/template/metadata/annotations/a",
+        "b",
+    ),
+    (deployment("pod: {labels: {a: b}}"), "Deployment", "spec/template/metadata/labels/a", "b"),
+    (
+        deployment("pod: {affinity: {nodeAffinity: {}}}"),
+        "Deployment",
+        f"{POD}/affinity",
+        {"nodeAffinity": {}},
+    ),
+    (deployment("pod: {nodeSelector: {a: b}}"), "Deployment", f"{POD}/nodeSelector", {"a": "b"}),
+    (
+        deployment("pod: {tolerations: [{key: a, operator: Exists}]}"),
+        "Deployment",
+        f"{POD}/tolerations/0/key",
+        "a",
+    ),
+    (
+        of_daemon_set("pod: {topologySpreadConstraints: [{maxSkew: 2}]}"),
+        "DaemonSet",
+        f"{POD}/topologySpreadConstraints",
+        [{"maxSkew": 2}],
+    ),
+    (deployment("pod: {priorityClassName: p}"), "Deployment", f"{POD}/priorityClassName", "p"),
+    (
+        deployment("pod: {imagePullSecrets: [{name: s}]}"),
+        "Deployment",
+        f"{POD}/imagePullSecrets",
+        [{"name": "s"}],
+    ),
+    (
+        deployment("pod: {securityContext: {supplementalGroups: [7]}}"),
+        "Deployment",
+        f"{POD}/securityContext/supplementalGroups",
+        [7],
+    ),
+    (deployment(_VOLUME), "Deployment", f"{POD}/volumes/3", {"name": "v", "emptyDir": {}}),
+    (
+        deployment("container: {env: [{name: A, value: b}]}"),
+        "Deployment",
+        f"{ENVOY}/env",
+        [{"name": "A", "value": "b"}],
+    ),
+    (deployment("container: {image: a/b:c}"), "Deployment", f"{ENVOY}/image", "a/b:c"),
+    (deployment("container: {imageRepository: a/b}"), "Deployment", f"{ENVOY}/image", "a/b:v1"),
+    (
+        deployment("container: {resources: {requests: {cpu: 1m}}}"),
+        "Deployment",
+        f"{ENVOY}/resources",
+        {"requests": {"cpu": "1m"}},
+    ),
+    (
+        deployment("container: {securityContext: {capabilities: {add: [NET_BIND_SERVICE]}}}"),
+        "Deployment",
+        f"{ENVOY}/securityContext/capabilities",
+        {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]},
+    ),
+    (
+        deployment(f"{_VOLUME}, container: {{volumeMounts: [{{name: v, mountPath: /v}}]}}"),
+        "Deployment",
+        f"{ENVOY}/volumeMounts/3/mountPath",
+        "/v",
+    ),
+    (service(""), "Service", "spec/type", "LoadBalancer"),
+    (service("type: NodePort"), "Service", "spec/type", "NodePort"),
+    (service("type: ClusterIP"), "Service", "spec/type", "ClusterIP"),
+    (service("annotations: {a: b}"), "Service", "metadata/annotations/a", "b"),
+    (service("labels: {a: b}"), "Service", "metadata/labels/a", "b"),
+    (
+        service("externalTrafficPolicy: Cluster"),
+        "Service",
+        "spec/externalTrafficPolicy",
+        "Cluster",
+    ),
+    (service("loadBalancerClass: a/b"), "Service", "spec/loadBalancerClass", "a/b"),
+    (service("loadBalancerIP: 192.0.2.1"), "Service", "spec/loadBalancerIP", "192.0.2.1"),
+    (
+        service("loadBalancerSourceRanges: [192.0.2.0/24]"),
+        "Service",
+        "spec/loadBalancerSourceRanges",
+        ["192.0.2.0/24"],
+    ),
+    (
+        service("allocateLoadBalancerNodePorts: false"),
+        "Service",
+        "spec/allocateLoadBalancerNodePorts",
+        False,
+    ),
+    (
+        kubernetes("envoyHpa: {minReplicas: 2, maxReplicas: 5}"),
+        "HorizontalPodAutoscaler",
+        "spec/minReplicas",
+        2,
+    ),
+    (kubernetes("envoyHpa: {maxReplicas: 5}"), "HorizontalPodAutoscaler", "spec/maxReplicas", 5),
+    (
+        kubernetes("envoyHpa: {maxReplicas: 5, metrics: [{type: Pods}]}"),
+        "HorizontalPodAutoscaler",
+        "spec/metrics",
+        [{"type": "Pods"}],
+    ),
+    (
+        kubernetes("envoyHpa: {maxReplicas: 5, behavior: {scaleUp: {}}}"),
+        "HorizontalPodAutoscaler",
+        "spec/behavior",
+        {"scaleUp": {}},
+    ),
+    (kubernetes("envoyPDB: {minAvailable: 1}"), "PodDisruptionBudget", "spec/minAvailable", 1),
+    (
+        kubernetes("envoyPDB: {maxUnavailable: 10%}"),
+        "PodDisruptionBudget",
+        "spec/maxUnavailable",
+        "10%",
+    ),
+    ("networkPublishing: {type: ClusterIPService}", "Service", "spec/type", "ClusterIP"),
+    ("logging: {level: {default: debug}}", "DaemonSet", f"{ENVOY}/args/8", "debug"),
+    ("logging: {level: {system: error}}", "DaemonSet", f"{ENVOY}/args/8", "error"),
+    ("logging: {level: {upstream: trace}}", "DaemonSet", f"{ENVOY}/args/10", "upstream:trace"),
+]
+
+
+@pytest.mark.parametrize(("spec", "kind", "path", "expected"), ROWS)
+def test_what_is_set_arrives(spec: str, kind: str, path: str, expected: Any) -> None:
+    assert at(objects(spec)[kind], path) == expected
+    assert told(spec) == []
+
+
+def _fields(model: type, is_ignored: bool) -> Iterator[str]:
+    for name, field in shapes.fields(model).items():
+        if (shapes.mark(field, Unserved) is not None) is is_ignored:
+            yield name
+
+
+def test_every_field_that_is_accepted_has_a_row() -> None:
+    models = (
+        proxypods.Pod, proxypods.Container, proxypods.EnvoyDeployment, proxypods.EnvoyDaemonSet,
+        proxypods.DeploymentStrategy, proxypods.RollingUpdate, envoyproxy.EnvoyService,
+        envoyproxy.EnvoyHpa, envoyproxy.EnvoyPDB, envoyproxy.KubernetesProvider,
+        envoyproxy.Logging, envoyproxy.EnvoyProxySpec,
+    )  # fmt: skip
+    words = " ".join(it[0] for it in ROWS)
+    missing = {it for model in models for it in _fields(model, False) if f"{it}:" not in words}
+    assert missing == set()
+
+
+def _value(field: shapes.FieldShape) -> str:
+    if field.default == ():
+        return "[x]"
+    if field.wire_name in ("concurrency", "useListenerPortAsContainerPort", "mergeGateways"):
+        return "3" if field.wire_name == "concurrency" else "true"
+    is_text = field.wire_name in ("name", "ipFamily", "luaValidation", "mergeType", "routingType")
+    return "x" if is_text else "true" if field.wire_name == "preserveRouteOrder" else "{a: b}"
+
+
+@pytest.mark.parametrize("name", sorted(_fields(envoyproxy.EnvoyProxySpec, True)))
+def test_every_other_field_is_told(name: str) -> None:
+    value = _value(shapes.fields(envoyproxy.EnvoyProxySpec)[name])
+    (message,) = told(f"{name}: {value}")
+    assert message.startswith(f"spec.{name}: ")
+    assert message.endswith("it has no effect")
+
+
+@pytest.mark.parametrize(
+    ("holder", "end"),
+    [
+        ("envoyDeployment", ""),
+        ("envoyDaemonSet", ""),
+        ("envoyService", ""),
+        ("envoyHpa", "maxReplicas: 2, "),
+        ("envoyPDB", "minAvailable: 2, "),
+    ],
+)
+def test_names_and_patches_are_told(holder: str, end: str) -> None:
+    spec = kubernetes(f"{holder}: {{{end}name: x, patch: {{value: {{}}}}}}")
+    path = f"spec.provider.kubernetes.{holder}"
+    assert sorted(it.split(": ")[0] for it in told(spec)) == [f"{path}.name", f"{path}.patch"]
