@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from contour import files, offline
+from contour.cli import extensions
 from contour.complaints import Locate
 from contour.controller import Controller
 from contour.status import listing
@@ -26,7 +27,13 @@ class Read:
     locate: Locate
 
 
-def read(paths: tuple[str, ...], controller_name: str | None = None, *, lenient: bool) -> Read:
+def read(
+    paths: tuple[str, ...],
+    controller_name: str | None = None,
+    *,
+    lenient: bool,
+    asked: extensions.Addresses = extensions.Addresses(),  # noqa: B008 — immutable
+) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all."""
     fleets = offline.Fleets()
     controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
@@ -39,9 +46,9 @@ def read(paths: tuple[str, ...], controller_name: str | None = None, *, lenient:
     except files.UnreadableInput as error:
         click.echo(f"contour: {error}", err=True)
         sys.exit(2)
-    controller.take(batch)
+    left_out = extensions.take(controller, batch, asked)
     found = [it for told in batch.complaints.values() for it in told]
-    lines = tuple(f"{it.severity}: {it}" for it in found)
+    lines = (*(f"{it.severity}: {it}" for it in found), *left_out)
     is_unreadable = any(it.is_unreadable for it in found)
     return Read(controller, fleets, lines, is_unreadable, manifests.locator())
 

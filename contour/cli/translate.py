@@ -45,6 +45,13 @@ from contour.cli import options
     "--fleet", show_default="contour",
     help="Fleet whose resources are printed. `--to fleets` lists the names.",
 )  # fmt: skip
+@click.option(
+    "--extension", "extensions", multiple=True, metavar="[NAME=]ADDRESS",
+    show_default="extensions are not asked",
+    help="Ask the extension NAME (`spec.extensions` of the ContourConfiguration; all of them "
+    "without NAME) at this address, HOST:PORT or unix:/absolute/path, without TLS. Can be given "
+    "several times.",
+)  # fmt: skip
 @options.controller_name
 @click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
@@ -63,9 +70,10 @@ def translate(
         raise click.UsageError("name the manifests: a file, a folder, or - for standard input")
     if how["format_"] == "table" and how["to"] != "routes":
         raise click.UsageError("-o table is for `--to routes`")
-    from contour.cli import manifestinput, translation
+    from contour.cli import extensions, manifestinput, translation
 
-    found = manifestinput.read(paths + more, how["controller_name"], lenient=lenient)
+    asked = extensions.addresses(how["extensions"])
+    found = manifestinput.read(paths + more, how["controller_name"], lenient=lenient, asked=asked)
     for line in found.complaints:
         click.echo(line, err=True)
     wanted = translation.Wanted(

@@ -18,7 +18,7 @@ with both. It imports nothing of the control plane but the messages of that inte
 """
 
 from contour.extension.editing import edited, packed
-from contour.extension.harness import serving
+from contour.extension.harness import TranslateError, serving, translated
 from contour.extension.interface import (
     Extension,
     InvalidError,
@@ -37,9 +37,11 @@ __all__ = [
     "RouteContext",
     "Server",
     "Tls",
+    "TranslateError",
     "Translation",
     "edited",
     "packed",
     "run",
     "serving",
+    "translated",
 ]

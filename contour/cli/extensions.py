@@ -1,0 +1,115 @@
+"""Extensions of manifests, offline: asked where an address is given, and left out otherwise.
+
+A command that works offline contacts nobody of its own accord. What an extension would do is left
+out of the output then, and a warning says so; in an instance, hosts would wait for its answers.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import click
+
+from contour.asking.answers import Answers
+from contour.asking.asker import Asker
+from contour.asking.conversation import Asked
+from contour.controller import Controller
+from contour.envoy.hooks.questions import Question, Reply
+from contour.events import Batch
+from contour.hooks import wire
+from contour.hooks.client import Client, Retries, Service
+from contour.hooks.replies import Answer, Failure
+from dag import hookservers
+from dag.hookservers import Connection
+
+
+class Addresses(NamedTuple):
+    """Where extensions are asked."""
+
+    by_name: Mapping[str, str] = {}
+    every: str = ""
+    """Where all others are asked; empty: they are not."""
+
+    def of(self, name: str) -> str:
+        """The address of an extension; empty if it is not asked."""
+        return self.by_name.get(name, self.every)
+
+
+def addresses(written: tuple[str, ...]) -> Addresses:
+    """What the option says: `ADDRESS`, or `NAME=ADDRESS` for one of several extensions."""
+    pairs = [it.rpartition("=") for it in written]
+    every = [address for name, _, address in pairs if not name]
+    if len(every) > 1:
+        raise click.UsageError("only one --extension may be without a name (NAME=ADDRESS)")
+    for _, _, address in pairs:
+        if not address.startswith("unix:/") and not address.rpartition(":")[2].isdecimal():
+            raise click.UsageError(f"{address!r} is neither HOST:PORT nor unix:/absolute/path")
+    return Addresses({name: address for name, _, address in pairs if name}, "".join(every))
+
+
+def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str]:
+    """Has the controller take manifests; says what is left out or fails, a line each.
+
+    Raises click.UsageError if an extension that is to be asked is not registered.
+    """
+    if asked == Addresses():
+        controller.hook_rows.questioner = _Unmodified()
+        controller.take(batch)
+    else:
+        asyncio.run(_ask(controller, batch, asked))
+    names = [it.name for it in controller.engine.ask(hookservers.servers, ())]
+    for name in names:
+        if not asked.of(name):
+            yield (
+                f"warning: extension {name} is not asked, so hosts are as they are before it "
+                f"(--extension {name}=ADDRESS of `contour translate` asks it)"
+            )
+        for trouble in controller.engine.row(hookservers.TROUBLES, name) or ():
+            yield f"error: extension {name} {trouble}"
+    unknown = sorted(asked.by_name.keys() - set(names))
+    if unknown or (asked.every and not names):
+        what = " ".join(["extension", *unknown[:1]])
+        raise click.UsageError(f"no ContourConfiguration registers an {what} (spec.extensions)")
+
+
+async def _ask(controller: Controller, batch: Batch, asked: Addresses) -> None:
+    def connected(found: Connection) -> Asked:
+        address, server = asked.of(found.server.name), found.server
+        if not address:
+            return _Unasked()
+        retries = Retries(attempts=server.retries + 1)
+        return Client(Service(address, deadline=server.timeout, retries=retries))
+
+    asker = Asker(controller.engine, controller.settle, Answers(None), connected)
+    controller.hook_rows.questioner = asker
+    controller.take(batch)
+    await asker.begin()
+    await asyncio.sleep(0)  # what the last answers lead to is settled
+    await asker.close()
+
+
+class _Unmodified:
+    """Answers every question at once: nothing is modified."""
+
+    def want(self, question: Question) -> Reply:
+        """Nothing is modified."""
+        del question
+        return Reply(None)
+
+    def drop(self, question: Question) -> None:
+        """Does nothing."""
+
+    def connect(self, name: str, found: Connection | None) -> None:
+        """Does nothing."""
+
+
+class _Unasked:
+    """The same, in place of a server."""
+
+    async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
+        """Nothing is modified."""
+        del hook, question
+        return Answer(b"")
+
+    async def close(self) -> None:
+        """Does nothing."""
