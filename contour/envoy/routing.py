@@ -60,11 +60,11 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     """
     if view.ask(is_stream, key) or view.count(hosts.UNSERVED, key):
         return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
+    if view.ask(settings.hook_servers, ()):
+        return _shaped(view, key)
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
-    if view.ask(settings.hook_servers, ()):
-        return _shaped(view, key)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
@@ -76,10 +76,12 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
 
 def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
     """A host that extensions are asked about; what Envoy refuses of it they are told, too."""
-    found = view.ask(questions.shaped, key)
-    if found is None or found.served is None:
-        return found and _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
-    node, body = found.served
+    found = view.ask(questions.served, key)
+    if found is None:
+        return None
+    if found.good is None:
+        return _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
+    node, body = found.good
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)

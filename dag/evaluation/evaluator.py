@@ -40,7 +40,13 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     if isinstance(host, Answer):
         trace.note("host", "failed", host.cause)
         return host if seen.is_secure else _unrouted(host, seen)
-    return _of_host(world, at, host, seen, trace)
+    found = _of_host(world, at, host, seen, trace)
+    extensions = places.settings_of(world).hook_servers
+    if not extensions:
+        return found
+    names = ", ".join(it.name for it in extensions)
+    trace.note("host", "noted", f"what extensions change ({names}) is not evaluated")
+    return replace(found, may_be_refused=True)
 
 
 def _of_host(

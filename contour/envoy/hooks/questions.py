@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.engine.view import OpenQuery, Table
+from dag.engine.view import OpenQuery, Table, View, query
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,20 @@ class Shaped(NamedTuple):
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
 """How a host is to be served; None where there is none. Answered by `contour.envoy.shaping`."""
+
+
+class Served(NamedTuple):
+    """What is served of a host, and nothing of what is asked."""
+
+    good: Good | None
+    """None: it is closed."""
+
+
+@query
+def served(view: View, key: nodes.HostKey) -> Served | None:
+    """What is served of a host: the same while it waits, so that it is not encoded again."""
+    found = view.ask(shaped, key)
+    return Served(found.served) if found is not None else None
 
 
 def silences(found: Iterable[Told]) -> str:

@@ -8,7 +8,12 @@ import grpc
 import pytest
 from envoy.config.route.v3 import route_components_pb2 as pb
 
+from contour.envoy import routing
+from contour.envoy.credentials import Pieces
 from contour.hooks.wire import Hook
+from dag import nodes
+from dag.engine.view import View
+from dag.listeners import DEFAULT_FLEET
 from tests.contour.asking.served import (
     WORLD,
     Shaped,
@@ -25,6 +30,7 @@ from tests.testbed import world
 from tests.testbed.extensionserver import never, scripted, unchanged
 
 SHAPES = changing(add_header)
+KEY = nodes.HostKey(DEFAULT_FLEET, "ingress_http", world.fqdn(3))
 
 
 async def _broken(_: Hook, __: bytes) -> grpc.StatusCode:
@@ -47,6 +53,24 @@ async def test_an_edit_asks_for_its_host_and_for_no_other() -> None:
         await of.until(lambda: "/new" in of.paths(3))
         assert of.is_changed(3)
         assert of.asked == WORLD.hosts + 1
+
+
+async def test_a_host_is_encoded_again_when_it_is_answered_for_and_not_while_it_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoded: list[nodes.HostKey] = []
+    rule = routing.host.rule
+
+    def counted(view: View, key: nodes.HostKey) -> Pieces | None:
+        encoded.append(key)
+        return rule(view, key)
+
+    async with shaped(SHAPES) as of:
+        monkeypatch.setattr(routing.host, "rule", counted)
+        of.take(WORLD.root(3, "/new"))
+        assert not encoded
+        await of.until(lambda: "/new" in of.paths(3))
+        assert encoded == [KEY]
 
 
 async def test_what_goes_back_to_an_earlier_state_is_asked_about_again() -> None:

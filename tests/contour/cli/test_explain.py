@@ -181,6 +181,22 @@ def test_what_serves_and_what_does_not_is_told_in_order() -> None:
     assert "Service default/cart:80 as shop.example.com/cart?a=1: 127.0.0.1:9103" in result.stdout
 
 
+EXTENSION = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour}
+spec:
+  extensions: [{name: headers, hooks: {post: [VirtualHost]}, service: {unix: /run/headers.sock}}]
+"""
+
+
+def test_what_extensions_may_change_is_not_evaluated_and_that_is_said() -> None:
+    manifests = f"{PROXY}---{EXTENSION}"
+    result = explain("http://shop.example.com/cart", manifests=manifests)
+    assert "unless a guard refuses it" in result.stdout
+    assert "what extensions change (headers) is not evaluated" in result.stdout
+
+
 def test_machines_get_the_same() -> None:
     result = explain("http://shop.example.com/cart", "-o", "json", manifests=PROXY)
     found = json.loads(result.stdout)
