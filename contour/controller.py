@@ -17,12 +17,13 @@ from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
+from contour.keysets import keeper
 from contour.rawconfig import snapshot
 from contour.rawconfig.serving import EnvoyConfigs, PublishNode
 from contour.rawconfig.snapshot import Snapshot
 from contour.status.board import Board, Remark
 from contour.xds import resources
-from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoyconfig import EnvoyConfig
 from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
@@ -44,6 +45,7 @@ from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
 from dag.rawconfig.claims import NodeKey
+from dag.references import keysets
 from dag.warnings import anykind, validity
 
 Publish = Callable[[str, Iterable[resources.Change]], None]
@@ -108,6 +110,7 @@ class Controller:
         self._notify = notify or _nobody
         self._on_fleets_changed = on_fleets_changed or _not_at_all
         self.audit: Note = _no_audit
+        self.on_key_set: keeper.Note = keeper.nobody
         self.fleets: dict[str, Fleet] = {}
         """The wanted fleets, by name."""
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
@@ -229,7 +232,7 @@ class Controller:
         self._tell_concerned()
 
     def _written(self, batch: Batch) -> Iterator[None]:
-        configurations, others = _parted(batch.events)
+        configurations, others = intake.parted(batch.events)
         yield from self._write(configurations)
         if self._waiting is not None:
             self._waiting += others
@@ -371,10 +374,11 @@ class Controller:
             self._update_fleet(change.key, change.new)
         if change.query is validity.validity:
             self._has_written |= self._aging.note(change.key, change.new)
+        if change.query is keysets.wanted:
+            self._has_written |= self.on_key_set(change.key, change.new)
         self._has_written |= self._envoy_configs.note(change)
         self._has_written |= self.hook_rows.note(change)
-        kind = _STATUS_KINDS.get(change.query)
-        if kind is not None:
+        if (kind := _STATUS_KINDS.get(change.query)) is not None:
             subject = ObjectRef(kind, *change.key)
             self.board.put(subject, change.new)
             self._concerned.add(subject)
@@ -387,13 +391,3 @@ class Controller:
         # A later fleet of that name must not inherit what was known of this one.
         self.engine.write(addresses.ASSIGNED, name, None)
         self.engine.write(fleets.PROBLEMS, name, None)
-
-
-def _parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
-    """ContourConfigurations, and everything else: what it means depends on them."""
-    configurations: list[Event] = []
-    others: list[Event] = []
-    for event in events:
-        is_one = event.kind.model is ContourConfiguration
-        (configurations if is_one else others).append(event)
-    return configurations, others

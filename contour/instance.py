@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from contour import explained, turns
@@ -23,6 +24,8 @@ from contour.events import Batch
 from contour.explained import Explained
 from contour.explaining import Explainer
 from contour.inspection import PageContent, Question, Walk
+from contour.keysets.keeper import Keeper
+from contour.keysets.store import Store
 from contour.rawconfig.serving import Witness
 from contour.rawconfig.snapshot import Snapshot
 from contour.status import listing
@@ -34,8 +37,13 @@ from crds.meta import ObjectRef
 from dag import exports
 from dag.listeners import DEFAULT_FLEET
 from dag.rawconfig.claims import NodeKey
+from dag.references import keysets
 
 log = logging.getLogger(__name__)
+
+_PATIENCE = 3.0
+"""Seconds that a start may wait for servers of key sets: what was guarded before is not to be
+closed for a moment by each restart."""
 
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
@@ -67,7 +75,10 @@ class Instance:
     """Makes what tells where the fields of objects stand, for each listing."""
     answers: Path | None = None
     """Where replies of extensions are kept; None: nowhere."""
+    store: Store | None = None
+    """Where key sets are kept from one run to the next."""
     controller: Controller = field(init=False)
+    key_sets: Keeper = field(init=False)
     asker: Asker = field(init=False)
     """Asks extensions; `begin` it before anybody is served, and `run` it."""
     _settling: asyncio.Handle | None = None
@@ -84,12 +95,20 @@ class Instance:
         controller = self.controller
         self.asker = Asker(controller.engine, controller.settle, Answers(self.answers))
         controller.hook_rows.questioner = self.asker
+        write = partial(self.controller.engine.write, keysets.KEY_SETS)
+        self.key_sets = Keeper(write, self.controller.settle, self.store)
+        self.controller.on_key_set = self.key_sets.note
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:
         """One step of the loop; what the provider complains of for the first time is logged."""
         self._log(batch)
         self.controller.take(batch)
+
+    async def fetch(self) -> None:
+        """Waits for the first answers of servers of key sets, but not for long."""
+        await self.key_sets.first(_PATIENCE)
+        self.controller.settle()
 
     async def build(self, batch: Batch) -> None:
         """Takes a first batch, before anybody is served, and lets others have a turn meanwhile."""

@@ -7,11 +7,13 @@ with an error does not either. The last good version keeps serving, and the user
 else becomes a row as it is.
 """
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from cryptography import x509
 
+from contour.events import Event
 from crds.contourconfiguration import ContourConfiguration
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.kinds import Kind
@@ -22,6 +24,16 @@ from dag.configuration import reading
 from dag.engine.incremental import Engine
 from dag.envoyproxy import reading as proxies
 from dag.references import secrets
+
+
+def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
+    """ContourConfigurations, and everything else: what it means depends on them."""
+    configurations: list[Event] = []
+    others: list[Event] = []
+    for event in events:
+        is_one = event.kind.model is ContourConfiguration
+        (configurations if is_one else others).append(event)
+    return configurations, others
 
 
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:

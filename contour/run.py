@@ -21,6 +21,7 @@ from contour.events import Batch
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
+from contour.keysets.store import Store
 from contour.localtls import authorities, keeper
 from contour.xds.limits import Limits
 from contour.xds.server import Server
@@ -93,6 +94,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     await asyncio.sleep(_SIGNALS)
     await running.instance.asker.begin(stopped)
     if not stopped.is_set():
+        await running.instance.fetch()
         await _serve(directory, options, running, start, stopped)
 
 
@@ -112,6 +114,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         gives_hints=True,
         locator=manifests.locator,
         answers=directory.path / ANSWERS,
+        store=Store(directory.path / "keysets"),
     )
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
@@ -156,6 +159,7 @@ async def _serve(
             running.instance.asker.run(),
             _announce(envoy, running.console, controller, options),
             controller.age(),
+            running.instance.key_sets.run(),
         )
         await process.until(stopped, activities)
 

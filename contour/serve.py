@@ -166,6 +166,7 @@ class Replica:
             self.shedding.run(),
             self.controller.age(),
             self.instance.asker.run(),
+            self.instance.key_sets.run(),
         )
 
     def endings(self) -> tuple[process.Step, ...]:
@@ -199,6 +200,7 @@ class Replica:
             self.leader.on_configuration()
             await self._place_pages()
         if self.controller.is_configured and not self.server.ports:
+            await self.instance.fetch()
             await self.instance.asker.begin()
             await self.server.start()
             self.leader.finalizers.notice(self.cluster.subjects(wanted.KINDS))

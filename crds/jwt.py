@@ -10,7 +10,8 @@ from crds.upstreamvalidation import UpstreamValidation
 
 @model
 class RemoteJWKS:
-    """Signing keys that Envoy fetches from a server, as a JSON Web Key Set."""
+    """Signing keys that the control plane fetches from a server, as a JSON Web Key Set. Until it
+    has them, the routes that require this provider answer 503."""
 
     uri: NonEmpty
     """The `http` or `https` URI of the key set. Names and addresses of the proxy's own machine,
@@ -22,8 +23,8 @@ class RemoteJWKS:
     """The longest time that a request for the keys may take, such as `5s`. The default is 1
     second."""
     cache_duration: Duration | None = None
-    """The time for which fetched keys are used before they are fetched again. Envoy's default is 5
-    minutes."""
+    """The time after which the keys are fetched again. The default is 5 minutes. If that fails, the
+    last keys stay in use, and the status says why."""
     dns_lookup_family: Literal["auto", "v4", "v6"] | None = None
     """The IP version by which the name of the server is resolved. The default is
     `envoy.cluster.dnsLookupFamily` of the configuration."""

@@ -29,6 +29,7 @@ from dag.ingress import plan as ingress
 from dag.rawconfig import revisions as rawrevisions
 from dag.rawconfig import serving as rawconfig
 from dag.rawconfig import status as rawstatus
+from dag.references import keysets
 from dag.statuses import Status
 from dag.warnings import validity
 
@@ -78,6 +79,7 @@ PLAN = Plan(
         fleets.fleet,
         hookservers.connection,
         validity.validity,
+        keysets.wanted,
         rawrevisions.history,
         *STATUSES.values(),
         *CROSSINGS.values(),

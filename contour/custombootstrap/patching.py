@@ -20,7 +20,7 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
     result: object = copy.deepcopy(document)
     for index, it in enumerate(patches):
         try:
-            result = jsonpatch.apply_patch(result, [operation(it)])
+            result = jsonpatch.apply_patch(result, [_operation(it)])
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
             found.errors.append(Remark(f"{path}[{index}]", f"{it.op} {it.path}: {_said(error)}"))
             return {}
@@ -34,14 +34,13 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
     return {}
 
 
-def operation(it: JsonPatch) -> Raw:
-    """An operation as RFC 6902 spells it."""
-    result: Raw = {"op": it.op, "path": it.path}
+def _operation(it: JsonPatch) -> Raw:
+    operation: Raw = {"op": it.op, "path": it.path}
     if it.from_ is not None:
-        result["from"] = it.from_
+        operation["from"] = it.from_
     if it.value is not None:
-        result["value"] = json.loads(it.value)
-    return result
+        operation["value"] = json.loads(it.value)
+    return operation
 
 
 def _said(error: Exception) -> str:

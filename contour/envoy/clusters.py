@@ -41,8 +41,6 @@ def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
             _write_service(result, node, policy)
         case nodes.ExtensionCluster():
             _write_extension(result, node, policy)
-        case nodes.JwksCluster():
-            _write_jwks(result, node, policy)
     return result
 
 
@@ -65,15 +63,6 @@ def _write_extension(
     target.common_lb_config.locality_weighted_lb_config.SetInParent()
     _write_connections(target, node, policy)
     upstream_tls.write_tls(target, node.protocol, node.tls, policy.every, offers=_offers(node))
-
-
-def _write_jwks(target: pb.Cluster, node: nodes.JwksCluster, policy: policies.Upstream) -> None:
-    family = node.dns_family or policy.dns_lookup_family
-    name = f"{node.address.host}:{node.address.port}"
-    _write_dns(target, name, node.address, family)
-    target.connect_timeout.CopyFrom(encoding.seconds(policy.connect_timeout))
-    if node.tls is not None:
-        upstream_tls.write_tls(target, "tls", node.tls, policy.every, offers=())
 
 
 def _write_eds(target: pb.Cluster, name: str) -> None:

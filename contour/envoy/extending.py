@@ -1,18 +1,24 @@
-"""The tracked queries behind what filters are told by ECDS: the providers of tokens.
+"""The tracked queries behind what filters are told by ECDS: the tokens that routes require.
 
 Every fleet has the configuration, also while nobody uses it: filter chains wait for it. A provider
-is in it while a virtual host brings it along; of several with one name the first in order counts.
+of an HTTPProxy is in it while a virtual host brings it along; of several with one name the first in
+order counts. An AuthenticationFilter is in it while a route names it. A provider whose key set is
+not known is left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from contour.envoy import names, routing
+from contour.envoy import names
 from contour.envoy.credentials import FleetKey, Pieces
 from contour.envoy.guards import tokens
 from contour.xds import resources
+from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
+from dag.gateway import authenticationfilters
+from dag.problems import Problem
+from dag.references import keysets
 
 _RESOURCE = names.extension(tokens.NAME)
 
@@ -24,6 +30,15 @@ class ProviderKey(NamedTuple):
     name: str
 
 
+class FilterKey(NamedTuple):
+    """An AuthenticationFilter, as a fleet knows it."""
+
+    fleet: str
+    name: NamespacedName
+    requirement: str
+    """The name by which routes require its tokens."""
+
+
 @query
 def tokens_head(_: View, key: FleetKey) -> Pieces:
     """The configuration without its providers."""
@@ -32,13 +47,44 @@ def tokens_head(_: View, key: FleetKey) -> Pieces:
 
 @query
 def provider(view: View, key: ProviderKey) -> Pieces:
-    """One provider."""
+    """One provider of an HTTPProxy."""
     node, *_ = sorted(view.bucket(PROVIDERS, key), key=repr)
-    wanted = [node.jwks.cluster] if isinstance(node.jwks, nodes.RemoteJwks) else []
-    used = routing.clusters_of(view, key.fleet, wanted)
-    body = tokens.provider(node, {it: name.name for it, name in used.items()})
-    part = resources.part(body, used.values(), node.origins)
-    return (resources.Change(_RESOURCE, f"provider/{key.name}", part),)
+    return _requirement(view, f"provider/{key.name}", key.name, (node,), node.origins)
+
+
+@query
+def authentication(view: View, key: FilterKey) -> Pieces:
+    """The providers of one AuthenticationFilter."""
+    found = view.ask(authenticationfilters.providers, key.name)
+    told = (ObjectRef(authenticationfilters.KIND, *key.name),)
+    every = () if isinstance(found, Problem) else found
+    return _requirement(view, f"filter/{key.name}", key.requirement, every, told)
+
+
+def _requirement(
+    view: View,
+    part: str,
+    name: str,
+    every: Sequence[nodes.JwtProvider],
+    origins: tuple[ObjectRef, ...],
+) -> Pieces:
+    known = tuple(_known(view, every))
+    if not known:
+        return ()
+    body = tokens.requirement(name, known)
+    return (resources.Change(_RESOURCE, part, resources.part(body, (), origins)),)
+
+
+def _known(
+    view: View, every: Iterable[nodes.JwtProvider]
+) -> Iterator[tuple[nodes.JwtProvider, str]]:
+    for node in every:
+        match node.jwks:
+            case nodes.LocalJwks(keys):
+                yield node, keys
+            case nodes.RemoteJwks() as source:
+                if keys := keysets.keys(view, source):
+                    yield node, keys
 
 
 def _provided(
@@ -47,13 +93,23 @@ def _provided(
     return ((ProviderKey(key.fleet, it.name), it) for it in found.jwt_providers)
 
 
+def _filtered(key: nodes.HostKey, found: nodes.VirtualHost) -> Iterable[tuple[FilterKey, None]]:
+    required = {it.policies.jwt for it in found.routes if it.policies is not None}
+    for it in required:
+        if isinstance(it, nodes.Jwt) and it.filter is not None:
+            yield FilterKey(key.fleet, it.filter, it.provider), None
+
+
 PROVIDERS: Index[ProviderKey, nodes.JwtProvider] = Index(
     "providers of tokens", hosts.virtual_host, _provided
+)
+FILTERS: Index[FilterKey, None] = Index(
+    "AuthenticationFilters in use", hosts.virtual_host, _filtered
 )
 FLEETS: Index[FleetKey, None] = Index(
     "fleets", listeners.listeners, lambda fleet, found: [(FleetKey(fleet), None)] if found else []
 )
 
-INDEXES = (PROVIDERS, FLEETS)
-KEPT = (Kept(tokens_head, FLEETS), Kept(provider, PROVIDERS))
-PUBLISHED = (tokens_head, provider)
+INDEXES = (PROVIDERS, FILTERS, FLEETS)
+KEPT = (Kept(tokens_head, FLEETS), Kept(provider, PROVIDERS), Kept(authentication, FILTERS))
+PUBLISHED = (tokens_head, provider, authentication)

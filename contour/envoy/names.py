@@ -53,8 +53,6 @@ def _path(node: nodes.AnyCluster) -> tuple[str, ...]:
             return (*node.port.service, str(node.port.port))
         case nodes.ExtensionCluster():
             return ("extension", *node.name)
-        case nodes.JwksCluster():
-            return ("jwks", node.address.host, str(node.address.port))
 
 
 def _digest(content: bytes) -> str:

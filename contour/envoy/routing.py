@@ -191,14 +191,12 @@ def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:
         case nodes.ExtensionCluster() as found:
             view.demand(extension_endpoints, ExtensionKey(key.fleet, found))
             yield names.extension_endpoints(found)
-        case nodes.Cluster() | nodes.JwksCluster():
+        case nodes.Cluster():
             pass  # resolved by Envoy
 
 
 def _is_dns(node: nodes.AnyCluster) -> bool:
-    return isinstance(node, nodes.JwksCluster) or (
-        isinstance(node, nodes.Cluster) and node.dns is not None
-    )
+    return isinstance(node, nodes.Cluster) and node.dns is not None
 
 
 def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
@@ -207,8 +205,6 @@ def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
             yield ObjectRef("Service", *node.port.service)
         case nodes.ExtensionCluster():
             yield ObjectRef("ExtensionService", *node.name)
-        case nodes.JwksCluster():
-            pass  # the address stands in the provider of tokens
 
 
 def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> None:

@@ -39,7 +39,7 @@ def write_tls(
 
 def is_needed(node: nodes.AnyCluster) -> bool:
     """Whether the protocol of a cluster is spoken over TLS."""
-    return not isinstance(node, nodes.JwksCluster) and node.protocol in _OVER_TLS
+    return node.protocol in _OVER_TLS
 
 
 def client_certificate(

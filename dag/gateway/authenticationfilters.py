@@ -1,22 +1,150 @@
-"""AuthenticationFilters of a rule. Tokens are not verified yet, so none can be served."""
+"""AuthenticationFilters: which tokens requests of a rule have to show, by their filters.
 
-from collections.abc import Sequence
+Source: the AuthenticationFilter of Envoy Gateway 0.5. Any provider of a filter suffices. A filter
+of which one provider cannot be built serves nobody; one that waits for the key sets of some
+providers takes the tokens of the others. What Envoy is told of a filter is an answer of its own, so
+that an edit of the filter changes none of its routes.
+"""
 
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+
+from crds.envoygateway import authenticationfilter as crd
+from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
-from dag.engine.view import View
+from dag.engine.view import View, query
 from dag.gateway.resolving import Reference
-from dag.problems import Refused
+from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
-from dag.problems.places import Findings
+from dag.problems.places import Findings, Place
+from dag.references import keysets
+from dag.values import headers, uris
+
+KIND = "AuthenticationFilter"
+
+TIMEOUT = 5.0
+"""Seconds in which the server of a key set has to answer."""
 
 
 def policies(
     view: View, references: Sequence[Reference], made: nodes.Policies
 ) -> Findings[nodes.Policies]:
-    """Refused, since nobody verifies tokens."""
-    for target, at in references:
-        if view.read(tables.AUTHENTICATION_FILTERS, target) is None:
-            raise Refused(problems.filter_not_found(at, f"AuthenticationFilter {target} not found"))
-        raise Refused(problems.filter_not_valid(at, f"AuthenticationFilter {target} is not served"))
-    yield from ()
-    return made
+    """The policies with the tokens that a rule requires."""
+    target, at = references[0]
+    for other, second in references[1:]:
+        if other != target:
+            text = "only one AuthenticationFilter can stand on a rule"
+            raise Refused(problems.filter_not_valid(second, text))
+    found = view.ask(remarks, target)
+    if found is None:
+        raise Refused(problems.filter_not_found(at, f"{KIND} {target} not found"))
+    if isinstance(found, Problem):
+        raise Refused(problems.filter_not_valid(at, f"{KIND} {target}: {found.message}"))
+    for text in found:
+        yield problems.filter_remark(at, f"{KIND} {target}: {text}")
+    return replace(made, jwt=nodes.Jwt(f"{KIND}/{target}", filter=target))
+
+
+@query
+def remarks(view: View, key: NamespacedName) -> Problem | tuple[str, ...] | None:
+    """What the routes of a filter are told; a problem if it cannot be served; None if it is not
+    there. It stays the same when other tokens are required or other keys known."""
+    written = view.read(tables.AUTHENTICATION_FILTERS, key)
+    if written is None:
+        return None
+    found = view.ask(providers, key)
+    if isinstance(found, Problem):
+        return found
+    place = Place(ObjectRef(KIND, *key))
+    faults = [*_faults(view, place, found)]
+    if not any(view.ask(keysets.state, it).is_known for it in map(_source, found)):
+        return problems.filter_not_valid(place.at("jwtProviders"), "; ".join(faults))
+    return tuple(faults)
+
+
+@query
+def providers(view: View, key: NamespacedName) -> tuple[nodes.JwtProvider, ...] | Problem:
+    """The providers of a filter, with or without keys; none if there is no such filter."""
+    written = view.read(tables.AUTHENTICATION_FILTERS, key)
+    place = Place(ObjectRef(KIND, *key))
+    try:
+        return tuple(_providers(place, written)) if written is not None else ()
+    except Refused as refused:
+        return refused.problem
+
+
+def _faults(view: View, place: Place, found: Sequence[nodes.JwtProvider]) -> Iterator[str]:
+    for index, provider in enumerate(found):
+        state = view.ask(keysets.state, _source(provider))
+        if state.fault:
+            at = place.at("jwtProviders", index)
+            kept = "the last key set that was fetched stays in use: " if state.is_known else ""
+            yield f"{at.path}: {kept}{state.fault}"
+
+
+def _source(provider: nodes.JwtProvider) -> nodes.RemoteJwks:
+    assert isinstance(provider.jwks, nodes.RemoteJwks)
+    return provider.jwks
+
+
+def _providers(place: Place, written: crd.AuthenticationFilter) -> Iterator[nodes.JwtProvider]:
+    every = written.spec.jwt_providers
+    if not every:
+        text = "needs at least one provider"
+        raise Refused(problems.filter_not_valid(place.at("jwtProviders"), text))
+    seen: set[str] = set()
+    for index, it in enumerate(every):
+        at = place.at("jwtProviders", index)
+        if it.name in seen or not _NAME.fullmatch(it.name):
+            why = "is the name of two providers" if it.name in seen else "is no qualified name"
+            raise Refused(problems.filter_not_valid(at.at("name"), f"{it.name[:60]!r} {why}"))
+        seen.add(it.name)
+        yield _provider(at, it)
+
+
+_NAME = re.compile(
+    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?"
+)
+"""A qualified name of Kubernetes, which may be a DNS name."""
+_ISSUER = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]+|[^\s@]+@[^\s@]+")
+"""A URI with a scheme, or an e-mail address."""
+
+
+def _provider(at: Place, written: crd.JWTAuthenticationProvider) -> nodes.JwtProvider:
+    """Named by its content, so that equal ones are one."""
+    if written.issuer and not _ISSUER.fullmatch(written.issuer):
+        text = f"{written.issuer[:60]!r} is neither a URI nor an e-mail address"
+        raise Refused(problems.filter_not_valid(at.at("issuer"), text))
+    made = nodes.JwtProvider(
+        name="",
+        jwks=_key_set(at, written),
+        issuer=written.issuer,
+        audiences=written.audiences,
+        claim_headers=tuple(_claim_headers(at, written)),
+    )
+    return replace(made, name=blake2b(repr(made).encode(), digest_size=16).hexdigest())
+
+
+def _key_set(at: Place, written: crd.JWTAuthenticationProvider) -> nodes.RemoteJwks:
+    found = written.remote_jwks or written.remote_jwks_as_designed
+    if found is None or (written.remote_jwks and written.remote_jwks_as_designed):
+        text = "exactly one of remoteJWKS and remoteJwks must be set"
+        raise Refused(problems.filter_not_valid(at, text))
+    if refusal := uris.refusal(found.uri, ("https",)):
+        spelling = "remoteJWKS" if written.remote_jwks else "remoteJwks"
+        raise Refused(problems.filter_not_valid(at.at(spelling).at("uri"), refusal.why))
+    tls = nodes.UpstreamTls(system=True, sni=uris.host(found.uri))
+    return nodes.RemoteJwks(found.uri, tls, TIMEOUT)
+
+
+def _claim_headers(at: Place, written: crd.JWTAuthenticationProvider) -> Iterator[tuple[str, str]]:
+    for index, it in enumerate(written.claim_to_headers):
+        place = at.at("claimToHeaders", index)
+        if not it.claim:
+            raise Refused(problems.filter_not_valid(place.at("claim"), "must not be empty"))
+        if refusal := headers.request_refusal(it.header):
+            text = f"{it.header[:60]!r} {refusal}"
+            raise Refused(problems.filter_not_valid(place.at("header"), text))
+        yield it.claim, it.header.lower()

@@ -1,13 +1,12 @@
 """Which tokens requests have to show, and where the keys are that they are signed with.
 
-A provider that cannot be built closes the routes that name it and no other. Servers of keys are
-asked by Envoy itself, so their addresses must not lead to its own machine. Source: HTTPProxy
-reference, "JWTProvider", "JWTVerificationPolicy".
+A provider that cannot be built closes the routes that name it and no other; so does one whose keys
+could not be fetched yet. Servers of keys are asked by the control plane, so their addresses must
+not lead to its own machine. Source: HTTPProxy reference, "JWTProvider", "JWTVerificationPolicy".
 """
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from crds import jwt as crd
 from crds.httpproxy import HTTPProxy
@@ -18,8 +17,8 @@ from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 from dag.problems.shared import Constructor
-from dag.references import jwks, upstreamtls
-from dag.values import addresses, durations, headers
+from dag.references import jwks, keysets, upstreamtls
+from dag.values import durations, headers, uris
 
 
 class Providers(NamedTuple):
@@ -51,7 +50,7 @@ def providers(view: View, place: Place, root: HTTPProxy) -> Findings[Providers]:
     for index, provider in enumerate(written):
         at = place.at("jwtProviders", index)
         try:
-            built[provider.name] = _provider(view, at, provider)
+            built[provider.name] = yield from _provider(view, at, provider)
         except Refused as refused:
             yield refused.problem
     default = next((it.name for it in written if it.default), "")
@@ -95,10 +94,10 @@ def _check_names(place: Place, written: tuple[crd.JWTProvider, ...]) -> None:
         raise Refused(problems.several_default_providers(place.at("jwtProviders"), text))
 
 
-def _provider(view: View, place: Place, written: crd.JWTProvider) -> nodes.JwtProvider:
+def _provider(view: View, place: Place, written: crd.JWTProvider) -> Findings[nodes.JwtProvider]:
     return nodes.JwtProvider(
         name=f"{place.subject.key}/{written.name}",
-        jwks=_jwks(view, place, written),
+        jwks=(yield from _jwks(view, place, written)),
         issuer=written.issuer,
         audiences=written.audiences,
         forward=written.forward_jwt,
@@ -114,9 +113,11 @@ def _claim_headers(place: Place, written: crd.JWTProvider) -> Iterator[tuple[str
         yield it.claim, it.header.lower()
 
 
-def _jwks(view: View, place: Place, written: crd.JWTProvider) -> nodes.RemoteJwks | nodes.LocalJwks:
+def _jwks(
+    view: View, place: Place, written: crd.JWTProvider
+) -> Findings[nodes.RemoteJwks | nodes.LocalJwks]:
     if written.remote_jwks is not None:
-        return _remote(view, place.at("remoteJWKS"), written.remote_jwks)
+        return (yield from _fetched(view, place.at("remoteJWKS"), written.remote_jwks))
     if written.local_jwks is None:  # the model requires one of them
         raise Refused(problems.jwks_missing(place, "needs one of remoteJWKS and localJWKS"))
     secret = NamespacedName(place.subject.namespace, written.local_jwks.secret_name)
@@ -126,39 +127,41 @@ def _jwks(view: View, place: Place, written: crd.JWTProvider) -> nodes.RemoteJwk
     return found
 
 
-def _remote(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.RemoteJwks:
-    address, is_tls = _address(place.at("uri"), written.uri)
+def _fetched(view: View, place: Place, written: crd.RemoteJWKS) -> Findings[nodes.RemoteJwks]:
+    """A key set that a server has; Refused while it has not been fetched."""
+    source = _source(view, place, written)
+    found = view.ask(keysets.state, source)
+    if not found.is_known:
+        raise Refused(problems.jwks_not_fetched(place, found.fault))
+    if found.fault:
+        yield problems.jwks_not_renewed(place, found.fault)
+    return source
+
+
+def _source(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.RemoteJwks:
+    if refusal := uris.refusal(written.uri, ("http", "https")):
+        raise Refused(_NOT_VALID[refusal.part](place.at("uri"), refusal.why))
+    is_tls = written.uri.lower().startswith("https:")
     if written.validation is not None and not is_tls:
         text = "only a server that is asked by https has a certificate"
         raise Refused(problems.JWKS_SERVER.not_valid(place.at("validation"), text))
-    tls = _tls(view, place, written, address.host) if is_tls else None
-    cluster = nodes.JwksCluster(address, tls, written.dns_lookup_family)
+    tls = _tls(view, place, written) if is_tls else None
     timeout = _seconds(place.at("timeout"), written.timeout, problems.jwks_timeout_not_valid)
     at = place.at("cacheDuration")
-    cache = _seconds(at, written.cache_duration, problems.jwks_cache_not_valid)
-    return nodes.RemoteJwks(written.uri, cluster, timeout or 1.0, cache)
+    refresh = _seconds(at, written.cache_duration, problems.jwks_cache_not_valid)
+    family = written.dns_lookup_family
+    return nodes.RemoteJwks(written.uri, tls, timeout or 1.0, refresh, family)
 
 
-def _address(place: Place, uri: str) -> tuple[nodes.DnsAddress, bool]:
-    """The server of a URI, and whether it speaks TLS."""
-    try:
-        parts = urlsplit(uri)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise Refused(problems.jwks_uri_not_valid(place, f"{uri[:60]!r} is no URI")) from None
-    if parts.scheme not in ("http", "https"):
-        raise Refused(problems.jwks_scheme_not_valid(place, "the scheme must be http or https"))
-    if not host or parts.username is not None or not uri.isprintable() or " " in uri:
-        raise Refused(problems.jwks_uri_not_valid(place, f"{uri[:60]!r} is no URI of a server"))
-    if refusal := addresses.refusal(host):
-        raise Refused(problems.jwks_uri_not_valid(place, f"{host[:60]!r} {refusal}"))
-    if port == 0:
-        raise Refused(problems.jwks_port_not_valid(place, "the port must be from 1 to 65535"))
-    is_tls = parts.scheme == "https"
-    return nodes.DnsAddress(host, port or (443 if is_tls else 80)), is_tls
+_NOT_VALID: Mapping[str, Constructor] = {
+    "uri": problems.jwks_uri_not_valid,
+    "scheme": problems.jwks_scheme_not_valid,
+    "port": problems.jwks_port_not_valid,
+}
 
 
-def _tls(view: View, place: Place, written: crd.RemoteJWKS, host: str) -> nodes.UpstreamTls:
+def _tls(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.UpstreamTls:
+    host = uris.host(written.uri)
     if written.validation is None:
         return nodes.UpstreamTls(sni=host)
     at = place.at("validation")

@@ -8,10 +8,10 @@ host's of the same kind, `OFF` takes it away. Durations are seconds.
 
 from typing import Final, Literal
 
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag.nodes.texts import HeaderMatch, ValueMatch
-from dag.nodes.upstreams import Cluster, ExtensionCluster, JwksCluster
+from dag.nodes.upstreams import Cluster, ExtensionCluster, UpstreamTls
 
 Off = Literal["off"]
 OFF: Final = "off"
@@ -58,13 +58,17 @@ class IpFilter:
 
 @dataclass(frozen=True, slots=True)
 class RemoteJwks:
-    """Keys fetched from a server."""
+    """A server that has a key set, and how the control plane asks it. Equal ones are asked once."""
 
     uri: str
-    cluster: JwksCluster | Cluster
+    tls: UpstreamTls | None = None
+    """TLS iff the URI says https; such a node always has one. With `system` and without `names` the
+    certificate has to be for the host of the URI."""
     timeout: float = 1.0
-    cache: float | None = None
-    """How long keys are kept; Envoy's ten minutes if None."""
+    refresh: float | None = None
+    """After how long the key set is fetched again; None: after a usual time."""
+    family: Literal["auto", "v4", "v6"] | None = None
+    """The addresses of the server that may be asked; None: any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ class Jwt:
 
     provider: str
     """The name of a `JwtProvider` in `VirtualHost.jwt_providers` of any host of the fleet."""
+    filter: NamespacedName | None = None
+    """Instead of one provider any of those of this AuthenticationFilter; `provider` is its name."""
 
 
 @dataclass(frozen=True, slots=True)

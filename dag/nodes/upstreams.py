@@ -179,17 +179,7 @@ class ExtensionCluster:
     connect_timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class JwksCluster:
-    """The server that a JWKS is fetched from, resolved by Envoy."""
-
-    address: DnsAddress
-    tls: UpstreamTls | None = None
-    """TLS iff the URI says https; such a node always has one."""
-    dns_family: Literal["auto", "v4", "v6", "all"] | None = None
-
-
-AnyCluster = Cluster | ExtensionCluster | JwksCluster
+AnyCluster = Cluster | ExtensionCluster
 
 
 class Endpoint(NamedTuple):

@@ -299,6 +299,11 @@ filter_not_valid = error(ConditionType.ResolvedRefs, Gateway.UnsupportedValue)
 """A filter that is an object of its own, and cannot be built; its rule is dropped, too."""
 
 
+def filter_remark(reference: Place, text: str) -> Problem:
+    """What is told of a filter that is served."""
+    return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, text)
+
+
 def filter_kind_not_served(reference: Place, kind: tuple[str, str]) -> Problem:
     """A kind of filter, by group and name, that nobody resolves."""
     why = f"{kind[1]} of {kind[0] or 'the core group'} is no kind of filter that is served"

@@ -305,6 +305,15 @@ jwks_scheme_not_valid = _token(Contour.RemoteJWKSSchemeInvalid)
 jwks_port_not_valid = _token(Contour.RemoteJWKSPortInvalid)
 jwks_timeout_not_valid = _token(Contour.RemoteJWKSTimeoutInvalid)
 jwks_cache_not_valid = _token(Contour.RemoteJWKSCacheDurationInvalid)
+jwks_not_fetched = _token(Own.KeysNotFetched)
+
+
+def jwks_not_renewed(place: Place, why: str) -> Problem:
+    """A server whose keys are in use, but may be old."""
+    text = f"the last key set that was fetched stays in use: {why}"
+    return place.warning(ErrorType.JWTVerificationError, Own.KeysNotFetched, text)
+
+
 JWKS_SERVER = OfSecrets(
     _token(Contour.RemoteJWKSUpstreamValidationInvalid),
     _token(Contour.RemoteJWKSCACertificateNotDelegated),

@@ -210,6 +210,7 @@ class Own(Word):
     IncludeTooDeep = auto()
     InvalidResources = auto()
     InvalidValue = auto()
+    KeysNotFetched = auto()
     LocalAddresses = auto()
     MaxRequestBytesNotPermitted = auto()
     NodeIDTaken = auto()

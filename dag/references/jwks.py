@@ -1,11 +1,13 @@
-"""The keys that tokens are signed with, from a Secret: JSON Web Key Sets (RFC 7517, 7518).
+"""The keys that tokens are signed with: JSON Web Key Sets (RFC 7517, 7518).
 
-Envoy refuses a provider for one key of its set that it cannot read, so each is read here first.
+Envoy refuses a provider for one key of its set that it cannot read, so each is read here first. A
+set in a Secret has to be readable as a whole. Of a set that a server gives to everybody the keys
+are used that can be read: others are of kinds that are not for tokens, or not known yet.
 """
 
 import json
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
@@ -45,20 +47,40 @@ def local(view: View, entry: Entry) -> nodes.LocalJwks | Problem:
     return nodes.LocalJwks(content.decode())
 
 
+class UnusableError(ValueError):
+    """A key set that cannot be used; the message is the end of a sentence that begins with it."""
+
+
+def readable(content: bytes) -> str:
+    """The keys of a set that can be read, as a set. Raises UnusableError if there is none."""
+    keys = [it for it in _keys(content) if _is_readable(it)]
+    if not keys:
+        raise UnusableError("has no key that can be read")
+    return json.dumps({"keys": keys}, separators=(",", ":"))
+
+
 def _refusal(content: bytes) -> str | None:
+    try:
+        keys = _keys(content)
+    except UnusableError as error:
+        return str(error)
+    bad = next((index for index, it in enumerate(keys) if not _is_readable(it)), None)
+    return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
+
+
+def _keys(content: bytes) -> Sequence[object]:
     if len(content) > MAX_SIZE:
-        return f"is larger than {MAX_SIZE} bytes"
+        raise UnusableError(f"is larger than {MAX_SIZE} bytes")
     try:
         found = json.loads(content.decode())
     except (ValueError, RecursionError):
-        return "is not JSON"
+        raise UnusableError("is not JSON") from None
     keys = found.get("keys") if is_mapping(found) else None
     if not is_list(keys) or not all(map(is_mapping, keys)):
-        return "is no key set: it needs a list of keys"
+        raise UnusableError("is no key set: it needs a list of keys")
     if not 0 < len(keys) <= MAX_KEYS:
-        return f"has {len(keys)} keys; from 1 to {MAX_KEYS} are read"
-    bad = next((index for index, it in enumerate(keys) if not _is_readable(it)), None)
-    return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
+        raise UnusableError(f"has {len(keys)} keys; from 1 to {MAX_KEYS} are read")
+    return keys
 
 
 def _is_readable(key: object) -> bool:

@@ -17,11 +17,14 @@ from contour.xds.envoy import Patience
 from contour.xds.server import Server
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
+from dag import nodes
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
+from dag.references import keysets
 from dag.statuses import ContourStatus
 from tests.agreement import configurations
 from tests.dag.httpproxy import surroundings
+from tests.testbed import tokens
 
 Document = dict[str, Any]
 
@@ -35,6 +38,18 @@ spec: {protocol: h2c, services: [{name: s1, port: 80}]}
 
 _PATIENCE = Patience(warming=0.3, absence=0.1, grace=0.05)
 """Nobody answers at the endpoints, so what is checked never gets healthy."""
+
+
+def has_keys(instance: Instance) -> None:
+    """Every server of keys has answered."""
+    known = keysets.KeySet(tokens.jwks())
+
+    def write(source: nodes.RemoteJwks, how: keysets.Wanted | None) -> bool:
+        row = known if how is not None else None
+        instance.controller.engine.write(keysets.KEY_SETS, source, row)
+        return True
+
+    instance.controller.on_key_set = write
 
 
 @dataclass
@@ -91,6 +106,7 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
     with state.claimed(folder / "state") as directory:
         server = Server((f"unix:{directory.socket('xds.sock')}",), _PATIENCE)
         found = Live(Instance(server), server)
+        has_keys(found.instance)
         if not is_pod:
             found.instance.controller.bind(
                 HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))

@@ -16,7 +16,8 @@ WEB = [*world.site("a.test", "a", 1), world.route_head("web"), world.listener("h
 
 
 def _provider(name: str) -> Change:
-    body = tokens.provider(nodes.JwtProvider(name, nodes.LocalJwks("{}")), {})
+    provider = nodes.JwtProvider(name, nodes.LocalJwks("{}"))
+    body = tokens.requirement(name, [(provider, "{}")])
     return Change(TOKENS, f"provider/{name}", resources.part(body))
 
 

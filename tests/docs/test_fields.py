@@ -30,6 +30,7 @@ _DOCUMENTED = {
     "ContourConfiguration": "configuration.md",
     "EnvoyConfig": "envoyconfig.md",
     "EnvoyProxy": "envoyproxy.md",
+    "AuthenticationFilter": "gateway-api.md",
 }
 
 

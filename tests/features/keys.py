@@ -52,6 +52,11 @@ def tokens() -> dict[str, str]:
     }
 
 
+def of_other(issuer: str) -> str:
+    """A token of this issuer that the second key signs."""
+    return _signed(iss=issuer, exp=int(time.time()) + 3600)
+
+
 def _signed(**claims: Any) -> str:
     head = {"alg": "ES256", "kid": "two", "typ": "JWT"}
     text = (

@@ -3,11 +3,13 @@
 The providers of all hosts of a fleet are one filter configuration, and hosts share filter chains.
 As a part of those, a new provider would drain every connection; by ECDS it drains none. A route
 names its provider; where that is not there (yet), Envoy answers 403 and lists what is there, so
-requirements have names that say nothing to anybody. A provider is a part of the
-configuration of its own, so that one that Envoy refuses hurts nobody else.
+requirements have names that say nothing to anybody. A requirement is a part of the configuration of
+its own, with the providers that it names, so that one that Envoy refuses hurts nobody else. Keys
+are inline: a change of the configuration drops all keys that Envoy has fetched itself, and until it
+has them again it answers 401 to valid tokens.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from hashlib import blake2b
 
 from envoy.config.core.v3 import config_source_pb2, extension_pb2
@@ -37,33 +39,34 @@ def head() -> bytes:
     return encoding.encoded(result)
 
 
-def provider(node: nodes.JwtProvider, clusters: Mapping[nodes.AnyCluster, str]) -> bytes:
-    """A JwtAuthentication of which nothing but this provider is filled in."""
+def requirement(name: str, providers: Sequence[tuple[nodes.JwtProvider, str]]) -> bytes:
+    """A JwtAuthentication with nothing but one requirement, and the providers that satisfy it.
+
+    Each provider comes with its key set, as JSON; a token of any of them will do. The providers of
+    several requirements with one name are equal.
+    """
     result = pb.JwtAuthentication()
-    result.requirement_map[_requirement(node.name)].provider_name = node.name
-    target = result.providers[node.name]
+    for node, keys in providers:
+        _write_provider(result.providers[node.name], node, keys)
+    names = [node.name for node, _ in providers]
+    _write_requirement(result.requirement_map[_requirement(name)], names)
+    return encoding.encoded(result)
+
+
+def _write_requirement(target: pb.JwtRequirement, names: Sequence[str]) -> None:
+    if len(names) == 1:
+        target.provider_name = names[0]
+    else:
+        target.requires_any.requirements.extend(pb.JwtRequirement(provider_name=it) for it in names)
+
+
+def _write_provider(target: pb.JwtProvider, node: nodes.JwtProvider, keys: str) -> None:
     target.issuer = node.issuer
     target.audiences.extend(node.audiences)
     target.forward = node.forward
     for claim, header in node.claim_headers:
         target.claim_to_headers.add(claim_name=claim, header_name=header)
-    match node.jwks:
-        case nodes.LocalJwks(text):
-            target.local_jwks.inline_string = text
-        case nodes.RemoteJwks() as remote:
-            _write_remote(target.remote_jwks, remote, clusters[remote.cluster])
-    return encoding.encoded(result)
-
-
-def _write_remote(target: pb.RemoteJwks, node: nodes.RemoteJwks, cluster: str) -> None:
-    """Fetched before the first request needs it; a server that fails is asked again soon."""
-    target.http_uri.uri = node.uri
-    target.http_uri.cluster = cluster
-    target.http_uri.timeout.CopyFrom(encoding.seconds(node.timeout))
-    if node.cache is not None:
-        target.cache_duration.CopyFrom(encoding.seconds(node.cache))
-    target.async_fetch.fast_listener = True
-    target.async_fetch.failed_refetch_duration.CopyFrom(encoding.seconds(1))
+    target.local_jwks.inline_string = keys
 
 
 def policy(node: nodes.Jwt) -> pb.PerRouteConfig:

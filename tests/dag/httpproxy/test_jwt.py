@@ -2,10 +2,13 @@
 
 import pytest
 
+from crds.meta import ObjectRef
 from dag import nodes
+from dag.engine.incremental import Engine
+from dag.references import keysets
 from tests.dag.httpproxy import served
 from tests.dag.httpproxy.manifests import on, root, to
-from tests.dag.world import apply, messages, problems, routes, world
+from tests.dag.world import apply, delete, messages, problems, routes, world
 from tests.testbed import pairs, tokens
 
 KEYS = tokens.jwks()
@@ -74,31 +77,55 @@ def test_a_provider_as_it_was_written() -> None:
 @pytest.mark.parametrize(
     ("remote", "expected"),
     [
-        (
-            "uri: 'http://keys.com/jwks'",
-            nodes.RemoteJwks(
-                "http://keys.com/jwks", nodes.JwksCluster(nodes.DnsAddress("keys.com", 80))
-            ),
-        ),
+        ("uri: 'http://keys.com/jwks'", nodes.RemoteJwks("http://keys.com/jwks")),
         (
             "uri: 'https://keys.com:8443/jwks', timeout: 3s, cacheDuration: 1h, "
             "dnsLookupFamily: v6",
             nodes.RemoteJwks(
-                "https://keys.com:8443/jwks",
-                nodes.JwksCluster(
-                    nodes.DnsAddress("keys.com", 8443), nodes.UpstreamTls(sni="keys.com"), "v6"
-                ),
-                3.0,
-                3600.0,
+                "https://keys.com:8443/jwks", nodes.UpstreamTls(sni="keys.com"), 3.0, 3600.0, "v6"
             ),
         ),
     ],
 )
-def test_keys_may_be_fetched_from_a_server(remote: str, expected: nodes.RemoteJwks) -> None:
+def test_a_key_set_of_a_server_is_wanted_and_used_once_it_is_known(
+    remote: str, expected: nodes.RemoteJwks
+) -> None:
     provider = f"{{name: first, default: true, remoteJWKS: {{{remote}}}}}"
     engine = world(host(provider))
+    assert engine.answer(keysets.wanted, expected) == keysets.Wanted(None, loopback=True)
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    assert problems(engine, "HTTPProxy", "root") == ["JWTVerificationError/KeysNotFetched"]
+    know(engine, expected, keysets.KeySet(KEYS))
     assert problems(engine, "HTTPProxy", "root") == []
     assert [it.jwks for it in served.virtual_host(engine).jwt_providers] == [expected]
+
+
+def know(engine: Engine, source: nodes.RemoteJwks, found: keysets.KeySet) -> None:
+    engine.write(keysets.KEY_SETS, source, found)
+    engine.settle()
+
+
+def test_what_was_fetched_last_stays_in_use_and_that_is_told() -> None:
+    source = nodes.RemoteJwks("http://keys.com/")
+    provider = "{name: first, default: true, remoteJWKS: {uri: 'http://keys.com/'}}"
+    engine = world(host(provider))
+    know(engine, source, keysets.KeySet(fault="answers 500"))
+    assert "answers 500" in messages(engine, "HTTPProxy", "root")[0]
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    know(engine, source, keysets.KeySet(KEYS, "answers 500"))
+    assert problems(engine, "HTTPProxy", "root") == ["?JWTVerificationError/KeysNotFetched"]
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    know(engine, source, keysets.KeySet(KEYS))
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
+def test_a_key_set_that_nobody_uses_is_not_wanted() -> None:
+    source = nodes.RemoteJwks("http://keys.com/")
+    provider = "{name: first, default: true, remoteJWKS: {uri: 'http://keys.com/'}}"
+    engine = world(host(provider))
+    assert engine.answer(keysets.wanted, source) is not None
+    delete(engine, "HTTPProxy", "root")
+    assert engine.answer(keysets.wanted, source) is None
 
 
 def test_the_server_of_keys_may_have_to_show_a_certificate() -> None:
@@ -111,12 +138,15 @@ def test_the_server_of_keys_may_have_to_show_a_certificate() -> None:
         "JWTVerificationError/RemoteJWKSUpstreamValidationInvalid"
     ]
     apply(engine, pairs.authority("ca"))
-    assert problems(engine, "HTTPProxy", "root") == []
-    (found,) = served.virtual_host(engine).jwt_providers
-    assert isinstance(found.jwks, nodes.RemoteJwks)
-    assert isinstance(found.jwks.cluster, nodes.JwksCluster)
-    assert found.jwks.cluster.tls is not None
-    assert found.jwks.cluster.tls.names == (nodes.AlternativeName("DNS", "keys.com"),)
+    assert problems(engine, "HTTPProxy", "root") == ["JWTVerificationError/KeysNotFetched"]
+    tls = nodes.UpstreamTls(
+        nodes.Trust((ObjectRef("Secret", "default", "ca"),)),
+        names=(nodes.AlternativeName("DNS", "keys.com"),),
+        sni="keys.com",
+    )
+    wanted = engine.answer(keysets.wanted, nodes.RemoteJwks("https://keys.com/", tls))
+    assert wanted is not None
+    assert b"BEGIN CERTIFICATE" in (wanted.authorities or b"")
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
-"""The servers that guards ask, as real ones: authorization, rate limits, keys of tokens."""
+"""The servers that guards ask, as real ones: authorization, rate limits, traces."""
 
 import asyncio
-import json
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,7 +14,6 @@ from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from envoy.type.v3 import http_status_pb2
 from grpc import aio
 
-from tests.testbed import tokens
 from tests.testbed.patience import PATIENCE
 
 
@@ -29,13 +26,11 @@ class Peers:
     authorized: list[Any] = field(default_factory=list)
     """Requests of the gRPC authorization server."""
     visits: list[web.Request] = field(default_factory=list)
-    """Requests of the HTTP server, but those for keys."""
+    """Requests of the HTTP server."""
     limited: list[Any] = field(default_factory=list)
     """Requests of the rate limit service."""
     traced: list[bytes] = field(default_factory=list)
     """Encoded exports to the collector of traces."""
-    fetched: Counter[str] = field(default_factory=Counter)
-    """How often a set of keys was fetched, by path."""
 
 
 @asynccontextmanager
@@ -113,9 +108,6 @@ def _collector(peers: Peers) -> Any:
 
 def _pages(peers: Peers) -> web.Application:
     async def answer(request: web.Request) -> web.Response:
-        if request.path.startswith("/keys"):
-            peers.fetched[request.path] += 1
-            return web.json_response(json.loads(tokens.jwks()))
         await request.read()
         peers.visits.append(request)
         if request.headers.get("x-let-me-in") == "please":

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dag import nodes
+from dag.references import keysets
 from tests.contour.envoy import proxies, world
-from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import GRPC, HTTP, NOBODY, ONE, Served
 from tests.testbed import tokens
 
@@ -73,11 +73,10 @@ def hosts(served: Served) -> None:
         served.serve(
             f"{name}.test", world.route(FORWARD, policies=nodes.Policies(authorization=nobody))
         )
-    address = nodes.DnsAddress("127.0.0.1", served.peers.http)
-    uri = f"http://127.0.0.1:{served.peers.http}/keys/one"
-    remote = nodes.JwtProvider(
-        "shop/front/remote", nodes.RemoteJwks(uri, nodes.JwksCluster(address)), forward=True
-    )
+    source = nodes.RemoteJwks("http://keys.test/")
+    known = keysets.KeySet(tokens.jwks())
+    served.proxy.world.engine.write(keysets.KEY_SETS, source, known)
+    remote = nodes.JwtProvider("shop/front/remote", source, forward=True)
     served.serve(
         "remote.test",
         world.route(FORWARD, nodes.Exact("/off"), policies=nodes.Policies(jwt=nodes.OFF)),
@@ -209,9 +208,8 @@ async def test_claims_become_headers_and_the_token_stays_here(envoy: Served) -> 
     assert "authorization" not in told
 
 
-async def test_keys_are_fetched_from_their_server(envoy: Served) -> None:
+async def test_keys_that_were_fetched_are_inline(envoy: Served) -> None:
     assert (await envoy.ask("remote.test")).status == 401
-    await peers.eventually(lambda: envoy.peers.fetched["/keys/one"])
     answer = await proxies.until(envoy.plain, "remote.test", 200, **_bearer())
     assert _told(answer)["authorization"].startswith("Bearer ")
     assert (await envoy.ask("remote.test", "/off")).status == 200

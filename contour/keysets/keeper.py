@@ -1,0 +1,159 @@
+"""Which key sets are wanted, when each is due, and what is told of them.
+
+A key set is fetched when it is first wanted, and again after its time. While that fails, the last
+good one stays, and attempts become rarer. Each set has a task of its own, so a silent server delays
+nobody else.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from contour.keysets.fetching import FetchError, Request, fetch
+from contour.keysets.store import Store
+from dag import nodes
+from dag.references.keysets import KeySet, Wanted
+
+log = logging.getLogger(__name__)
+
+Write = Callable[[nodes.RemoteJwks, KeySet | None], None]
+"""Takes what is known of a key set now."""
+Note = Callable[[nodes.RemoteJwks, Wanted | None], bool]
+"""Is told of key sets that are to be fetched, or not any more; whether it has written a row."""
+Fetch = Callable[[Request], Awaitable[str]]
+
+REFRESH = 300.0
+"""Seconds after which a key set is fetched again if its source does not say it."""
+SHORTEST = 1.0
+LONGEST_BACKOFF = 30.0
+"""Seconds between attempts."""
+AT_ONCE = 64
+"""Requests at a time."""
+
+
+def nobody(_: nodes.RemoteJwks, __: Wanted | None) -> bool:
+    """Fetches nothing."""
+    return False
+
+
+class Keeper:
+    """The key sets of one process."""
+
+    def __init__(
+        self,
+        write: Write,
+        settle: Callable[[], None],
+        store: Store | None = None,
+        fetch: Fetch = fetch,
+    ) -> None:
+        self._write = write
+        self._settle = settle
+        self._store = store
+        self._fetch = fetch
+        self._wanted: dict[nodes.RemoteJwks, Wanted] = {}
+        self._known: dict[nodes.RemoteJwks, KeySet] = {}
+        self._failures: dict[nodes.RemoteJwks, int] = {}
+        """Failed attempts in a row; nothing for what has not been tried."""
+        self._concerned: set[nodes.RemoteJwks] = set()
+        self._news = asyncio.Event()
+        self._begun = asyncio.Event()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._settling: asyncio.Handle | None = None
+
+    def note(self, source: nodes.RemoteJwks, how: Wanted | None) -> bool:
+        """A key set is wanted, wanted no more, or to be fetched otherwise; whether a row was
+        written. Is called while the graph settles."""
+        self._failures.pop(source, None)
+        self._concerned.add(source)
+        self._news.set()
+        if how is None:
+            return self._forget(source)
+        self._wanted[source] = how
+        kept = self._store.read(source) if self._store is not None else ""
+        if not kept or source in self._known:
+            return False
+        self._tell(source, KeySet(kept))
+        return True
+
+    async def first(self, patience: float) -> None:
+        """Asks for every wanted key set once, but not for long; `run` goes on from there."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
+                for source in self._wanted:
+                    tasks.create_task(self._attempt(source))
+        self._begun.set()
+
+    async def run(self) -> None:
+        """Keeps what is wanted up to date, for ever; begins when `first` has ended."""
+        await self._begun.wait()
+        following: dict[nodes.RemoteJwks, asyncio.Task[None]] = {}
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                concerned, self._concerned = self._concerned, set()
+                for source in concerned:
+                    if (task := following.pop(source, None)) is not None:
+                        task.cancel()
+                    if source in self._wanted:
+                        following[source] = tasks.create_task(self._follow(source))
+                await self._news.wait()
+                self._news.clear()
+
+    def _forget(self, source: nodes.RemoteJwks) -> bool:
+        self._wanted.pop(source, None)
+        if self._store is not None:
+            self._store.remove(source)
+        if self._known.pop(source, None) is None:
+            return False
+        self._write(source, None)
+        return True
+
+    async def _follow(self, source: nodes.RemoteJwks) -> None:
+        while True:
+            if source in self._failures:
+                await asyncio.sleep(_pause(source, self._failures[source]))
+            await self._attempt(source)
+
+    async def _attempt(self, source: nodes.RemoteJwks) -> None:
+        fault, keys = "", ""
+        try:
+            async with self._slots:
+                keys = await self._fetch(Request(source, self._wanted[source]))
+        except FetchError as error:
+            fault = str(error)
+        except Exception:
+            log.exception("cannot fetch the key set of %s", source.uri)
+            fault = "the key set cannot be fetched, because of an error that the log has"
+        self._failures[source] = self._failures.get(source, 0) + 1 if fault else 0
+        self._take(source, keys, fault)
+
+    def _take(self, source: nodes.RemoteJwks, keys: str, fault: str) -> None:
+        before = self._known.get(source, KeySet())
+        now = KeySet(keys or before.keys, fault)
+        if keys and keys != before.keys and self._store is not None:
+            self._store.write(source, keys)
+        if now != before:
+            self._tell(source, now)
+            self._settle_soon()
+
+    def _tell(self, source: nodes.RemoteJwks, found: KeySet) -> None:
+        self._known[source] = found
+        self._write(source, found)
+
+    def _settle_soon(self) -> None:
+        """Once for all key sets that come at a time."""
+        if self._settling is None:
+            self._settling = asyncio.get_running_loop().call_soon(self._settle_now)
+
+    def _settle_now(self) -> None:
+        self._settling = None
+        self._settle()
+
+
+def _pause(source: nodes.RemoteJwks, failures: int) -> float:
+    """Seconds until the next attempt; replicas that start together do not ask together."""
+    usual = max(source.refresh or REFRESH, SHORTEST)
+    if failures:
+        usual = min(2.0 ** min(failures - 1, 10), LONGEST_BACKOFF, usual)
+    return usual * random.uniform(0.9, 1.0)

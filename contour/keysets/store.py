@@ -1,0 +1,51 @@
+"""The last good key sets, in files of this machine: a restart needs no server of keys."""
+
+import json
+import logging
+from hashlib import blake2b
+from pathlib import Path
+
+from crds.raw import is_mapping
+from dag import nodes
+from dag.references import jwks
+
+log = logging.getLogger(__name__)
+
+
+class Store:
+    """A folder with one file for each key set."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, source: nodes.RemoteJwks) -> str:
+        """The key set that was written last; empty if there is none that can be read."""
+        try:
+            found = json.loads(self._file(source).read_bytes())
+            return jwks.readable(str(found["keys"]).encode()) if is_mapping(found) else ""
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError, KeyError) as error:
+            log.warning("the key set of %s that was kept cannot be read: %s", source.uri, error)
+            return ""
+
+    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+        """Replaces the file as a whole."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = self._file(source)
+            new = file.with_suffix(".new")
+            new.write_text(json.dumps({"uri": source.uri, "keys": keys}))
+            new.replace(file)
+        except OSError as error:
+            log.warning("the key set of %s cannot be kept: %s", source.uri, error)
+
+    def remove(self, source: nodes.RemoteJwks) -> None:
+        """Nobody uses the key set any more."""
+        try:
+            self._file(source).unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("the key set of %s cannot be removed: %s", source.uri, error)
+
+    def _file(self, source: nodes.RemoteJwks) -> Path:
+        return self._folder / f"{blake2b(repr(source).encode(), digest_size=16).hexdigest()}.json"

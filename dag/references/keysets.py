@@ -1,0 +1,75 @@
+"""Key sets of token issuers that servers have: which ones are wanted, and what is known of them.
+
+The graph fetches nothing. A rule that uses a key set asks for its `state`, and the answer `wanted`
+tells the process that it is to be fetched; the process writes what it has fetched into a row
+(`contour.keysets`). Envoy gets the keys inline, because a change of its filter would drop all keys
+that it had fetched itself.
+"""
+
+from typing import NamedTuple
+
+from dag import nodes, tables
+from dag.engine.view import Table, View, query
+from dag.references import trust
+
+EMPTY = '{"keys": []}'
+"""A key set without keys: no token is valid."""
+
+
+class KeySet(NamedTuple):
+    """What the process knows of a key set."""
+
+    keys: str = ""
+    """The last good one, as JSON that was checked (`jwks`); empty: none yet."""
+    fault: str = ""
+    """Why the newest one could not be fetched, as the end of a sentence; empty: it could."""
+
+
+class Wanted(NamedTuple):
+    """How a key set is to be fetched, beside what its source says."""
+
+    authorities: bytes | None
+    """PEM of those that may certify the server; None: those of the system, or any."""
+    loopback: bool
+    """Whether the name of the server may lead to the loopback of this machine."""
+
+
+class State(NamedTuple):
+    """What rules ask of a key set; it stays the same when the keys are renewed."""
+
+    is_known: bool
+    fault: str
+
+
+KEY_SETS: Table[nodes.RemoteJwks, KeySet] = Table("key sets")
+"""What the process has fetched; no row before it has tried."""
+
+
+@query
+def wanted(view: View, source: nodes.RemoteJwks) -> Wanted:
+    """How a key set is to be fetched; there is an answer while a rule uses it."""
+    bundle = None
+    if source.tls is not None and source.tls.trust is not None:
+        found = view.ask(trust.bundle, source.tls.trust)
+        bundle = found.authorities if found is not None else b""
+    return Wanted(bundle, loopback=view.read(tables.LOOPBACK_REFUSED, ()) is None)
+
+
+@query
+def state(view: View, source: nodes.RemoteJwks) -> State:
+    """Whether there are keys, and why there are no newer ones."""
+    view.demand(wanted, source)
+    if view.read(tables.ACCEPTANCE_ASSUMED, ()):
+        return State(is_known=True, fault="")
+    found = view.read(KEY_SETS, source)
+    if found is None:
+        return State(is_known=False, fault="the key set has not been fetched yet")
+    return State(bool(found.keys), found.fault)
+
+
+def keys(view: View, source: nodes.RemoteJwks) -> str:
+    """The key set; empty if there is none. Where nothing is fetched it is one without keys."""
+    if view.read(tables.ACCEPTANCE_ASSUMED, ()):
+        return EMPTY
+    found = view.read(KEY_SETS, source)
+    return found.keys if found is not None else ""

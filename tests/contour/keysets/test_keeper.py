@@ -1,0 +1,152 @@
+"""When key sets are fetched, what stays while that fails, and what a restart finds."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from contour.keysets import keeper
+from contour.keysets.fetching import FetchError, Request
+from contour.keysets.store import Store
+from dag import nodes
+from dag.references.keysets import KeySet, Wanted
+from tests.testbed import tokens
+
+ONE, TWO = (nodes.RemoteJwks(f"https://{it}.example.com/", refresh=1.0) for it in ("one", "two"))
+HOW = Wanted(None, loopback=False)
+KEYS = tokens.jwks()
+
+
+class Rig:
+    """A keeper, the servers that it asks, and what it has told."""
+
+    def __init__(self, store: Store | None = None) -> None:
+        self.rows: dict[nodes.RemoteJwks, KeySet | None] = {}
+        self.answers: dict[nodes.RemoteJwks, str | None] = {ONE: KEYS, TWO: KEYS}
+        self.asked: Counter[nodes.RemoteJwks] = Counter()
+        self.settled = 0
+        self.keeper = keeper.Keeper(self.rows.__setitem__, self._settle, store, self._fetch)
+
+    def _settle(self) -> None:
+        self.settled += 1
+
+    async def _fetch(self, request: Request) -> str:
+        self.asked[request.source] += 1
+        await asyncio.sleep(0)
+        found = self.answers[request.source]
+        if found is None:
+            await asyncio.sleep(3600)
+        if not found:
+            raise FetchError("answers 500")
+        return found
+
+    async def until(self, source: nodes.RemoteJwks, row: KeySet | None) -> None:
+        async with asyncio.timeout(30):
+            while self.rows.get(source) != row:
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as tasks:
+            task = tasks.create_task(self.keeper.run())
+            yield
+            task.cancel()
+
+
+@pytest.fixture(autouse=True)
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second is a hundredth of one."""
+
+    def pause(_: nodes.RemoteJwks, __: int) -> float:
+        return 0.01
+
+    monkeypatch.setattr(keeper, "_pause", pause)
+
+
+async def test_what_is_wanted_is_fetched_and_fetched_again() -> None:
+    rig = Rig()
+    assert rig.keeper.note(ONE, HOW) is False
+    await rig.keeper.first(5.0)
+    assert rig.rows == {ONE: KeySet(KEYS)}
+    async with rig.running():
+        newer = KEYS.replace("one", "newer")
+        rig.answers[ONE] = newer
+        await rig.until(ONE, KeySet(newer))
+        rig.keeper.note(TWO, HOW)
+        await rig.until(TWO, KeySet(KEYS))
+    assert rig.settled
+
+
+async def test_while_a_server_fails_the_last_good_keys_stay_and_that_is_told() -> None:
+    rig = Rig()
+    rig.keeper.note(ONE, HOW)
+    await rig.keeper.first(5.0)
+    async with rig.running():
+        rig.answers[ONE] = ""
+        await rig.until(ONE, KeySet(KEYS, "answers 500"))
+        before = rig.settled
+        asked = rig.asked[ONE]
+        while rig.asked[ONE] < asked + 5:
+            await asyncio.sleep(0.01)
+        assert rig.settled == before, "the same fault is told once"
+        rig.answers[ONE] = KEYS
+        await rig.until(ONE, KeySet(KEYS))
+
+
+async def test_a_silent_server_delays_neither_the_start_nor_others() -> None:
+    rig = Rig()
+    rig.answers[ONE] = None
+    rig.keeper.note(ONE, HOW)
+    rig.keeper.note(TWO, HOW)
+    await rig.keeper.first(0.2)
+    assert rig.rows == {TWO: KeySet(KEYS)}
+
+
+async def test_what_is_not_wanted_any_more_is_forgotten() -> None:
+    rig = Rig()
+    rig.keeper.note(ONE, HOW)
+    await rig.keeper.first(5.0)
+    assert rig.keeper.note(ONE, None) is True
+    assert rig.rows == {ONE: None}
+    asked = rig.asked[ONE]
+    async with rig.running():
+        await asyncio.sleep(0.1)
+    assert rig.asked[ONE] == asked
+
+
+async def test_a_restart_needs_no_server(tmp_path: Path) -> None:
+    first = Rig(Store(tmp_path / "keysets"))
+    first.keeper.note(ONE, HOW)
+    await first.keeper.first(5.0)
+    second = Rig(Store(tmp_path / "keysets"))
+    second.answers[ONE] = None
+    assert second.keeper.note(ONE, HOW) is True
+    row = second.rows[ONE]
+    assert row is not None
+    assert "RS256" in row.keys
+    assert second.keeper.note(ONE, None) is True
+    assert Rig(Store(tmp_path / "keysets")).keeper.note(ONE, HOW) is False
+
+
+async def test_a_file_that_is_broken_is_no_key_set(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.write(ONE, KEYS)
+    for file in tmp_path.iterdir():
+        file.write_bytes(b"\xff")
+    assert store.read(ONE) == ""
+
+
+async def test_an_error_of_ours_ends_nothing() -> None:
+    rig = Rig()
+    rig.answers.pop(ONE)
+    rig.keeper.note(ONE, HOW)
+    await rig.keeper.first(5.0)
+    row = rig.rows[ONE]
+    assert row is not None
+    assert "because of an error" in row.fault
+    async with rig.running():
+        rig.answers[ONE] = KEYS
+        await rig.until(ONE, KeySet(KEYS))
