@@ -52,9 +52,9 @@ class Peer:
         for name, port in servers:
             self.ask(do="serve", name=name, port=port, address=address)
 
-    def end(self, name: str) -> None:
-        """Ends a server at once."""
-        self.ask(do="end", name=name)
+    def end(self, name: str, grace: float = 0) -> None:
+        """Ends a server; calls that it has begun may take so many seconds."""
+        self.ask(do="end", name=name, grace=grace)
 
     def call(self, target: str, times: int = 1, method: str = SAY, **more: Any) -> Calls:
         """Calls, one after the other, on the channel of a target; `timeout` is in seconds, and
@@ -134,8 +134,8 @@ class _Program:
         made.start()
         self._servers[name] = made
 
-    def _end(self, name: str) -> None:
-        self._servers.pop(name).stop(0).wait()
+    def _end(self, name: str, grace: float) -> None:
+        self._servers.pop(name).stop(grace).wait()
 
     def _call(self, target: str, times: int, **how: Any) -> dict[str, Any]:
         started = time.monotonic()
