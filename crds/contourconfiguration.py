@@ -216,7 +216,7 @@ class ContourConfigurationSpec:
     feature_flags: Annotated[tuple[str, ...], Unserved(instead=_NO_FLAGS)] = ()
     """The names of experimental features of upstream Contour that are enabled."""
     extensions: tuple[Extension, ...] = Field(default=(), max_length=16)
-    """gRPC servers that are asked what Envoys are to be served, in this order: each gets what the
+    """The servers that are asked what Envoys are to be served, in this order: each gets what the
     one before it answered. Upstream Contour does not have this field."""
     contour: Contour | None = None
     """How the control plane runs. If this is present, even empty, the operator provisions the
