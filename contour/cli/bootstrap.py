@@ -19,6 +19,13 @@ class _Identity(TypedDict):
     identity: str
 
 
+class _Limits(TypedDict):
+    """What an Envoy may use, of `Settings`; 0 is the usual."""
+
+    heap_bytes: int | None
+    connections: int
+
+
 @click.command()
 @click.argument("path", default="-")
 @click.option(
@@ -172,8 +179,7 @@ def bootstrap(
         admin=PurePath(admin_address),
         monitoring=bootstraps.SocketAddress(stats_address, stats_port) if stats_port else None,
         hides_stats=no_stats,
-        heap_bytes=overload_max_heap or None,
-        connections=overload_downstream_max_conn or bootstraps.CONNECTIONS,
+        **_limits(overload_max_heap, overload_downstream_max_conn),
     )
     _write(path, settings, custom)
 
@@ -230,6 +236,12 @@ def _identity(
         return {"node": node or "envoy", "fleet": fleet or DEFAULT_FLEET, "identity": ""}
     identity = str(NodeIdentity(namespace or "default", node_id))
     return {"node": node_id, "fleet": node_id, "identity": identity}
+
+
+def _limits(heap: int, connections: int) -> _Limits:
+    from contour import bootstrap as bootstraps
+
+    return {"heap_bytes": heap or None, "connections": connections or bootstraps.CONNECTIONS}
 
 
 def _write_text(path: str, text: str) -> None:
