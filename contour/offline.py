@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf import json_format
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from contour.envoy import messages
+from contour.envoy import definitions, messages
+from contour.rawconfig import parsing
 from contour.rawconfig.snapshot import Snapshot
 from contour.xds import resources
 from contour.xds.identities import NodeIdentity
+from crds.raw import Raw, is_list, is_mapping
 from dag.rawconfig.claims import NodeKey
 
 SECTIONS = {
@@ -79,7 +82,31 @@ def _shown(resource: resources.Resource) -> dict[str, Any]:
     if resource.name.type_url == resources.SECRET:
         _redact(message)
     shown: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
-    return shown
+    return _ordered(definitions.of(message.DESCRIPTOR.full_name), shown)
+
+
+def _ordered(of: Descriptor | None, value: Raw) -> Raw:
+    """The JSON of a message with its maps sorted: protobuf has them in another order each time."""
+    fields = parsing.fields_of(of) if of is not None else {}
+    if "@type" in value:
+        inner = definitions.of(str(value["@type"]).rpartition("/")[2])
+        rest = {key: it for key, it in value.items() if key != "@type"}
+        return {"@type": value["@type"], **_ordered(inner, rest)}
+    # What has no fields by these names is a Struct, which is a map as well.
+    every = value.items() if value.keys() <= fields.keys() else sorted(value.items())
+    return {key: _ordered_field(fields.get(key), it) for key, it in every}
+
+
+def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
+    if is_list(value):
+        return [_ordered_field(field, it) for it in value]
+    if not is_mapping(value):
+        return value
+    of = field.message_type if field is not None else None
+    if of is not None and of.GetOptions().map_entry:
+        inner = of.fields_by_name["value"]
+        return {key: _ordered_field(inner, it) for key, it in sorted(value.items())}
+    return _ordered(of, value)
 
 
 def _redact(secret: Message) -> None:

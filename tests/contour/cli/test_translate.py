@@ -36,6 +36,17 @@ spec:
 """
 
 
+def test_the_output_does_not_depend_on_the_order_of_documents(tmp_path: Path) -> None:
+    """Protobuf has the entries of a map in another order each time."""
+    (path := tmp_path / "web.yaml").write_text("---".join(reversed(MANIFESTS.split("---"))))
+    one, other = translate("-", stdin=MANIFESTS), translate(str(path))
+    assert one.stdout == other.stdout
+    maps = re.findall(r"^( *)typed_per_filter_config:\n((?:\1  .*\n)+)", one.stdout, re.MULTILINE)
+    keys = [re.findall(rf"^{indent}  (\S.*):", body, re.MULTILINE) for indent, body in maps]
+    assert max(map(len, keys)) > 5
+    assert keys == [sorted(it) for it in keys]
+
+
 def translate(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner(env={"COLUMNS": None}).invoke(main, ["translate", *arguments], input=stdin)
 
