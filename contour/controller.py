@@ -103,7 +103,7 @@ class Controller:
         named = hints.PLAN if gives_hints else Plan()
         self.engine = Engine(plan.PLAN + outputs.PLAN + snapshot.PLAN + named)
         self.engine.write(hints.GIVEN, (), gives_hints or None)
-        self._envoy_configs = EnvoyConfigs(self.engine, publish_node)
+        self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
         self.board = Board()
         self._publish = publish
@@ -251,7 +251,7 @@ class Controller:
         for kind, key, found in events:
             fault = intake.write(self.engine, kind, key, found)
             if kind.model is EnvoyConfig:
-                self._envoy_configs.take(key, found)
+                self.envoy_configs.take(key, found)
             remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
             self._remark(subject, "intake", tuple(remark))
             if kind.has_status:
@@ -315,7 +315,7 @@ class Controller:
                 parts[change.key.fleet] += ()
         for fleet, changed in parts.items():
             yield from self._published(fleet, changed, portion or len(changed))
-        self._envoy_configs.publish()
+        self.envoy_configs.publish()
         if refits:
             self._on_fleets_changed()
         if turned:
@@ -376,7 +376,7 @@ class Controller:
             self._has_written |= self._aging.note(change.key, change.new)
         if change.query is keysets.wanted:
             self._has_written |= self.on_key_set(change.key, change.new)
-        self._has_written |= self._envoy_configs.note(change)
+        self._has_written |= self.envoy_configs.note(change)
         self._has_written |= self.hook_rows.note(change)
         if (kind := _STATUS_KINDS.get(change.query)) is not None:
             subject = ObjectRef(kind, *change.key)

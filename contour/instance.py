@@ -26,8 +26,8 @@ from contour.explaining import Explainer
 from contour.inspection import PageContent, Question, Walk
 from contour.keysets.keeper import Keeper
 from contour.keysets.store import Store
-from contour.rawconfig.serving import Witness
 from contour.rawconfig.snapshot import Snapshot
+from contour.rawconfig.witness import Witness
 from contour.status import listing
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
@@ -52,6 +52,10 @@ def _nobody(_: FleetReports) -> None:
     """Nobody else cares what the Envoys of a fleet say."""
 
 
+def _silence(_: Witness, is_there: bool) -> None:
+    """Nobody else cares what the Envoys of a node ID say."""
+
+
 def _nowhere(_: ObjectRef, __: str) -> Place | None:
     """No file is known."""
 
@@ -67,6 +71,8 @@ class Instance:
     """Is told of each fleet as it comes, and what is said of it."""
     on_fleets_changed: OnFleetsChanged | None = None
     """Is called when there are to be other fleets than before."""
+    heard_of_node: Callable[[Witness, bool], None] = _silence
+    """Is told of what hears the Envoys of a node ID as it comes (True) and goes (False)."""
     logs_complaints: bool = True
     """Whether what providers complain of is logged; else somebody else tells it."""
     gives_hints: bool = False
@@ -81,8 +87,9 @@ class Instance:
     key_sets: Keeper = field(init=False)
     asker: Asker = field(init=False)
     """Asks extensions; `begin` it before anybody is served, and `run` it."""
+    witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
+    """What hears the Envoys of node IDs."""
     _settling: asyncio.Handle | None = None
-    _witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.controller = Controller(
@@ -164,12 +171,15 @@ class Instance:
         identity = NodeIdentity(*key)
         if found is None:
             self.server.remove_node(identity)
-            self._witnesses.pop(key).forget()
+            gone = self.witnesses.pop(key)
+            gone.forget()
+            self.heard_of_node(gone, False)
             return
         fleet = self.server.fleet_of_node(identity)
-        if key not in self._witnesses:
+        if key not in self.witnesses:
             engine, settle_soon = self.controller.engine, self._settle_soon
-            fleet.observer = self._witnesses[key] = Witness(key, fleet, engine, settle_soon)
+            fleet.observer = self.witnesses[key] = Witness(key, fleet, engine, settle_soon)
+            self.heard_of_node(self.witnesses[key], True)
         fleet.publish_edition(found.edition, changes)
 
     def _fleet(self, name: str) -> Fleet:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from contour.controller import Controller
+from contour.discovery.certifying import NodeCertificates
+from contour.discovery.following import Following
+from contour.discovery.writing import Revisions
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.reporting import Reporter
 from contour.finalizers import finalizers, wanted
@@ -17,18 +20,22 @@ from contour.infrastructure.applications import Applications
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from contour.kubernetes.cluster import Cluster
+from contour.kubernetes.known import ObservedObject
 from contour.status.addresses import Address
 from contour.status.announcements import Announcements
-from contour.status.answers import Answers
+from contour.status.answers import Answer, Answers
 from contour.status.update import Sources
 from contour.status.writer import Writer
 from contour.xds.server import Server
+from crds.kinds import ASKED_FOR
 from crds.meta import NamespacedName, ObjectRef
 from kube import election, events, leading
 from kube.client import Client
 from kube.events import Recorder
+from kube.resources import Resource
 
 _NAME = "projectcontour.io/contour"
+_OPT_IN = frozenset(it.kind for it in ASKED_FOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +48,7 @@ class Parts:
     collector: Collector
     reporter: Reporter
     fleet_status: FleetStatus
+    following: Following
 
 
 class Leader:
@@ -63,14 +71,16 @@ class Leader:
         self.recorder = Recorder(fenced, events.Reporter(_NAME, leadership.identity))
         self._announcements = Announcements(controller.board, self.recorder.record, self._uid)
         self._answers = Answers(controller.board, controller.generation)
+        certificates = NodeCertificates(fenced, release)
+        self.revisions = Revisions(fenced, parts.following, controller, certificates.renew)
         sources = Sources(
-            answer=self._answers,
-            known=cluster.known,
+            answer=self._answer,
+            known=self._known,
             controller_name=lambda: controller.controller_name,
             is_assembled=lambda: parts.collector.is_assembled,
             untold=controller.set_untold,
             is_change_underway=lambda: cluster.has_news or parts.server.is_sending,
-            resource=cluster.resource,
+            resource=self._resource,
         )
         told = self._announcements.written
         self.writer = Writer(fenced, sources, controller.subjects, told)
@@ -93,6 +103,20 @@ class Leader:
             self._campaign.cancel()
             await asyncio.wait((self._campaign,))
 
+    def _answer(self, subject: ObjectRef, newest: int) -> Answer | None:
+        """Nothing is said where somebody else speaks."""
+        if subject.kind in _OPT_IN and not self.revisions.may_write(subject.namespace):
+            return None
+        return self._answers(subject, newest)
+
+    def _known(self, subject: ObjectRef) -> ObservedObject | None:
+        of = self._parts.following if subject.kind in _OPT_IN else self._parts.cluster
+        return of.known(subject)
+
+    def _resource(self, kind: str) -> Resource | None:
+        of = self._parts.following if kind in _OPT_IN else self._parts.cluster
+        return of.resource(kind)
+
     # What has changed.
 
     def on_answers(self, subjects: Collection[ObjectRef]) -> None:
@@ -105,6 +129,10 @@ class Leader:
         """The API server has another version or status of an object."""
         self.writer.seen(subject)
         self.finalizers.notice((subject,))
+
+    def on_envoy_config(self, key: NamespacedName) -> None:
+        """The revisions of an EnvoyConfig, or what is served of them, may have changed."""
+        self.revisions.notice(key)
 
     def on_addresses(self, found: tuple[Address, ...]) -> None:
         """Clients reach the shared fleet elsewhere."""
@@ -131,6 +159,7 @@ class Leader:
                     self.recorder.run(),
                     self._infrastructure.run(),
                     self._applications.run(),
+                    self.revisions.run(),
                     self._after_reports(),
                 ):
                     tasks.create_task(work)
@@ -142,6 +171,8 @@ class Leader:
     async def _after_reports(self) -> None:
         """Waits for the Envoys of the other replicas before it writes what may depend on them."""
         await self._parts.collector.assembled()
+        for it in self._parts.following.instance.witnesses.values():
+            it.refresh()
         self.writer.release()
         await self._announcements.run()
 
@@ -164,5 +195,5 @@ class Leader:
         return wanted.is_wanted(controller.engine, subject) if is_known else None
 
     def _uid(self, subject: ObjectRef) -> str:
-        known = self._parts.cluster.known(subject)
+        known = self._known(subject)
         return known.uid if known else ""

@@ -3,12 +3,13 @@
 Everything is read when it is asked for; what is wired where is in `contour.serve`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from contour.currency import Currency
+from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, view
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.reporting import Reporter
@@ -39,6 +40,7 @@ class Shown:
     instance: Instance
     server: Server
     cluster: Cluster
+    following: Following
     leader: Leader
     reports: Sequence[FleetReports]
     reporter: Reporter
@@ -59,7 +61,7 @@ def pages(of: Shown) -> Mapping[Purpose, Pages]:
             {
                 **of.instance.pages(),
                 "dag": lambda: dot.drawing(of.instance.controller.engine),
-                "cluster": lambda: [_collection(it) for it in of.cluster.state()],
+                "cluster": lambda: [_collection(it) for it in _collections(of)],
                 "replicas": lambda: [view.fleet(it) for it in of.reports],
             }
         ),
@@ -73,7 +75,7 @@ def _metrics(of: Shown) -> exposition.Metrics:
         fleets.Fleets(of.server.fleets),
         httpproxies.HTTPProxies(controller.engine, controller.board, leader.is_leader),
         certificates.Certificates(controller.engine, of.certificates),
-        cluster.Provider(of.cluster.state),
+        cluster.Provider(lambda: _collections(of)),
         cluster.Statuses(leader.writer.tallies, lambda: leader.writer.waiting),
         cluster.Events(lambda: leader.recorder.sent, lambda: leader.recorder.dropped),
         cluster.Replicas(
@@ -83,6 +85,11 @@ def _metrics(of: Shown) -> exposition.Metrics:
             lambda: (not of.currency.lack, of.shedding.shed),
         ),
     )
+
+
+def _collections(of: Shown) -> Iterator[Collection]:
+    yield from of.cluster.state()
+    yield from of.following.state()
 
 
 def _collection(found: Collection) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from functools import partial
 from importlib import metadata
 
 from contour import audit, currency, observation, process, readiness
+from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.encoding import LeaderStatus
@@ -28,6 +29,7 @@ from contour.kubernetes.scope import Scope
 from contour.leading import Leader, Parts
 from contour.pages import listeners
 from contour.pages import settings as page_settings
+from contour.rawconfig.witness import Witness
 from contour.shedding import Shedding
 from contour.xds import credentials
 from contour.xds.limits import Limits
@@ -124,10 +126,16 @@ class Replica:
             lambda subjects: self.leader.on_answers(subjects),  # noqa: PLW0108 - made below
             self._on_fleet,
             lambda: self.leader.on_fleets(),  # noqa: PLW0108
+            self._on_node,
         )
         self.controller = self.instance.controller
         self.controller.follow(options.configuration)
         self.controller.audit = audit.tell
+        self.controller.envoy_configs.are_stored = True
+        self.controller.envoy_configs.on_change = self._on_envoy_config
+        self.following = Following(client, self.instance, options.release.ownership.labels)
+        self.following.on_change = self._on_envoy_config
+        self.following.on_object = self._on_object
         self.fleet_status = FleetStatus(
             self.controller,
             self.cluster,
@@ -136,7 +144,7 @@ class Replica:
             lambda found: self.leader.on_addresses(found),  # noqa: PLW0108
         )
         found = (self.controller, self.cluster, self.server, self.collector, self.reporter)
-        parts = Parts(*found, self.fleet_status)
+        parts = Parts(*found, self.fleet_status, self.following)
         self.leader = Leader(client, self.leadership, parts, options.configuration, options.release)
         self.cluster.hear(self._on_object)
         self.readiness = readiness.readiness(
@@ -167,6 +175,7 @@ class Replica:
             self.controller.age(),
             self.instance.asker.run(),
             self.instance.key_sets.run(),
+            self.following.run(),
         )
 
     def endings(self) -> tuple[process.Step, ...]:
@@ -199,12 +208,21 @@ class Replica:
         if self.fleet_status.configure(self.controller.configuration):
             self.leader.on_configuration()
             await self._place_pages()
+        if self.controller.is_configured:
+            self.following.configure(self._discovered())
         if self.controller.is_configured and not self.server.ports:
             await self.instance.fetch()
             await self.instance.asker.begin()
             await self.server.start()
             self.leader.finalizers.notice(self.cluster.subjects(wanted.KINDS))
             log.info("serving xDS on %s", self.options.address)
+
+    def _discovered(self) -> tuple[str, ...]:
+        """The namespaces whose EnvoyConfigs are served."""
+        found = self.controller.configuration.discovery
+        if found is None:
+            return ()
+        return found.namespaces or (self.options.configuration.namespace,)
 
     async def _build(self, batch: Batch) -> None:
         """The same, of thousands of objects, and nobody is served yet: the pages still answer."""
@@ -241,6 +259,18 @@ class Replica:
         self.collector.add(reports)
         self.reporter.add(reports)
 
+    def _on_node(self, witness: Witness, is_there: bool) -> None:
+        """Envoys of a node ID are served something, or nothing any more."""
+        for it in (self.collector, self.reporter):
+            it.add(witness) if is_there else it.remove(witness.fleet)
+        witness.is_everyone = self._hears_everyone
+
+    def _hears_everyone(self) -> bool:
+        return self.leadership.is_leader() and self.collector.is_assembled
+
+    def _on_envoy_config(self, key: NamespacedName) -> None:
+        self.leader.on_envoy_config(key)
+
     def _on_object(self, subject: ObjectRef) -> None:
         """The API server has another version or status of an object."""
         if subject == self.fleet_status.service:
@@ -255,6 +285,7 @@ def _shown(of: Replica) -> observation.Shown:
         instance=of.instance,
         server=of.server,
         cluster=of.cluster,
+        following=of.following,
         leader=of.leader,
         reports=of.reports,
         reporter=of.reporter,

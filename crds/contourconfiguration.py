@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.authorization import AuthorizationServer
+from crds.discovery import DiscoverySettings
 from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
 from crds.fields import Flag, Label, Uint32
@@ -215,6 +216,9 @@ class ContourConfigurationSpec:
     """The collector to which Envoy sends traces of requests. By default no traces are sent."""
     feature_flags: Annotated[tuple[str, ...], Unserved(instead=_NO_FLAGS)] = ()
     """The names of experimental features of upstream Contour that are enabled."""
+    discovery: DiscoverySettings | None = None
+    """Which EnvoyConfigs the instance serves. By default, without this field, an instance in a
+    cluster serves none. Upstream Contour does not have this field."""
     extensions: tuple[Extension, ...] = Field(default=(), max_length=16)
     """The servers that are asked what Envoys are to be served, in this order: each gets what the
     one before it answered. Upstream Contour does not have this field."""

@@ -10,7 +10,7 @@ import json
 import math
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from crds.fields import NonEmpty
@@ -66,28 +66,32 @@ def _canonical_object(value: object) -> object:
         raise PydanticCustomError("object", "holds a value that JSON cannot hold") from None
 
 
-JsonObject = Annotated[str, BeforeValidator(_canonical_object)]
+JsonObject = Annotated[
+    str,
+    BeforeValidator(_canonical_object),
+    WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+]
 Text = Annotated[str, StringConstraints(max_length=LONGEST_TEXT)]
 
 
 @model
 class OpaqueSecretSource:
-    """A value of a Secret of type Opaque."""
+    """A value of a Secret of type Opaque, which Envoy gets as a generic secret."""
 
     name: NonEmpty
-    """The name of the Secret, in the namespace of the EnvoyConfig."""
+    """The name of the Secret of type Opaque, which is in the namespace of the EnvoyConfig."""
     key: NonEmpty
-    """The key of the value in the Secret."""
+    """The key in the `data` of the Secret whose value Envoy gets."""
     alias: NonEmpty
-    """The name by which Envoy asks for the secret."""
+    """The name by which resources of the EnvoyConfig, and so Envoy, ask for the secret."""
 
 
 @model
 class EndpointSlicesSource:
-    """Endpoints of the EndpointSlices that a selector matches."""
+    """Ready endpoints of all EndpointSlices of the namespace that a selector matches."""
 
     selector: LabelSelector
-    """The labels of the EndpointSlices, in the namespace of the EnvoyConfig."""
+    """The labels of the EndpointSlices, which are in the namespace of the EnvoyConfig."""
     cluster_name: NonEmpty
     """The name of the ClusterLoadAssignment: the `service_name` of an EDS cluster, or its name."""
     target_port: str
@@ -96,10 +100,11 @@ class EndpointSlicesSource:
 
 @model
 class Resource:
-    """One xDS resource."""
+    """One xDS resource: written in full, or made of a Secret or of EndpointSlices."""
 
     type: ResourceType
-    """The type of the resource."""
+    """The type of the resource, which decides which fields `value` may have and which of the other
+    fields may be set."""
     value: JsonObject | None = None
     """The resource in the JSON form of Envoy's v3 API. A secret has none: it refers to a Secret."""
     generate_from_tls_secret: NonEmpty | None = Field(
@@ -110,7 +115,7 @@ class Resource:
     generate_from_opaque_secret: OpaqueSecretSource | None = None
     """For a secret: a value of a Secret of type Opaque in the same namespace."""
     generate_from_endpoint_slices: EndpointSlicesSource | None = None
-    """For an endpoint: EndpointSlices of the same namespace."""
+    """For an endpoint: the EndpointSlices of the same namespace whose ready addresses it has."""
     blueprint: Blueprint | None = None
     """For `generateFromTlsSecret`: whether the Secret is a certificate with its key, the default,
     or a trust bundle (`ca.crt`; `tls.crt` where there is none)."""
@@ -118,32 +123,32 @@ class Resource:
 
 @model
 class TextResource:
-    """A resource as a text."""
+    """A resource of xDS as a text, in JSON or YAML."""
 
     name: str = ""
-    """Has no effect: the name of a resource is in its value."""
+    """This field has no effect: the name of a resource is in its value."""
     value: Text
-    """The resource as a text in the language that `serialization` names."""
+    """The resource as a text, in the language that `serialization` names, at most 1 MiB long."""
 
 
 @model
 class SecretReference:
-    """A Secret, in the namespace of the EnvoyConfig."""
+    """A Secret that is in the namespace of the EnvoyConfig, by its name."""
 
     name: str = ""
-    """The name of the Secret; by default the name by which Envoy asks for it."""
+    """The name of the Secret. The default is the name by which Envoy asks for it."""
     namespace: str = ""
-    """May be the namespace of the EnvoyConfig and no other."""
+    """The namespace of the Secret, which can only be that of the EnvoyConfig."""
 
 
 @model
 class SecretResource:
-    """A certificate and its key, from a Secret."""
+    """A certificate and its key, which are taken from a Secret of the namespace."""
 
     name: NonEmpty
-    """The name by which Envoy asks for the secret."""
+    """The name by which resources of the EnvoyConfig, and so Envoy, ask for the certificate."""
     ref: SecretReference = SecretReference()
-    """The Secret of type kubernetes.io/tls."""
+    """The Secret of type kubernetes.io/tls with the certificate and its key."""
 
 
 Texts = Annotated[tuple[TextResource, ...], Field(max_length=MOST_RESOURCES)]
@@ -154,37 +159,43 @@ class EnvoyResources:
     """Resources by type, each as a text; the older spelling of `resources`."""
 
     endpoints: Texts = ()
-    """ClusterLoadAssignments."""
+    """Endpoints: texts of the type `ClusterLoadAssignment` of Envoy's API, one for each cluster
+    that asks for its endpoints."""
     clusters: Texts = ()
-    """Clusters."""
+    """Upstream clusters: texts of the type `Cluster` of Envoy's API."""
     routes: Texts = ()
-    """RouteConfigurations."""
+    """Route configurations: texts of the type `RouteConfiguration` of Envoy's API, for listeners
+    that ask for their routes."""
     scoped_routes: Texts = ()
-    """ScopedRouteConfigurations."""
+    """Scopes of routes: texts of the type `ScopedRouteConfiguration` of Envoy's API."""
     listeners: Texts = ()
-    """Listeners."""
+    """Listeners: texts of the type `Listener` of Envoy's API, with their filter chains."""
     runtimes: Texts = ()
-    """Runtime layers."""
+    """Runtime layers: texts of the type `Runtime` of Envoy's API, for a bootstrap that asks for
+    them."""
     extension_configs: Texts = ()
-    """TypedExtensionConfigs."""
+    """Configurations of extensions: texts of the type `TypedExtensionConfig` of Envoy's API, for
+    filters that ask for theirs."""
     secrets: Annotated[tuple[SecretResource, ...], Field(max_length=MOST_RESOURCES)] = ()
-    """Certificates."""
+    """Certificates and their keys, which are taken from Secrets and never written down here."""
 
 
 @model
 class EnvoyConfigSpec:
-    """Which Envoys it is for, and what they are served."""
+    """The node ID of the Envoys that it is for, and the resources that they are served."""
 
     node_id: NodeID = Field(validation_alias="nodeID")
     """The node ID (`node.id`) of the Envoys that are served these resources."""
     serialization: Serialization = "json"
-    """The language of the texts in `envoyResources`."""
+    """The language of the texts in `envoyResources`: `json`, which is the default, or `yaml`."""
     envoy_api: Literal["v3"] = Field(default="v3", validation_alias="envoyAPI")
-    """The version of Envoy's API."""
+    """The version of Envoy's API that the resources are written for. There is only `v3`, which is
+    the default."""
     envoy_resources: EnvoyResources | None = None
-    """The resources, by type, as texts. Either this or `resources` is set."""
+    """The resources by type, each as a text: the older spelling. Either this or `resources` must be
+    set."""
     resources: Annotated[tuple[Resource, ...], Field(max_length=MOST_RESOURCES)] | None = None
-    """The resources. Either this or `envoyResources` is set."""
+    """The resources, at most 2,000 of them. Either this or `envoyResources` must be set."""
 
 
 @model

@@ -10,6 +10,7 @@ from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
@@ -59,8 +60,9 @@ class Kind(NamedTuple):
     an administrator applies or does not."""
     older_group: str = ""
     """Another group in which objects of the kind are read from files, with a warning; or none."""
-    only_in_files: bool = False
-    """Whether it is read from files alone; `contour serve` does not follow it yet."""
+    is_asked_for: bool = False
+    """Whether `contour serve` follows it only where its configuration asks for it
+    (`spec.discovery`)."""
 
     @property
     def api_version(self) -> str:
@@ -153,8 +155,16 @@ _ALL = (
         older_group=OLDER_ENVOY_GATEWAY,
     ),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
-        has_status=True, short_names=("ec",), only_in_files=True
+        has_status=True, short_names=("ec",), ours=True, opt_in=True, is_asked_for=True
     ),
+    Kind(
+        MARIN3R,
+        "EnvoyConfigRevision",
+        "envoyconfigrevisions",
+        ("v1alpha1",),
+        True,
+        EnvoyConfigRevision,
+    )._replace(has_status=True, short_names=("ecr",), ours=True, opt_in=True, is_asked_for=True),
 )
 
 KINDS: Mapping[tuple[str, str], Kind] = MappingProxyType({(it.group, it.kind): it for it in _ALL})
@@ -165,5 +175,8 @@ OLDER: Mapping[tuple[str, str], Kind] = MappingProxyType(
 )
 """Those that have an older group, by it and kind."""
 
-IN_CLUSTERS = tuple(it for it in _ALL if not it.only_in_files)
-"""Those that are read from an API server."""
+IN_CLUSTERS = tuple(it for it in _ALL if not it.is_asked_for)
+"""Those that every instance in a cluster reads."""
+
+ASKED_FOR = tuple(it for it in _ALL if it.is_asked_for)
+"""Those that an instance reads where its configuration asks for it."""

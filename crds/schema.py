@@ -104,14 +104,18 @@ def _object(kind: kinds.Kind) -> Schema:
 
 
 def _status(kind: kinds.Kind) -> Schema:
-    if kind.kind == "ContourConfiguration":
-        return structural(status.ContourConfigurationStatus)
-    if kind.kind == "EnvoyProxy":
-        return structural(status.AncestorsStatus)
     if kind.kind != "HTTPProxy":
-        return structural(status.ConditionsStatus)
+        return structural(_STATUSES.get(kind.kind, status.ConditionsStatus))
     waiting = {"currentStatus": "NotReconciled", "description": "Waiting for controller"}
     return {**structural(status.HTTPProxyStatus), "default": waiting}
+
+
+_STATUSES: dict[str, type] = {
+    "ContourConfiguration": status.ContourConfigurationStatus,
+    "EnvoyConfig": status.EnvoyConfigStatus,
+    "EnvoyProxy": status.AncestorsStatus,
+    "EnvoyConfigRevision": status.EnvoyConfigRevisionStatus,
+}
 
 
 def _column(name: str, path: str, description: str, **more: Any) -> Schema:
@@ -141,6 +145,16 @@ _OF_CONDITIONS = [
     _ERROR,
     _AGE,
 ]
+
+_NODE = _column(
+    "Node ID", ".spec.nodeID", "The node ID of the Envoys that are served these resources."
+)
+_API = _column(
+    "Envoy API",
+    ".spec.envoyAPI",
+    "The version of Envoy's API that the resources are written for.",
+    **_WIDE,
+)
 
 _COLUMNS = {
     "HTTPProxy": [
@@ -194,6 +208,43 @@ _COLUMNS = {
             **_WIDE,
         ),
         _ERROR | _WIDE,
+        _AGE,
+    ],
+    "EnvoyConfig": [
+        _NODE,
+        _API,
+        _column("Desired Version", ".status.desiredVersion", "The version of what is written now."),
+        _column(
+            "Published Version", ".status.publishedVersion", "The version that Envoys are served."
+        ),
+        _column(
+            "Cache State",
+            ".status.cacheState",
+            "InSync, or Rollback while an older revision is served.",
+        ),
+        _column("Valid", f"{_VALID}.status", "Whether all of its resources can be read.", **_WIDE),
+        _AGE,
+    ],
+    "EnvoyConfigRevision": [
+        _NODE,
+        _API,
+        _column("Version", ".spec.version", "The version of the content, which is a hash."),
+        _column(
+            "Published",
+            ".status.published",
+            "Whether it is the revision that is served.",
+            type="boolean",
+        ),
+        _column(
+            "Tainted", ".status.tainted", "Whether Envoy refuses something of it.", type="boolean"
+        ),
+        _column(
+            "Last Published At",
+            ".status.lastPublishedAt",
+            "The time at which it was published last.",
+            type="date",
+            **_WIDE,
+        ),
         _AGE,
     ],
 }
@@ -252,6 +303,11 @@ class _Structural(GenerateJsonSchema):
 
 def docstrings(model: type) -> dict[str, str]:
     """The text below each field of a model that has one, by the field's name in Python."""
+    inherited = (docstrings(it) for it in model.__bases__ if it is not object)
+    return {name: text for found in inherited for name, text in found.items()} | _own(model)
+
+
+def _own(model: type) -> dict[str, str]:
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
     assert isinstance(definition, ast.ClassDef)
     return {

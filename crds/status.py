@@ -211,3 +211,84 @@ class AncestorsStatus:
         default=(), max_length=16, json_schema_extra={"x-kubernetes-list-type": "atomic"}
     )
     """The GatewayClasses and Gateways that name the object, each with what is said of it."""
+
+
+@model
+class ObjectReference:
+    """An object that the status refers to, by kind and name."""
+
+    api_version: str = ""
+    """The API group and version of the object, such as `marin3r.3scale.net/v1alpha1`."""
+    kind: str = ""
+    """The kind of the object, such as `EnvoyConfigRevision`."""
+    name: str = ""
+    """The name of the object in its namespace."""
+    namespace: str = ""
+    """The namespace of the object, if it is another one than here."""
+
+
+@model
+class RevisionReference:
+    """A revision of the EnvoyConfig, by its version and as an object."""
+
+    version: str
+    """The version of the revision: a hash of its content."""
+    ref: ObjectReference | None = None
+    """The EnvoyConfigRevision that holds this version."""
+
+
+@model
+class EnvoyConfigStatus:
+    """Which revision of an EnvoyConfig is served, and why."""
+
+    cache_state: str = ""
+    """`InSync`: what is written is served. `Rollback`: an older revision is served.
+    `RollbackFailed`: Envoys refuse every revision."""
+    published_version: str = ""
+    """The version of the revision that Envoys are served now."""
+    desired_version: str = ""
+    """The version of what the EnvoyConfig says now, whether or not it is served."""
+    revisions: tuple[RevisionReference, ...] = ()
+    """The revisions that are kept, at most ten or so, the newest last."""
+    conditions: Conditions = ()
+    """The conditions `Valid`, `CacheOutOfSync` and `RollbackFailed`, with what is wrong."""
+
+
+@model
+class ProvidedVersions:
+    """A version for each type of resource, which changes with the content of these resources."""
+
+    endpoints: str = ""
+    """The version of the endpoints that are served."""
+    clusters: str = ""
+    """The version of the clusters that are served."""
+    routes: str = ""
+    """The version of the route configurations that are served."""
+    scoped_routes: str = ""
+    """The version of the scopes of routes that are served."""
+    listeners: str = ""
+    """The version of the listeners that are served."""
+    secrets: str = ""
+    """The version of the secrets, which changes when a certificate is renewed."""
+    runtimes: str = ""
+    """The version of the runtime layers that are served."""
+    extension_configs: str = ""
+    """The version of the configurations of extensions that are served."""
+
+
+@model
+class EnvoyConfigRevisionStatus:
+    """What became of the revision: whether it is served, and what Envoys make of it."""
+
+    published: bool = False
+    """True if this is the revision that Envoys are served now."""
+    last_published_at: AwareDatetime | None = None
+    """The time at which the revision was published last, in RFC 3339 form."""
+    tainted: bool = False
+    """True if Envoy refuses the revision. It is then not served again, unless it is deleted and so
+    forgotten."""
+    provides_versions: ProvidedVersions | None = None
+    """The versions of its resources by type, while it is served."""
+    conditions: Conditions = ()
+    """`RevisionPublished`, `RevisionTainted` and `ResourcesInSync`: whether an Envoy has accepted
+    all of it."""

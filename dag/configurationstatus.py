@@ -52,6 +52,8 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
             yield problems.gateways_without_fleet(spec)
         for who in releases.behind(view):
             yield problems.old_release(spec, who, releases.written(releases.BUILT_FOR))
+        for text in view.read(tables.LEFT_ALONE, ()) or ():
+            yield problems.left_alone(spec, text)
         for it in _troubles(view, is_error=False):
             told = problems.fleet_changed_by_others if it.is_settled else problems.fleet_waits
             yield told(spec, it.message)

@@ -134,6 +134,14 @@ class RouteStatus:
     parents: tuple[ParentStatus, ...]
 
 
+class RevisionReference(NamedTuple):
+    """A revision of an EnvoyConfig."""
+
+    version: str
+    name: str
+    """Of the EnvoyConfigRevision; empty if there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class EnvoyConfigStatus:
     """The status of an EnvoyConfig."""
@@ -142,8 +150,8 @@ class EnvoyConfigStatus:
     desired_version: str = ""
     published_version: str = ""
     cache_state: str = ""
-    revisions: tuple[str, ...] = ()
-    """The versions of its revisions, the newest last."""
+    revisions: tuple[RevisionReference, ...] = ()
+    """The newest last."""
 
 
 Status = (

@@ -15,6 +15,7 @@ from crds.customresourcedefinition import CustomResourceDefinition
 from crds.delegation import TLSCertificateDelegation
 from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
@@ -61,6 +62,7 @@ AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("Aut
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
 ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
+ENVOY_CONFIG_REVISIONS: Table[NamespacedName, EnvoyConfigRevision] = Table("EnvoyConfigRevision")
 
 BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
     table.name: table
@@ -91,6 +93,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         RATE_LIMIT_FILTERS,
         ENVOY_PROXIES,
         ENVOY_CONFIGS,
+        ENVOY_CONFIG_REVISIONS,
     )
 }
 
@@ -107,6 +110,10 @@ CONFIGURATION_NAME: Table[tuple[()], NamespacedName] = Table("configuration name
 
 PROCESS_FAULTS: Table[tuple[()], tuple[str, ...]] = Table("process faults")
 """What the configuration asks of the process itself and could not be done; no row if nothing."""
+
+LEFT_ALONE: Table[tuple[()], tuple[str, ...]] = Table("namespaces left alone")
+"""The namespaces of `spec.discovery` in which nothing is written, each with the reason, sorted; no
+row if there are none."""
 
 HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 """How ports are bound by a process that serves one machine (`dag.ports.HostPorts`); else no row."""

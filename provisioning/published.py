@@ -9,7 +9,8 @@ are the kinds of other projects that are served where an administrator applies t
 
 from collections.abc import Iterable
 
-from provisioning import installation, manifests, templating
+from crds.kinds import MARIN3R
+from provisioning import discovery, installation, manifests, templating
 from provisioning.installation import Operator, Place
 from provisioning.templating import Document
 
@@ -31,6 +32,7 @@ def files() -> dict[str, str]:
         "operator/operator.yaml": operator,
     }
     found |= {f"optional/{group}.yaml": manifests.opted_in(group) for group in manifests.OPT_IN}
+    found[f"optional/{MARIN3R}.yaml"] = discovery.documents(Place())
     return {name: _text(documents) for name, documents in found.items()}
 
 

@@ -42,7 +42,20 @@ def everywhere() -> list[Rule]:
 
 def of_group(group: str) -> list[Rule]:
     """Of the control plane, to the kinds of a group that an administrator opts in to."""
+    if group == kinds.MARIN3R:
+        return _of_discovery()
     return [*_kinds(it for it in kinds.IN_CLUSTERS if it.opt_in and it.group == group)]
+
+
+def _of_discovery() -> list[Rule]:
+    group = kinds.MARIN3R
+    return [
+        _rule([group], ["envoyconfigs"], ("get", *_READ)),
+        _rule([group], ["envoyconfigs/status", "envoyconfigrevisions/status"], _WRITE_STATUS),
+        _rule([group], ["envoyconfigrevisions"], (*_READ, "create", "patch", "delete")),
+        # Where there is one of these, somebody else writes.
+        _rule([f"operator.{group}"], ["discoveryservices"], ["list"]),
+    ]
 
 
 def in_a_watched_namespace() -> list[Rule]:
@@ -62,6 +75,12 @@ def of_gateways() -> list[Rule]:
 def of_outer_classes() -> list[Rule]:
     """Of a control plane that makes a GatewayClass for the Gateway in front of its fleet."""
     return [_rule([_GATEWAY_API], ["gatewayclasses"], _MAKE)]
+
+
+def of_node_certificates() -> list[Rule]:
+    """Of a control plane that issues certificates for the Envoys of EnvoyConfigs, where these are;
+    and at home, where the authority is that signs them."""
+    return [_rule([""], ["secrets"], ["get", "create", "patch"])]
 
 
 def at_home(lease: str, watches_everything: bool, makes_fleet: bool = True) -> list[Rule]:

@@ -18,8 +18,7 @@ import grpc
 from grpc import aio
 
 from contour.envoyreports import encoding, report
-from contour.envoyreports.merging import FleetReports
-from contour.envoyreports.report import EnvoyReport, ReportDelta
+from contour.envoyreports.report import EnvoyReport, ReportDelta, Reports
 from contour.xds import authorization
 
 log = logging.getLogger(__name__)
@@ -65,7 +64,7 @@ class Collector:
     timeouts: Timeouts = field(default_factory=Timeouts)
     leader_status: Callable[[], encoding.LeaderStatus] = _unknown  # what we answer
     followers: dict[str, Follower] = field(default_factory=dict)
-    _fleets: dict[str, FleetReports] = field(default_factory=dict)
+    _fleets: dict[str, Reports] = field(default_factory=dict)
     # Of fleets that this replica does not have yet: replicas learn of a fleet at different times.
     _early: defaultdict[str, dict[str, EnvoyReport]] = field(
         default_factory=lambda: defaultdict(dict)
@@ -80,7 +79,7 @@ class Collector:
         methods = {encoding.METHOD: grpc.stream_stream_rpc_method_handler(self._report)}
         return grpc.method_handlers_generic_handler(encoding.SERVICE, methods)
 
-    def add(self, reports: FleetReports) -> None:
+    def add(self, reports: Reports) -> None:
         """Merges what is reported about a fleet into these reports."""
         self._fleets[reports.fleet] = reports
         for replica, said in self._early.pop(reports.fleet, {}).items():

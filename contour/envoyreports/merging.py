@@ -70,6 +70,10 @@ class FleetReports(AckObserver):
         """What the Envoys of the other replicas report, by replica."""
         return {source: said for source, said in self._said.items() if source != OWN}
 
+    def report_to(self, tell: Callable[[ReportDelta], None]) -> None:
+        """Who is told the changes of what our own Envoys report."""
+        self.tell = tell
+
     def refused(self, refused: RefusedPart) -> None:
         """Our Envoys refuse a part."""
         name, part, origins, words, by = refused

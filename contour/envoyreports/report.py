@@ -6,8 +6,9 @@ on another replica as soon as that replica serves the same version. A delta hold
 listener or part that changed, the newest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from contour.xds.resources import PartKey
 from crds.meta import ObjectRef
@@ -102,3 +103,26 @@ def whole(of: EnvoyReport) -> ReportDelta:
         refusals=dict(of.refusals),
         is_whole=True,
     )
+
+
+class Reports(Protocol):
+    """What the Envoys of all replicas report about one fleet."""
+
+    fleet: str
+
+    def report_to(self, tell: Callable[[ReportDelta], None]) -> None:
+        """Who is told the changes of what our own Envoys report."""
+        ...
+
+    @property
+    def own(self) -> EnvoyReport:
+        """What our own Envoys report."""
+        ...
+
+    def take(self, source: str, delta: ReportDelta) -> None:
+        """Applies what the Envoys of a replica report."""
+        ...
+
+    def drop(self, source: str) -> None:
+        """Removes a replica."""
+        ...

@@ -19,8 +19,7 @@ import grpc
 from grpc import aio
 
 from contour.envoyreports import encoding, report
-from contour.envoyreports.merging import FleetReports
-from contour.envoyreports.report import ReportDelta
+from contour.envoyreports.report import ReportDelta, Reports
 from kube import election
 
 log = logging.getLogger(__name__)
@@ -77,14 +76,14 @@ class Reporter:
     is_reporting: bool = False  # whether a leader receives the reports
     _leader: str | None = None  # where the Lease tells to report to; None: nobody can tell
     _peers: tuple[str, ...] = ()  # one of which leads, if nobody can tell which one
-    _fleets: dict[str, FleetReports] = field(default_factory=dict)
+    _fleets: dict[str, Reports] = field(default_factory=dict)
     _deltas: dict[str, ReportDelta] = field(default_factory=dict)
     _stirred: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def add(self, reports: FleetReports) -> None:
+    def add(self, reports: Reports) -> None:
         """Starts reporting for a fleet."""
         self._fleets[reports.fleet] = reports
-        reports.tell = lambda delta: self._note(reports.fleet, delta)
+        reports.report_to(lambda delta: self._note(reports.fleet, delta))
         self._note(reports.fleet, report.whole(reports.own))
 
     def remove(self, fleet: str) -> None:

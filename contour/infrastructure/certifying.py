@@ -7,17 +7,17 @@ and goes with it: nobody has to look for Secrets in order to remove them.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 
 from contour.infrastructure import desired
 from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
-from crds.raw import at
+from crds.raw import Raw, at, mapping
 from dag import fleets
 from kube.client import Client
 from provisioning import identities, pem, rotation, secrets
-from provisioning.certificates import Authority, Leaf, Subject
+from provisioning.certificates import Authority, Subject
 from provisioning.keeping import objects, ownership
 from provisioning.keeping.applying import Applier
 from provisioning.keeping.problems import Problem, Reason
@@ -57,66 +57,75 @@ class Authorities:
         return Problem(Reason.NO_AUTHORITY, message)
 
 
-class Certificates:
-    """Makes and renews them."""
+class Issuer:
+    """Keeps Secrets with certificates of clients, signed by the authority of the instance."""
 
     def __init__(self, client: Client, release: Release, applier: Applier) -> None:
-        self._client = client
         self._applier = applier
         self._release = release
         self._authorities = Authorities(client, release)
+
+    async def renew(
+        self,
+        where: NamespacedName,
+        names: tuple[str, ...],
+        describe: Callable[[], Awaitable[Raw]],
+        stored: Document | None = None,
+    ) -> Problem | None:
+        """Brings a Secret up to date; `describe` makes its labels and owner, `stored` is what it is
+        known to be. Raises request errors."""
+        stored = stored or await self._authorities.secret(*where)
+        held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
+        authorities = await self._authorities.read()
+        now = datetime.now(UTC)
+        leaf = rotation.joined(authorities, held, Subject(names, ("client",)), now)
+        if leaf is None:
+            return self._authorities.missing()
+        if leaf is held and bundle == pem.bundle(authorities):
+            return None
+        described = await describe()
+        labels = {
+            "app.kubernetes.io/part-of": "contour",
+            **self._release.ownership.labels,
+            **mapping(described.get("labels")),
+        }
+        document = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {**where._asdict(), **described, "labels": labels},
+            "type": "kubernetes.io/tls",
+            "data": secrets.of_leaf(leaf, authorities),
+        }
+        return (await self._applier.apply(document, self._release.ownership)).problem
+
+
+class Certificates:
+    """Makes and renews those of the fleets of Gateways."""
+
+    def __init__(self, client: Client, release: Release, applier: Applier) -> None:
+        self._client = client
+        self._release = release
+        self._issuer = Issuer(client, release, applier)
 
     async def renew(
         self, gateway: NamespacedName, fleet: fleets.Fleet, present: Mapping[str, Document]
     ) -> Problem | None:
         """Brings the Secret of a fleet up to date. Raises request errors."""
         where = desired.called(self._release, fleet)
-        # One that was made a moment ago may not have been told of yet.
-        there = present.get(secrets.SECRETS.path(*where))
-        stored = there or await self._authorities.secret(*where)
-        held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
-        authorities = await self._authorities.read()
-        names = identities.gateway_fleet(gateway.name, gateway.namespace)
-        now = datetime.now(UTC)
-        leaf = rotation.joined(authorities, held, Subject(names, ("client",)), now)
-        if leaf is None:
-            return self._authorities.missing()
-        if leaf is not held or bundle != pem.bundle(authorities):
-            return await self._write(gateway, where, leaf, authorities)
-        return None
 
-    async def _write(
-        self,
-        gateway: NamespacedName,
-        where: NamespacedName,
-        leaf: Leaf,
-        authorities: tuple[Authority, ...],
-    ) -> Problem | None:
-        account = {"kind": "ServiceAccount", "metadata": {**where._asdict()}}
-        owner = await objects.read(self._client, account)
-        if owner is None:
-            raise objects.Terminating(f"{objects.described(account)} is gone again")
-        metadata = {
-            **where._asdict(),
-            "labels": {
-                "app.kubernetes.io/part-of": "contour",
-                **self._release.ownership.labels,
-                ownership.GATEWAY: ownership.label_value(gateway.name),
-            },
-            "ownerReferences": [
-                {
-                    "apiVersion": "v1",
-                    "kind": "ServiceAccount",
-                    "name": where.name,
-                    "uid": at(owner, "metadata", "uid"),
-                }
-            ],
-        }
-        document = {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": metadata,
-            "type": "kubernetes.io/tls",
-            "data": secrets.of_leaf(leaf, authorities),
-        }
-        return (await self._applier.apply(document, self._release.ownership)).problem
+        async def describe() -> Raw:
+            account = {"kind": "ServiceAccount", "metadata": {**where._asdict()}}
+            owner = await objects.read(self._client, account)
+            if owner is None:
+                raise objects.Terminating(f"{objects.described(account)} is gone again")
+            uid = at(owner, "metadata", "uid")
+            reference = {"apiVersion": "v1", "kind": "ServiceAccount", "name": where.name}
+            return {
+                "labels": {ownership.GATEWAY: ownership.label_value(gateway.name)},
+                "ownerReferences": [{**reference, "uid": uid}],
+            }
+
+        # One that was made a moment ago may not have been told of yet.
+        stored = present.get(secrets.SECRETS.path(*where))
+        names = identities.gateway_fleet(gateway.name, gateway.namespace)
+        return await self._issuer.renew(where, names, describe, stored)

@@ -6,7 +6,7 @@ of the canonical JSON of the values in their order, and of what refers to Secret
 the protobuf definitions is most of the work, so a `Reader` does it once for each value that stays.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -14,8 +14,9 @@ from contour.rawconfig import parsing, written
 from contour.rawconfig.written import Notes, Written
 from contour.xds import resources
 from crds.envoyconfig import EnvoyConfig, ResourceType
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.meta import NamespacedName
-from dag.rawconfig.content import Content, Fixed, Item, Reading, Remark
+from dag.rawconfig.content import Content, Fixed, Item, Reading, Remark, Unread
 
 TYPES: Mapping[ResourceType, str] = {
     "listener": resources.LISTENER,
@@ -53,16 +54,10 @@ class Reader:
 
     def reading(self, found: EnvoyConfig) -> Reading:
         """What came of reading an EnvoyConfig."""
-        node, notes = found.spec.node_id, Notes()
+        node, notes, key = found.spec.node_id, Notes(), found.metadata.key
         every = list(written.resources(found, notes))
         version = _version(every) if every or not notes.errors else ""
-        key = found.metadata.key
-        before, values = self._known.get(key, {}), _Values()
-        for it in every:
-            if it.source is None:
-                of = (it.type, it.canonical)
-                values[of] = values.get(of) or before.get(of) or self._parsed(it)
-        self._known[key] = values
+        values = self._known[key] = self.compared(every, self._known.get(key, {}))
         items = [(it, item) for it in every if (item := _item(it, values, notes)) is not None]
         _require_unique(items, notes)
         content = None
@@ -74,6 +69,15 @@ class Reader:
         """The EnvoyConfig is gone."""
         self._known.pop(key, None)
 
+    def compared(self, every: Iterable[Written], before: _Values | None = None) -> _Values:
+        """The values of resources; those of before need not be compared again."""
+        before, values = before or {}, _Values()
+        for it in every:
+            if it.source is None:
+                of = (it.type, it.canonical)
+                values[of] = values.get(of) or before.get(of) or self._parsed(it)
+        return values
+
     def _parsed(self, it: Written) -> _Parsed:
         self.parsed += 1
         message, found = parsing.parsed(TYPES[it.type], it.value, "")
@@ -84,6 +88,24 @@ class Reader:
             if not name:
                 found.errors.append(Remark(f".{field}", "is required"))
         return _Parsed(name, body, tuple(found.errors), tuple(found.warnings))
+
+
+def unread(found: EnvoyConfigRevision) -> Unread | None:
+    """The content of a revision; None if it is not what its version stands for."""
+    notes = Notes()
+    version = _version(list(written.resources(found, notes)))
+    is_whole = not notes.errors and version == found.spec.version
+    return Unread(found.spec.node_id, version, found) if is_whole else None
+
+
+def items(found: Content | Unread) -> tuple[Item, ...]:
+    """The resources of a content."""
+    if isinstance(found, Content):
+        return found.items
+    reader, notes = Reader(), Notes()
+    every = list(written.resources(found.revision, notes))
+    values = reader.compared(every)
+    return tuple(item for it in every if (item := _item(it, values, notes)) is not None)
 
 
 def _version(every: list[Written]) -> str:

@@ -7,6 +7,7 @@ from envoy.config.endpoint.v3 import endpoint_pb2
 from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
 
 from contour.envoy import encoding, endpoints
+from contour.rawconfig import reading
 from contour.rawconfig.reading import TYPES
 from contour.xds import resources, whole, wire
 from contour.xds.resources import EXTENSION, Change, Name
@@ -32,7 +33,7 @@ def snapshot(view: View, key: NodeKey) -> Snapshot | None:
     if found is None:
         return None
     edition, content = found
-    every = (part for it in content.items for part in _parts(view, it, edition))
+    every = (part for it in reading.items(content) for part in _parts(view, it, edition))
     return Snapshot(edition, content.version, tuple(every))
 
 

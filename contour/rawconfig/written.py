@@ -19,6 +19,7 @@ from crds.envoyconfig import (
     Serialization,
     TextResource,
 )
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_mapping
 from crds.screening import without_nulls
@@ -52,7 +53,7 @@ class _Refused(Exception):  # noqa: N818 (a decision, not a failure)
         self.remark = Remark(path, text)
 
 
-def resources(found: EnvoyConfig, notes: Notes) -> Iterator[Written]:
+def resources(found: EnvoyConfig | EnvoyConfigRevision, notes: Notes) -> Iterator[Written]:
     """All that can be read."""
     spec, namespace = found.spec, found.metadata.namespace
     if spec.resources is not None and spec.envoy_resources is None:

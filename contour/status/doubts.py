@@ -15,7 +15,12 @@ _DEPEND = frozenset({"Gateway"})
 _SPEAK_OF_ENVOYS = frozenset({"ContourConfiguration"})
 """Kinds whose warnings may be about Envoys."""
 _AS_IF_REFUSED = frozenset(
-    {("Valid", "False"), ("PartiallyInvalid", "True"), ("Programmed", "False")}
+    {
+        ("Valid", "False"),
+        ("PartiallyInvalid", "True"),
+        ("Programmed", "False"),
+        ("CacheOutOfSync", "True"),
+    }
 )
 """Conditions that an object has when Envoy refuses something of it (`dag.refusals`)."""
 

@@ -34,7 +34,7 @@ def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
     for field, value in ours.items():
         rule = _FIELDS.get(field)
         found = rule(field, stored, _items(ours, field), voice) if rule else value
-        if field in stored or found not in ([], {}):  # absent and empty say the same
+        if field in stored or found not in ([], {}, ""):  # absent and empty say the same
             wanted[field] = found
     return wanted
 
@@ -87,9 +87,10 @@ _OF_LISTENERS = frozenset({"Accepted", "Conflicted", "OverlappingTLSConfig", "Pr
 _OF_OBJECTS = frozenset(
     {"Accepted", "InsecureFrontendValidationMode", "Programmed", "UnservedGuard"}
 )
+_OF_ENVOY_CONFIGS = frozenset({"CacheOutOfSync", "RollbackFailed"})
 
 OWN_TYPES: Mapping[str, frozenset[str]] = {
-    "conditions": _OF_OBJECTS | {"ResolvedRefs", "SupportedVersion", "Valid"},
+    "conditions": _OF_OBJECTS | _OF_ENVOY_CONFIGS | {"ResolvedRefs", "SupportedVersion", "Valid"},
     "listeners": _OF_LISTENERS | {"ResolvedRefs"},
     "parents": _OF_PARENTS,
     "ancestors": _OF_PARENTS | {"Programmed"},

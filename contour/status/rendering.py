@@ -8,6 +8,7 @@ belongs to the writer, who alone knows the condition that stands in the cluster.
 from collections.abc import Iterable, Sequence
 
 from crds.gateway.references import ParentReference
+from crds.kinds import KINDS, MARIN3R
 from crds.raw import Raw
 from dag import statuses
 
@@ -53,14 +54,21 @@ def _contour(found: statuses.ContourStatus, generation: int) -> Raw:
 
 
 def _envoy_config(found: statuses.EnvoyConfigStatus, generation: int) -> Raw:
-    told: Raw = {
+    return {
         "cacheState": found.cache_state,
         "publishedVersion": found.published_version,
         "desiredVersion": found.desired_version,
-        "revisions": [{"version": it} for it in found.revisions],
+        "revisions": [_revision(it) for it in found.revisions],
+        "conditions": _conditions(found.conditions, generation),
     }
-    conditions = _conditions(found.conditions, generation)
-    return {name: it for name, it in told.items() if it} | {"conditions": conditions}
+
+
+def _revision(found: statuses.RevisionReference) -> Raw:
+    if not found.name:
+        return {"version": found.version}
+    kind = KINDS[MARIN3R, "EnvoyConfigRevision"]
+    named = {"apiVersion": kind.api_version, "kind": kind.kind, "name": found.name}
+    return {"version": found.version, "ref": named}
 
 
 def _description(found: statuses.ContourStatus) -> str:

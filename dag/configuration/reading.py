@@ -17,6 +17,7 @@ from crds.contourconfiguration import (
     RateLimitServiceSettings,
     TracingSettings,
 )
+from crds.discovery import DiscoverySettings
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
@@ -125,6 +126,8 @@ class Settings:
     hook_servers: tuple[nodes.HookServer, ...] = ()
     grpc_clients: GrpcClients | None = None
     """As it was written: which Services it means is looked up elsewhere (`exports`)."""
+    discovery: DiscoverySettings | None = None
+    """As it was written."""
 
 
 def resolved(found: ContourConfiguration) -> tuple[Settings, tuple[Problem, ...]]:
@@ -168,6 +171,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         hook_servers=(yield from hooks.servers(at, spec.extensions)),
         monitors=(yield from monitoring.monitors(at, envoy, _taken(envoy))),
         grpc_clients=spec.xds_server.grpc_clients if spec.xds_server else None,
+        discovery=spec.discovery,
     )
 
 

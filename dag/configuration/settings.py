@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from crds.contourconfiguration import ContourConfiguration
+from crds.discovery import DiscoverySettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
 from dag import nodes, tables
@@ -72,6 +73,7 @@ makes_fleet: Query[tuple[()], bool] = _projection("makes_fleet")
 monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
 hook_servers: Query[tuple[()], tuple[nodes.HookServer, ...]] = _projection("hook_servers")
 grpc_clients: Query[tuple[()], GrpcClients | None] = _projection("grpc_clients")
+discovery: Query[tuple[()], DiscoverySettings | None] = _projection("discovery")
 
 
 @query

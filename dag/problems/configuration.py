@@ -56,6 +56,12 @@ def extension_fails(place: Place, text: str) -> Problem:
     return place.error(ErrorType.ExtensionError, Own.NotAnswered, text)
 
 
+def left_alone(place: Place, text: str) -> Problem:
+    """A namespace of EnvoyConfigs in which somebody else keeps revisions."""
+    at = place.at("discovery").at("namespaces")
+    return at.warning(ErrorType.SpecError, Own.NotApplied, f"nothing is written in {text}")
+
+
 def no_listener(place: Place, protocol: str, gateway: NamespacedName | None, has: str) -> Problem:
     """Hosts of Ingress and HTTPProxy that the Gateway in charge leaves without a listener."""
     text = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from crds.envoyconfig import ResourceType
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.gateway.selector import LabelSelector
 from crds.meta import NamespacedName
 from dag.engine.view import Table
@@ -56,6 +57,15 @@ class Content:
     version: str
     """The same for equal content, wherever and whenever it is read."""
     items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A content that an object holds; its resources are read when they are served."""
+
+    node: str
+    version: str
+    revision: EnvoyConfigRevision
 
 
 class Remark(NamedTuple):

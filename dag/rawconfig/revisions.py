@@ -12,10 +12,11 @@ from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName
+from dag.configuration import settings
 from dag.engine.view import Table, View, query
 from dag.rawconfig import claims, references
 from dag.rawconfig.claims import NodeKey
-from dag.rawconfig.content import READINGS, Content, Reading
+from dag.rawconfig.content import READINGS, Content, Reading, Unread
 
 MOST_REVISIONS = 10
 """Of one EnvoyConfig."""
@@ -27,11 +28,13 @@ CacheState = Literal["InSync", "Rollback", "RollbackFailed"]
 class Revision:
     """A content that an EnvoyConfig had."""
 
-    content: Content
+    content: Content | Unread
     taint: str = ""
     """Why Envoy refuses it, in its words; empty: nobody does."""
     is_taken: bool = False
     """Whether an Envoy has accepted all that it asked for of it."""
+    name: str = ""
+    """Of the EnvoyConfigRevision; empty if there is none (yet)."""
 
 
 class EditionKey(NamedTuple):
@@ -54,6 +57,8 @@ class Heard:
     """How many there are."""
     is_taken: bool = False
     """Whether one has accepted all that it asked for."""
+    is_everyone: bool = True
+    """Whether the Envoys of all replicas are among them."""
 
 
 HISTORY: Table[NamespacedName, tuple[Revision, ...]] = Table("revisions")
@@ -67,7 +72,7 @@ HEARD: Table[EditionKey, Heard] = Table("refusals heard")
 class Choice:
     """What is served, and why."""
 
-    published: Content | None
+    published: Content | Unread | None
     edition: str
     """Names what is served: another one when the revision or the tainted ones are others."""
     state: CacheState | None
@@ -127,14 +132,18 @@ def _as_heard(view: View, node: NodeKey, found: Revision) -> Revision:
     heard = view.read(HEARD, EditionKey(*node, found.content.version))
     if heard is None:
         return found
-    taint = found.taint or ("; ".join(heard.words) if _taints(heard) else "")
+    taint = found.taint or ("; ".join(heard.words) if _taints(view, heard) else "")
     return replace(found, taint=taint, is_taken=found.is_taken or heard.is_taken)
 
 
-def _taints(heard: Heard) -> bool:
-    """One refusal is enough, unless it says that a port of one machine is in use."""
-    if heard.refusing and heard.refusing >= heard.connected:
+def _taints(view: View, heard: Heard) -> bool:
+    """One refusal is enough, unless the configuration wants all, or the refusal says that a port of
+    one machine is in use."""
+    if heard.is_everyone and heard.refusing and heard.refusing >= heard.connected:
         return True
+    wanted = view.ask(settings.discovery, ())
+    if wanted is not None and wanted.taints == "All":
+        return False
     return any(not is_local(it) for it in heard.words)
 
 

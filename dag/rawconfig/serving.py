@@ -3,11 +3,11 @@
 from dag.engine.view import Kept, View, query
 from dag.rawconfig import claims, references, revisions
 from dag.rawconfig.claims import NodeKey
-from dag.rawconfig.content import READINGS, Content
+from dag.rawconfig.content import READINGS, Content, Unread
 
 
 @query
-def served(view: View, key: NodeKey) -> tuple[str, Content] | None:
+def served(view: View, key: NodeKey) -> tuple[str, Content | Unread] | None:
     """The edition and its content; None if there is nothing to serve."""
     owner = view.ask(claims.owner, key)
     choice = view.ask(revisions.choice, owner) if owner is not None else None

@@ -9,7 +9,7 @@ from dag.rawconfig import claims, revisions
 from dag.rawconfig.claims import NodeKey
 from dag.rawconfig.content import READINGS, Reading, Remark
 from dag.rawconfig.revisions import Choice, EditionKey
-from dag.statuses import Condition, EnvoyConfigStatus
+from dag.statuses import Condition, EnvoyConfigStatus, RevisionReference
 
 MOST_LISTED = 50
 """Errors in one message; of the others the number is told."""
@@ -34,7 +34,7 @@ def status(view: View, key: NamespacedName) -> EnvoyConfigStatus | None:
         reading.version,
         choice.published.version if choice.published is not None else "",
         choice.state or "",
-        tuple(it.content.version for it in choice.revisions),
+        tuple(RevisionReference(it.content.version, it.name) for it in choice.revisions),
     )
 
 

@@ -155,6 +155,11 @@ def ratelimitfilter() -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", spec)
 
 
+def envoyconfigrevision() -> Document:
+    spec = envoyconfig()["spec"] | {"version": "1a2b3c4d"}
+    return _document("marin3r.3scale.net/v1alpha1", "EnvoyConfigRevision", spec)
+
+
 def definition() -> Document:
     return _document("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"group": "a.example"})
 
@@ -166,7 +171,8 @@ def of_every_kind() -> list[Document]:
         backendtlspolicy(), listenerset(),
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
-        envoyconfig(), authenticationfilter(), ratelimitfilter(), envoyproxy(),
+        envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
+        envoyproxy(),
     ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from crds.kinds import IN_CLUSTERS, KINDS
+from crds.kinds import ASKED_FOR, IN_CLUSTERS, KINDS
 
 
 def test_a_kind_is_found_by_its_group_and_name() -> None:
@@ -32,5 +32,6 @@ def test_plurals_and_short_names_are_used_once() -> None:
     assert len(names) == len(set(names))
 
 
-def test_all_kinds_but_one_are_read_from_an_api_server() -> None:
-    assert set(KINDS.values()) - set(IN_CLUSTERS) == {KINDS["marin3r.3scale.net", "EnvoyConfig"]}
+def test_all_kinds_but_those_of_discovery_are_read_by_every_instance_of_a_cluster() -> None:
+    assert {it.kind for it in ASKED_FOR} == {"EnvoyConfig", "EnvoyConfigRevision"}
+    assert {*IN_CLUSTERS, *ASKED_FOR} == set(KINDS.values())

@@ -224,6 +224,7 @@ _API_VERSIONS = {
     "ContourConfiguration": "projectcontour.io/v1alpha1",
     "Gateway": "gateway.networking.k8s.io/v1",
     "HTTPRoute": "gateway.networking.k8s.io/v1",
+    "EnvoyConfig": "marin3r.3scale.net/v1alpha1",
     "Ingress": "networking.k8s.io/v1",
     "GatewayClass": "gateway.networking.k8s.io/v1",
 }

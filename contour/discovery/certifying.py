@@ -1,0 +1,63 @@
+"""The certificate of the Envoys of a node ID, as a Secret beside the EnvoyConfig.
+
+Its only name is the URI of the node ID in that namespace (`contour.xds.identities`), so whoever has
+it is served that EnvoyConfig and nothing else. The Secret is owned by the EnvoyConfig and goes with
+it. Whether there is an authority that can sign is for whoever made the instance to see to.
+"""
+
+import asyncio
+import logging
+
+from contour.discovery import documents
+from contour.infrastructure.certifying import Issuer
+from contour.infrastructure.desired import MAKER, Release
+from contour.xds.identities import NodeIdentity
+from crds.envoyconfig import EnvoyConfig
+from crds.kinds import KINDS, MARIN3R
+from crds.meta import NamespacedName
+from crds.raw import Raw
+from kube.client import Client
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.problems import Problem
+
+log = logging.getLogger(__name__)
+
+_GOOD_FOR = 300.0
+"""Seconds for which a Secret is believed to be as it was left; certificates live for days."""
+
+
+def secret(key: NamespacedName, node: str) -> NamespacedName:
+    """Where the certificate of the Envoys of a node ID is."""
+    return NamespacedName(key.namespace, f"envoy-node-{documents.short(node)}")
+
+
+class NodeCertificates:
+    """Makes and renews them."""
+
+    def __init__(self, client: Client, release: Release) -> None:
+        self._issuer = Issuer(client, release, Applier(client, MAKER))
+        self._looked: dict[NamespacedName, tuple[str, str, float]] = {}
+
+    async def renew(self, key: NamespacedName, owner: EnvoyConfig) -> None:
+        """Brings the Secret for an EnvoyConfig up to date. Raises request errors."""
+        now = asyncio.get_running_loop().time()
+        uid, node, until = self._looked.get(key, ("", "", 0.0))
+        if (uid, node) == (owner.metadata.uid, owner.spec.node_id) and now < until:
+            return
+        problem = await self._renew(key, owner)
+        if problem is not None:
+            log.warning("no certificate for the Envoys of EnvoyConfig %s: %s", key, problem.message)
+        self._looked[key] = (owner.metadata.uid, owner.spec.node_id, now + _GOOD_FOR)
+
+    async def _renew(self, key: NamespacedName, owner: EnvoyConfig) -> Problem | None:
+        node, kind = owner.spec.node_id, KINDS[MARIN3R, "EnvoyConfig"]
+
+        async def describe() -> Raw:
+            reference = {"apiVersion": kind.api_version, "kind": kind.kind, "name": key.name}
+            return {
+                "labels": {f"{MARIN3R}/node-id": documents.label(node)},
+                "ownerReferences": [{**reference, "uid": owner.metadata.uid}],
+            }
+
+        where, names = secret(key, node), (str(NodeIdentity(key.namespace, node)),)
+        return await self._issuer.renew(where, names, describe)

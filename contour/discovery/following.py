@@ -1,0 +1,276 @@
+"""Reads EnvoyConfigs and their revisions in the namespaces that the configuration names.
+
+On every replica, and only there: without `spec.discovery` nothing is asked for. Nothing is served
+of these namespaces before both kinds are listed, so that a revision that Envoys have refused is
+known to be refused. The revisions of an EnvoyConfig become one row of the graph, from the objects
+that carry our mark; what does not is somebody else's, and is left alone.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from contour.discovery import documents
+from contour.discovery.documents import KIND, Stored
+from contour.events import Batch, Event
+from contour.instance import Instance
+from contour.kubernetes.cluster import Cluster, Collection
+from contour.kubernetes.known import ObservedObject
+from contour.kubernetes.scope import Scope
+from contour.rawconfig import reading
+from crds.envoyconfigrevision import EnvoyConfigRevision
+from crds.kinds import ASKED_FOR, KINDS, Kind
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.rawconfig import revisions
+from dag.rawconfig.claims import NodeKey
+from dag.rawconfig.content import Unread
+from dag.rawconfig.revisions import Revision
+from kube.client import Client
+from kube.resources import Resource
+from provisioning.keeping import ownership
+
+_OWNER = KINDS[KIND.group, "EnvoyConfig"]
+
+
+def _nobody(_: NamespacedName) -> None:
+    """Does nothing: nobody cares."""
+
+
+def _not_heard(_: ObjectRef) -> None:
+    """Does nothing: nobody cares."""
+
+
+@dataclass(slots=True, eq=False)
+class Following:
+    """What there is of EnvoyConfigs and their revisions."""
+
+    client: Client
+    instance: Instance
+    mark: Mapping[str, str]
+    """The labels of what is ours."""
+    on_change: Callable[[NamespacedName], None] = _nobody
+    """Takes an EnvoyConfig of which something may have to be written."""
+    on_object: Callable[[ObjectRef], None] = _not_heard
+    """Takes an EnvoyConfig of which the API server has another version or status."""
+    namespaces: tuple[str, ...] = ()
+    """Whose EnvoyConfigs are read; empty: none."""
+    cluster: Cluster | None = None
+    _turned: asyncio.Event = field(default_factory=asyncio.Event)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    _applied: dict[NamespacedName, ObservedObject] = field(default_factory=dict)
+    # The versions of revisions of which the rows tell.
+    _foreign: dict[str, set[NamespacedName]] = field(default_factory=dict)
+    _objects: dict[NamespacedName, EnvoyConfigRevision] = field(default_factory=dict)
+    _contents: dict[NamespacedName, Unread | None] = field(default_factory=dict)
+    _of: dict[NamespacedName, set[NamespacedName]] = field(default_factory=dict)
+    _kept: dict[NamespacedName, Revision] = field(default_factory=dict)
+    # By EnvoyConfig: what was served when its object was deleted.
+    _dirty: set[NamespacedName] = field(default_factory=set)
+    _soon: asyncio.Handle | None = None
+
+    def configure(self, namespaces: tuple[str, ...]) -> None:
+        """Reads these namespaces from now on."""
+        if namespaces != self.namespaces:
+            self.namespaces = namespaces
+            self._turned.set()
+
+    async def run(self) -> None:
+        """Follows the configured namespaces. Never ends."""
+        following: asyncio.Task[None] | None = None
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self._turned.wait()
+                self._turned.clear()
+                if following is not None:
+                    following.cancel()
+                    await asyncio.wait((following,))
+                self._leave()
+                if self.namespaces:
+                    following = tasks.create_task(self._follow(self.namespaces))
+
+    def known(self, ref: ObjectRef) -> ObservedObject | None:
+        """The versions and the status of an object, as last seen."""
+        return self.cluster.known(ref) if self.cluster is not None else None
+
+    def of(self, owner: NamespacedName) -> list[Stored]:
+        """The revisions of an EnvoyConfig, the newest last."""
+        found = filter(None, map(self._stored, self._of.get(owner, ())))
+        return sorted(found, key=lambda it: (it.sequence, it.key))
+
+    def owners(self) -> set[NamespacedName]:
+        """Every EnvoyConfig that there is, or of which there are revisions."""
+        there = self.cluster.subjects(frozenset({_OWNER.kind})) if self.cluster is not None else ()
+        return {it.key for it in there} | self._of.keys()
+
+    def foreign(self, namespace: str) -> bool:
+        """Whether there are revisions in a namespace that do not carry our mark."""
+        return bool(self._foreign.get(namespace))
+
+    def resource(self, kind: str) -> Resource | None:
+        """Where a kind is written to; None while it is not followed."""
+        return self.cluster.resource(kind) if self.cluster is not None else None
+
+    def state(self) -> Iterator[Collection]:
+        """How each of the collections is doing."""
+        if self.cluster is not None:
+            yield from self.cluster.state()
+
+    def applied(self, key: NamespacedName) -> ObservedObject | None:
+        """A revision in the version of which the graph knows; None if that is gone."""
+        return self._applied.get(key)
+
+    async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
+        """Waits until what was seen makes it true; False if it takes longer than this."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not condition():
+                    await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _follow(self, namespaces: tuple[str, ...]) -> None:
+        cluster = Cluster(self.client, Scope(namespaces=namespaces), ASKED_FOR)
+        cluster.hear(self._hear)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(cluster.run())
+            first = await cluster.initial()
+            self.cluster = cluster
+            self._take(first._replace(events=(*self._vanished(cluster), *first.events)))
+            async for batch in cluster.changes():
+                self._take(batch)
+
+    def _rows(self) -> Iterator[tuple[Kind, NamespacedName]]:
+        engine = self.instance.controller.engine
+        for kind in (_OWNER, KIND):
+            for key, _ in engine.rows(tables.BY_KIND[kind.kind]):
+                yield kind, key
+
+    def _leave(self) -> None:
+        """Forgets what is not in a namespace that is read."""
+        self.cluster = None
+        left = [(kind, key) for kind, key in self._rows() if key.namespace not in self.namespaces]
+        if left:
+            self._take(Batch(tuple(Event(kind, key, None) for kind, key in left), {}, ()))
+
+    def _vanished(self, cluster: Cluster) -> Iterator[Event]:
+        """What has gone while nobody looked."""
+        for kind, key in [*self._rows()]:
+            if cluster.known(ObjectRef(kind.kind, *key)) is None:
+                yield Event(kind, key, None)
+
+    def _hear(self, ref: ObjectRef) -> None:
+        """An object has another version or status."""
+        if ref.kind != KIND.kind:
+            self.on_object(ref)
+            return
+        self._dirty.add(ref.key)
+        if self._soon is None and self.cluster is not None:
+            self._soon = asyncio.get_running_loop().call_soon(self._look)
+
+    def _look(self) -> None:
+        self._soon = None
+        if self._write_rows():
+            self.instance.controller.settle()
+
+    def _take(self, batch: Batch) -> None:
+        for kind, key, found in batch.events:
+            if kind.kind == KIND.kind:
+                self._note(key, found if isinstance(found, EnvoyConfigRevision) else None)
+        self._write_rows()
+        self.instance.take(batch)
+        for kind, key, _ in batch.events:
+            if kind.kind == _OWNER.kind:
+                self._write_row(key)  # whose uid is known now
+                self.on_change(key)
+        self.instance.controller.settle()
+
+    def _note(self, key: NamespacedName, found: EnvoyConfigRevision | None) -> None:
+        self._dirty.add(key)
+        before = self._objects.pop(key, None)
+        self._contents.pop(key, None)
+        if key in self._foreign.get(key.namespace, ()):
+            self._foreign[key.namespace].discard(key)
+            for owner in self.owners():
+                self.on_change(owner)
+        if found is None:
+            if before is not None and self._is_ours(before):
+                self._miss(key, before)
+            return
+        self._objects[key] = found
+        if self._is_ours(found):
+            self._contents[key] = reading.unread(found)
+            self._of.setdefault(_owner(found), set()).add(key)
+        else:
+            self._foreign.setdefault(key.namespace, set()).add(key)
+            self.on_change(_owner(found))
+
+    def _miss(self, key: NamespacedName, before: EnvoyConfigRevision) -> None:
+        """A revision is gone: what was heard of it counts no more; if it is served, it stays."""
+        owner, version = _owner(before), before.spec.version
+        there = self.known(ObjectRef(_OWNER.kind, *owner))
+        choice = self.instance.controller.engine.answer(revisions.choice, owner)
+        published = choice.published if choice is not None else None
+        if published is not None and published.version == version and there is not None:
+            self._kept[owner] = Revision(Unread(before.spec.node_id, version, before))
+        witness = self.instance.witnesses.get(NodeKey(key.namespace, before.spec.node_id))
+        if witness is not None:
+            witness.forget_version(version)
+        self._of[owner].discard(key)
+        if not self._of[owner]:
+            del self._of[owner]
+        self._write_row(owner)
+
+    def _write_rows(self) -> bool:
+        """Writes the rows that have changed; whether there were any."""
+        dirty, self._dirty = self._dirty, set()
+        owners: set[NamespacedName] = set()
+        for key in dirty:
+            known = self.known(documents.ref(key))
+            if known is None:
+                self._note(key, None)
+                self._applied.pop(key, None)
+            else:
+                self._applied[key] = known
+                owners |= {_owner(it) for it in (self._objects.get(key),) if it is not None}
+        self._dirty.clear()
+        for owner in owners:
+            self._write_row(owner)
+        self._news.set()
+        self._news = asyncio.Event()
+        return bool(dirty)
+
+    def _write_row(self, owner: NamespacedName) -> None:
+        there = self.known(ObjectRef(_OWNER.kind, *owner))
+        if there is None:
+            self._kept.pop(owner, None)
+        stored = [it for it in self.of(owner) if there is not None and it.owner_uid == there.uid]
+        row = self._with_kept(owner, [it for it in stored if not it.is_deleted])
+        self.instance.controller.engine.write(revisions.HISTORY, owner, row or None)
+        self.on_change(owner)
+
+    def _with_kept(self, owner: NamespacedName, stored: Iterable[Stored]) -> tuple[Revision, ...]:
+        found = [it for it in map(documents.revision, stored) if it is not None]
+        kept = self._kept.get(owner)
+        if kept is not None and all(it.content.version != kept.content.version for it in found):
+            found.append(kept)
+            found.sort(key=documents.place)
+        else:
+            self._kept.pop(owner, None)
+        return tuple(found)
+
+    def _is_ours(self, found: EnvoyConfigRevision) -> bool:
+        return ownership.has({"metadata": {"labels": found.metadata.labels}}, self.mark)
+
+    def _stored(self, key: NamespacedName) -> Stored | None:
+        found, known = self._objects.get(key), self.known(ObjectRef(KIND.kind, *key))
+        if found is None or known is None:
+            return None
+        version, status, content = known.resource_version, known.status, self._contents.get(key)
+        return Stored(found, version, status, known.is_deleted, content)
+
+
+def _owner(found: EnvoyConfigRevision) -> NamespacedName:
+    name = found.metadata.annotations.get(documents.OWNER, "")
+    return NamespacedName(found.metadata.namespace, name)

@@ -1,0 +1,127 @@
+"""What is to be written next of the revisions of an EnvoyConfig. Pure.
+
+One step at a time, from what there is to what there should be: whoever dies after any of them
+leaves what the next leader goes on from. First the newest revision is made, then those that are not
+published are marked, then the published one, and what is too old is removed last. Which revision is
+served does not wait for any of it: that is decided in `dag.rawconfig.revisions`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from contour.discovery import documents
+from contour.discovery.documents import Stored
+from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
+from crds.raw import Raw
+from dag.rawconfig.content import Unread
+from dag.rawconfig.revisions import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What there should be of an EnvoyConfig."""
+
+    owner: EnvoyConfig
+    revisions: tuple[Revision, ...]
+    """The newest last."""
+    published: str
+    """The version that is served; empty if none is."""
+    provides: Mapping[str, str]
+    """The versions of what is served, by type."""
+    mark: Mapping[str, str]
+    """The labels of what is ours."""
+
+
+class Create(NamedTuple):
+    """A revision is to be made."""
+
+    document: Raw
+
+
+class Renumber(NamedTuple):
+    """A revision becomes the newest again."""
+
+    stored: Stored
+    sequence: int
+
+
+class Tell(NamedTuple):
+    """A revision gets another status."""
+
+    stored: Stored
+    status: Raw
+
+
+class Remove(NamedTuple):
+    """A revision goes."""
+
+    stored: Stored
+
+
+Step = Create | Renumber | Tell | Remove
+
+
+def following(wanted: Wanted | None, present: Sequence[Stored], now: str) -> Step | None:
+    """The next step; None if nothing is left to do. Without an owner all revisions go."""
+    if wanted is None:
+        return next(map(Remove, _living(present)), None)
+    uid = wanted.owner.metadata.uid
+    by_version = {it.version: it for it in present if it.owner_uid == uid and _is_sound(it)}
+    return (
+        _made(wanted, by_version)
+        or _renumbered(wanted, by_version)
+        or _told(wanted, by_version, now)
+        or _removed(wanted, present, by_version)
+    )
+
+
+def _living(present: Iterable[Stored]) -> list[Stored]:
+    return [it for it in present if not it.is_deleted]
+
+
+def _is_sound(it: Stored) -> bool:
+    return not it.is_deleted and it.content is not None
+
+
+def _made(wanted: Wanted, present: Mapping[str, Stored]) -> Step | None:
+    newest = max((it.sequence for it in present.values()), default=0)
+    for it in wanted.revisions:
+        version = it.content.version
+        if version not in present:
+            spec = _spec(wanted.owner, it)
+            place = newest + 1 if it is wanted.revisions[-1] else documents.place(it)
+            return Create(documents.document(wanted.owner, spec, version, place, wanted.mark))
+    return None
+
+
+def _spec(owner: EnvoyConfig, it: Revision) -> EnvoyConfigSpec:
+    return it.content.revision.spec if isinstance(it.content, Unread) else owner.spec
+
+
+def _renumbered(wanted: Wanted, present: Mapping[str, Stored]) -> Step | None:
+    """The newest is the one that is written; it may be an old one again."""
+    if not wanted.revisions:
+        return None
+    newest = present[wanted.revisions[-1].content.version]
+    most = max(it.sequence for it in present.values())
+    is_last = all(it is newest or it.sequence < newest.sequence for it in present.values())
+    return None if is_last else Renumber(newest, most + 1)
+
+
+def _told(wanted: Wanted, present: Mapping[str, Stored], now: str) -> Step | None:
+    in_order = sorted(wanted.revisions, key=lambda it: it.content.version == wanted.published)
+    for it in in_order:
+        stored = present[it.content.version]
+        is_published = it.content.version == wanted.published
+        status = documents.status(stored, it, wanted.provides if is_published else None, now)
+        if status != stored.status:
+            return Tell(stored, status)
+    return None
+
+
+def _removed(
+    wanted: Wanted, present: Sequence[Stored], by_version: Mapping[str, Stored]
+) -> Step | None:
+    kept = [by_version[it.content.version] for it in wanted.revisions]
+    return next((Remove(it) for it in _living(present) if it not in kept), None)

@@ -1,0 +1,159 @@
+"""What the Envoys of a node ID make of what they are served, on any replica, as rows.
+
+A `Witness` hears the Envoys of this replica and tells the leader (`contour.envoyreports`); on the
+leader it hears what those of the other replicas say, too. A report of editions has the form of one
+of parts: a version is accepted like a listener, and refused like a part, once for each wording.
+"""
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from itertools import chain
+
+from contour.envoyreports import report
+from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, ReportDelta
+from contour.xds.fleet import Fleet
+from contour.xds.identities import NodeIdentity
+from contour.xds.observer import NO_RELEASES, AckObserver, RefusedWhole
+from contour.xds.resources import Name, PartKey
+from dag.engine.incremental import Engine
+from dag.rawconfig import revisions
+from dag.rawconfig.claims import NodeKey
+from dag.rawconfig.revisions import EditionKey, Heard
+
+_OWN = ""
+_EDITION = "edition"
+"""Stands for the type of a resource in reports."""
+
+_REMEMBERED = 16
+"""Versions of one fleet of which refusals are remembered here; taints are remembered elsewhere."""
+
+
+class Witness(AckObserver):
+    """Of the Envoys of one node ID; `contour.envoyreports.report.Reports`."""
+
+    def __init__(
+        self, key: NodeKey, fleet: Fleet, engine: Engine, settle_soon: Callable[[], None]
+    ) -> None:
+        self.fleet = str(NodeIdentity(*key))
+        self._tell: Callable[[ReportDelta], None] = lambda _: None
+        self.is_everyone: Callable[[], bool] = lambda: True
+        """Whether the Envoys of all replicas are heard here."""
+        self._key = key
+        self._served = fleet
+        self._engine = engine
+        self._settle_soon = settle_soon
+        self._refusers: OrderedDict[str, dict[object, str]] = OrderedDict()
+        self._taken: set[str] = set()
+        self._said: dict[str, EnvoyReport] = {_OWN: EnvoyReport()}
+        self._written: set[str] = set()
+
+    @property
+    def own(self) -> EnvoyReport:
+        """What the Envoys of this replica report."""
+        return self._said[_OWN]
+
+    def report_to(self, tell: Callable[[ReportDelta], None]) -> None:
+        """Who is told the changes of what our own Envoys report."""
+        self._tell = tell
+
+    def edition_refused(self, refused: RefusedWhole) -> None:
+        """An Envoy refuses an edition."""
+        version = _version(refused.edition)
+        self._note(version)
+        self._refusers[version][refused.envoy] = refused.words
+        self._say()
+
+    def edition_taken(self, edition: str) -> None:
+        """An Envoy has accepted all that it asked for of the newest edition."""
+        version = _version(edition)
+        if version not in self._taken:
+            self._note(version)
+            self._taken.add(version)
+            self._say()
+
+    def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
+        """So many Envoys are connected to this replica."""
+        self._say()
+
+    def take(self, source: str, delta: ReportDelta) -> None:
+        """Applies what the Envoys of a replica report."""
+        said = self._said.setdefault(source, EnvoyReport())
+        said.take(delta.against(said))
+        self.refresh()
+
+    def drop(self, source: str) -> None:
+        """Removes a replica; its Envoys reconnect to others."""
+        if self._said.pop(source, None) is not None:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Writes what is heard now."""
+        heard = self._heard()
+        for version in heard.keys() | self._written:
+            row = heard.get(version)
+            self._engine.write(revisions.HEARD, EditionKey(*self._key, version), row)
+        self._written = set(heard)
+        self._settle_soon()
+
+    def forget_version(self, version: str) -> None:
+        """A version counts as if it had never been served."""
+        self._refusers.pop(version, None)
+        self._taken.discard(version)
+        for said in self._said.values():
+            said.take(_without(said, version))
+        self._say()
+
+    def forget(self) -> None:
+        """The fleet is gone, and with it what was heard of it."""
+        for version in self._written:
+            self._engine.write(revisions.HEARD, EditionKey(*self._key, version), None)
+
+    def _note(self, version: str) -> None:
+        self._refusers.setdefault(version, {})
+        self._refusers.move_to_end(version)
+        while len(self._refusers) > _REMEMBERED:
+            oldest, _ = self._refusers.popitem(last=False)
+            self._taken.discard(oldest)
+
+    def _say(self) -> None:
+        whole = report.whole(self._report())
+        self._tell(whole)
+        self.take(_OWN, whole)
+
+    def _report(self) -> EnvoyReport:
+        envoys = self._served.envoys
+        refusals: dict[PartKey, Refusal] = {}
+        for version, words in self._refusers.items():
+            counted = Counter(said for envoy, said in words.items() if envoy in envoys)
+            counted.update(dict.fromkeys(words.values(), 0))  # those that are gone have said it
+            for said, count in counted.items():
+                part = blake2b(said.encode(), digest_size=8).hexdigest()
+                refusals[Name(_EDITION, version), part] = Refusal((), said, by=(("", count),))
+        taken = {it: ListenerState(it, is_pending=False) for it in self._taken}
+        return EnvoyReport(len(envoys), taken, refusals)
+
+    def _heard(self) -> dict[str, Heard]:
+        every = self._said.values()
+        connected, is_everyone = sum(it.envoys for it in every), self.is_everyone()
+        taken = {version for it in every for version in it.listeners}
+        words: dict[str, set[str]] = {version: set() for version in taken}
+        refusing = Counter[str]()
+        for (name, _), it in chain.from_iterable(said.refusals.items() for said in every):
+            words.setdefault(name.name, set()).add(it.words)
+            refusing[name.name] += sum(count for _, count in it.by)
+        return {
+            version: Heard(
+                tuple(sorted(found)), refusing[version], connected, version in taken, is_everyone
+            )
+            for version, found in words.items()
+        }
+
+
+def _without(said: EnvoyReport, version: str) -> ReportDelta:
+    refusals = {place: None for place in said.refusals if place[0].name == version}
+    return ReportDelta(listeners={version: None}, refusals=dict(refusals))
+
+
+def _version(edition: str) -> str:
+    return edition.partition("-")[0]

@@ -1,0 +1,1 @@
+"""EnvoyConfigs in a cluster: revisions as objects."""
