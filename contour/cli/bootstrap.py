@@ -163,14 +163,13 @@ def bootstrap(
     PATH is the file to write; - is standard output, the default. TLS to the xDS server needs all
     of --envoy-cafile, --envoy-cert-file, --envoy-key-file and, for an Envoy, --resources-dir.
     """
-    from contour import bootstrap as bootstraps
-
     if grpc:
         dialled = _address(context, xds_address, xds_port, xds_socket)
         pems = envoy_cafile, envoy_cert_file, envoy_key_file
-        _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems, server))
-        return
+        return _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems, server))
     _refuse(authorities, server)
+    from contour import bootstrap as bootstraps
+
     settings = bootstraps.Settings(
         **_identity(node, fleet, node_id, namespace),
         control_plane=_control_plane(xds_address, xds_port, xds_socket),
@@ -181,7 +180,7 @@ def bootstrap(
         hides_stats=no_stats,
         **_limits(overload_max_heap, overload_downstream_max_conn),
     )
-    _write(path, settings, custom)
+    return _write(path, settings, custom)
 
 
 def _grpc_text(
