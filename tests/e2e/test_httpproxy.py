@@ -179,6 +179,11 @@ def test_the_commands_tell_what_the_instance_knows(instance: Standalone) -> None
     status = CliRunner().invoke(main, ["status", *where, "-o", "json"])
     told = {row["subject"]["name"]: row for row in json.loads(status.stdout)}
     assert "nowhere" in str(told["broken"]["reasons"])
+    found = CliRunner().invoke(main, ["analyze", *where, "-o", "json", "--fail-on", "never"])
+    named = {it["object"]["name"] for it in json.loads(found.stdout) if it["severity"] == "error"}
+    assert "broken" in named
+    same = CliRunner().invoke(main, ["diff", *where, "-f", str(instance.manifests)])
+    assert (same.exit_code, same.stdout) == (0, "no request is answered differently\n")
     (fleet,) = json.loads(CliRunner().invoke(main, ["config", *where, "-o", "json"]).stdout)
     (envoy,) = fleet["envoys"]
     assert all(type_["versions"] and not type_["refused"] for type_ in envoy["types"])
