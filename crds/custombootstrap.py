@@ -36,7 +36,6 @@ JsonValue = Annotated[
 ]
 """Any JSON value, as its canonical text."""
 
-NEEDS_VALUE = ("add", "replace", "test")
 NEEDS_FROM = ("move", "copy")
 
 
@@ -52,14 +51,12 @@ class JsonPatch:
     from_: Pointer | None = Field(default=None, validation_alias="from")
     """The JSON pointer of the place that `move` and `copy` take the value from."""
     value: JsonValue | None = None
-    """The value for add, replace and test: any JSON value."""
+    """The value for add, replace and test: any JSON value. It must be set for these, and for no
+    other op."""
     _source = rule(
         "from must be set for move and copy, and for no other op",
         lambda it: (it.from_ is not None) == (it.op in NEEDS_FROM),
-    )
-    _content = rule(
-        "value must be set for add, replace and test, and for no other op",
-        lambda it: (it.value is not None) == (it.op in NEEDS_VALUE),
+        "has(self.from) == (self.op in ['move', 'copy'])",
     )
 
 
@@ -80,4 +77,7 @@ class CustomBootstrap:
     _either = rule(
         "Replace and Merge need value alone, and JSONPatch needs jsonPatches alone",
         lambda it: (it.value is None) == bool(it.json_patches) == (it.type == "JSONPatch"),
+        "self.type == 'JSONPatch' "
+        "? !has(self.value) && has(self.jsonPatches) && size(self.jsonPatches) > 0 "
+        ": has(self.value) && (!has(self.jsonPatches) || size(self.jsonPatches) == 0)",
     )

@@ -14,11 +14,18 @@ from crds.custombootstrap import LONGEST, JsonPatch
 from crds.raw import Raw, is_mapping
 from dag.rawconfig.content import Remark
 
+_WITH_VALUE = frozenset({"add", "replace", "test"})
+"""The API server cannot check this: its rules see no field of any type."""
+
 
 def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found) -> Raw:
     """The patched document; notes the first operation that cannot be applied."""
     result: object = copy.deepcopy(document)
     for index, it in enumerate(patches):
+        if (it.value is not None) != (it.op in _WITH_VALUE):
+            text = "value must be set for add, replace and test, and for no other op"
+            found.errors.append(Remark(f"{path}[{index}]", text))
+            return {}
         try:
             result = jsonpatch.apply_patch(result, [_operation(it)])
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
