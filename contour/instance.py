@@ -34,10 +34,11 @@ from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
 from contour.xds.server import Server
 from crds.meta import ObjectRef
-from dag import exports
+from dag import counting, exports
 from dag.listeners import DEFAULT_FLEET
 from dag.rawconfig.claims import NodeKey
 from dag.references import keysets
+from provisioning import identities
 
 log = logging.getLogger(__name__)
 
@@ -189,6 +190,8 @@ class Instance:
             found.quarantine.stand_in = outputs.stand_in
             found.built_for = releases.BUILT_FOR
             found.is_by_name = name == exports.FLEET
+            if name == counting.FLEET:
+                found.uri, found.counted = identities.RATE_LIMIT_SERVICE, resources.RATE_LIMITS
             found.observer = self._reports(found)
         return found
 

@@ -17,16 +17,19 @@ from contour import files, host, inspection, localbootstrap, process, rundir, so
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
+from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.host import ports as host_ports
 from contour.host import state
 from contour.instance import Instance
 from contour.keysets.store import Store
 from contour.localtls import authorities, keeper
+from contour.ratelimits import child
 from contour.xds.limits import Limits
 from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
+from dag import counting
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from showing import signals
@@ -75,6 +78,8 @@ class Running(NamedTuple):
     manifests: files.Manifests
     keeper: keeper.Keeper | None
     console: news.Console
+    limited: asyncio.Event
+    """Set once something is limited by a RateLimitFilter."""
 
     def completed(self, batch: Batch) -> Batch:
         """A batch of the manifests, with the Secrets that are made for it."""
@@ -107,9 +112,11 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
+    limited = asyncio.Event()
     instance = Instance(
         server,
         concerned,
+        partial(_note_limits, limited),
         logs_complaints=False,
         gives_hints=True,
         locator=manifests.locator,
@@ -119,12 +126,19 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     controller.lead(options.backends)
+    controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
     if options.controller_name is not None:
         controller.name(options.controller_name)
     terminal = Terminal(sys.stderr)
     console = news.Console(instance, concerned, terminal, manifests.locator)
     made = _keeper(options, terminal) if options.certifies else None
-    return Running(server, instance, manifests, made, console)
+    return Running(server, instance, manifests, made, console, limited)
+
+
+def _note_limits(limited: asyncio.Event, reports: FleetReports) -> None:
+    """A fleet is new: that of rate limit services is there once something is limited."""
+    if reports.fleet == counting.FLEET:
+        limited.set()
 
 
 def _keeper(options: RunOptions, terminal: Terminal) -> keeper.Keeper:
@@ -160,6 +174,7 @@ async def _serve(
             _announce(envoy, running.console, controller, options),
             controller.age(),
             running.instance.key_sets.run(),
+            _count(directory, running.limited),
         )
         await process.until(stopped, activities)
 
@@ -167,6 +182,14 @@ async def _serve(
 def _paths(options: RunOptions) -> list[dict[str, str]]:
     """The manifests that are followed; who asks may be in another directory."""
     return [{"path": str(it.absolute())} for it in options.paths]
+
+
+async def _count(directory: state.StateDirectory, limited: asyncio.Event) -> None:
+    """Runs the rate limit service, from the first limit on."""
+    await limited.wait()
+    xds = f"unix:{directory.socket(XDS_SOCKET)}"
+    log = directory.path / "ratelimit.log"
+    await child.Child(xds, directory.socket(counting.SOCKET_NAME), log).run()
 
 
 async def _follow(running: Running) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.authorization import AuthorizationServer
+from crds.counting import RateLimitFilterSettings
 from crds.discovery import DiscoverySettings
 from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
@@ -204,6 +205,8 @@ class ContourConfigurationSpec:
     global_ext_auth: AuthorizationServer | None = None
     """The authorization service that is asked on every host that does not say otherwise. While it
     cannot be asked, these hosts answer 503."""
+    rate_limit_filters: RateLimitFilterSettings | None = None
+    """How requests are counted that RateLimitFilters limit."""
     rate_limit_service: RateLimitServiceSettings | None = None
     """The service that counts requests for global rate limits. Without it global rate limits have
     no effect."""

@@ -146,7 +146,7 @@ _ALL = (
     )._replace(ours=True, opt_in=True),
     Kind(
         ENVOY_GATEWAY, "RateLimitFilter", "ratelimitfilters", ("v1alpha1",), True, RateLimitFilter
-    )._replace(ours=True, opt_in=True),
+    )._replace(has_status=True, ours=True, opt_in=True),
     Kind(ENVOY_GATEWAY, "EnvoyProxy", "envoyproxies", ("v1alpha1",), True, EnvoyProxy)._replace(
         has_status=True,
         short_names=("eproxy",),

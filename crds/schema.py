@@ -114,6 +114,7 @@ _STATUSES: dict[str, type] = {
     "ContourConfiguration": status.ContourConfigurationStatus,
     "EnvoyConfig": status.EnvoyConfigStatus,
     "EnvoyProxy": status.AncestorsStatus,
+    "RateLimitFilter": status.AncestorsStatus,
     "EnvoyConfigRevision": status.EnvoyConfigRevisionStatus,
 }
 

@@ -7,16 +7,17 @@ route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: find
 is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import contourstatus, fleets, hookservers, releases, statuses, tables
+from dag import contourstatus, counting, fleets, hookservers, releases, statuses, tables
 from dag.engine.view import Query, Table, View, query
-from dag.gateway import conditions, selection
+from dag.gateway import attachment, conditions, ratelimitstatus, selection
 from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem, anywhere, unguarded
 from dag.problems import gateway as problems
-from dag.problems.places import sub_condition
+from dag.problems.places import Place, sub_condition
 from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
 from dag.warnings import anykind
@@ -51,6 +52,8 @@ def told(
             found = anykind.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
+        if isinstance(found, statuses.PolicyStatus) and kind == ratelimitstatus.KIND:
+            found = _with_who_counts(view, subject, found)
         if found is not None and words:
             who = view.read(REFUSERS, subject)
             refusers = releases.those(*who) if who is not None else ""
@@ -89,6 +92,45 @@ def _with_what_is_missing(
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 
+def _with_who_counts(
+    view: View, subject: ObjectRef, found: statuses.PolicyStatus
+) -> statuses.PolicyStatus:
+    """A RateLimitFilter is programmed when Envoys and the rate limit service have it."""
+    return statuses.PolicyStatus(
+        tuple(_counted(it, tuple(_uncounted(view, subject, it))) for it in found.ancestors)
+    )
+
+
+def _counted(
+    found: statuses.AncestorStatus, lacking: tuple[Problem, ...]
+) -> statuses.AncestorStatus:
+    accepted, programmed = found.conditions
+    if programmed.status != "True" or not lacking:
+        return found
+    return replace(found, conditions=(accepted, conditions.condition(_PROGRAMMED, lacking, "")))
+
+
+def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -> Iterator[Problem]:
+    """What of a route's limits is not in force, and why."""
+    own, at = Place(subject), found.ancestor
+    route = ObjectRef(at.kind, at.namespace or "", at.name)
+    if view.read(ENVOYS, counting.FLEET) == 0:
+        yield problems.limits_not_counted(
+            own, "no rate limit service is connected", is_pending=False
+        )
+    elif view.read(PENDING, counting.FLEET):
+        why = "the rate limit service has not taken the newest limits yet"
+        yield problems.limits_not_counted(own, why, is_pending=True)
+    if words := view.read(REFUSALS, route):
+        yield problems.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)
+    attached = view.ask(attachment.attachment, route)
+    parents = attached.parents if attached is not None else ()
+    served = [it.gateway for it in parents if it.refusal is None]
+    names = {view.ask(selection.fleet, it) or DEFAULT_FLEET for it in served}
+    if any(view.read(ENVOYS, it) == 0 for it in names):
+        yield problems.limits_not_counted(own, "no Envoy is connected", is_pending=False)
+
+
 _PROGRAMMED = ConditionType.Programmed
 
 
@@ -122,8 +164,22 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
             valid = found.conditions[0]
             told = replace(valid, status="False", reason=problem.reason, message=problem.message)
             return replace(found, conditions=(told, *found.conditions[1:]))
-        case statuses.GatewayClassStatus() | statuses.PolicyStatus():
+        case statuses.PolicyStatus():
+            unserved = (replace(problem, type=_PROGRAMMED),)
+            ancestors = (_unprogrammed(it, unserved) for it in found.ancestors)
+            return statuses.PolicyStatus(tuple(ancestors))
+        case statuses.GatewayClassStatus():
             return found
+
+
+def _unprogrammed(
+    found: statuses.AncestorStatus, told: tuple[Problem, ...]
+) -> statuses.AncestorStatus:
+    """Of a policy that is programmed: one that has such a condition."""
+    if not any(it.type == _PROGRAMMED for it in found.conditions):
+        return found
+    condition = conditions.condition(_PROGRAMMED, told, "")
+    return replace(found, conditions=_with(found.conditions, condition))
 
 
 def _with(found: tuple[Condition, ...], condition: Condition) -> tuple[Condition, ...]:

@@ -12,6 +12,7 @@ from contour.complaints import Locate
 from contour.controller import Controller
 from contour.status import listing
 from contour.status.rows import Row
+from dag import counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ def read(
     fleets = offline.Fleets()
     controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
     controller.assume_acceptance()
+    controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
     if controller_name is not None:
         controller.name(controller_name)
     manifests = files.Manifests([Path(it) for it in paths], lenient=lenient)

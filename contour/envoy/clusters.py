@@ -41,6 +41,8 @@ def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
             _write_service(result, node, policy)
         case nodes.ExtensionCluster():
             _write_extension(result, node, policy)
+        case nodes.LocalCluster():
+            _write_local(result, node, policy)
     return result
 
 
@@ -63,6 +65,17 @@ def _write_extension(
     target.common_lb_config.locality_weighted_lb_config.SetInParent()
     _write_connections(target, node, policy)
     upstream_tls.write_tls(target, node.protocol, node.tls, policy.every, offers=_offers(node))
+
+
+def _write_local(target: pb.Cluster, node: nodes.LocalCluster, policy: policies.Upstream) -> None:
+    target.type = pb.Cluster.STATIC
+    target.connect_timeout.CopyFrom(encoding.seconds(policy.connect_timeout))
+    target.load_assignment.cluster_name = node.path
+    endpoint = target.load_assignment.endpoints.add().lb_endpoints.add().endpoint
+    endpoint.address.pipe.path = node.path
+    options = http_protocol_options_pb2.HttpProtocolOptions()
+    options.explicit_http_config.http2_protocol_options.SetInParent()
+    target.typed_extension_protocol_options[_HTTP].CopyFrom(encoding.packed(options))
 
 
 def _write_eds(target: pb.Cluster, name: str) -> None:

@@ -53,10 +53,12 @@ def _path(node: nodes.AnyCluster) -> tuple[str, ...]:
             return (*node.port.service, str(node.port.port))
         case nodes.ExtensionCluster():
             return ("extension", *node.name)
+        case nodes.LocalCluster():
+            return ("local", node.path.rpartition("/")[2])
 
 
-def _digest(content: bytes) -> str:
-    return blake2b(content, digest_size=5).hexdigest()
+def _digest(content: bytes, size: int = 5) -> str:
+    return blake2b(content, digest_size=size).hexdigest()
 
 
 def trust(key: nodes.Trust) -> Name:
@@ -110,6 +112,12 @@ def route(match: bytes) -> str:
 def scope(name: str) -> Name:
     """A scope is called as the RouteConfiguration that it leads to."""
     return Name(SCOPE, name)
+
+
+def bucket(at: nodes.HostKey, limit: nodes.Limit) -> str:
+    """Who counts together: a rule of a filter on a rule of a route, on one listener and host."""
+    route, _, filter_, _ = limit.bucket
+    return f"{route}/{filter_}/{_digest(repr((at, limit.bucket)).encode(), 16)}"
 
 
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:

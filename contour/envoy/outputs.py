@@ -10,6 +10,7 @@ from contour.envoy import (
     alternatives,
     credentials,
     extending,
+    limits,
     listening,
     monitors,
     routing,
@@ -22,7 +23,13 @@ from contour.xds import resources
 from dag.engine.view import Change, Plan
 
 PLAN = Plan(
-    indexes=routing.INDEXES + extending.INDEXES + listening.INDEXES + alternatives.INDEXES,
+    indexes=(
+        routing.INDEXES
+        + extending.INDEXES
+        + listening.INDEXES
+        + alternatives.INDEXES
+        + limits.INDEXES
+    ),
     kept=(
         runtime.KEPT
         + extending.KEPT
@@ -31,6 +38,7 @@ PLAN = Plan(
         + alternatives.KEPT
         + monitors.KEPT
         + grpcclients.KEPT
+        + limits.KEPT
     ),
     published=(
         runtime.PUBLISHED
@@ -42,6 +50,7 @@ PLAN = Plan(
         + monitors.PUBLISHED
         + grpcclients.PUBLISHED
         + shaping.PUBLISHED
+        + limits.PUBLISHED
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import defaults, fleets, nodes
+from dag import counting, defaults, fleets, nodes
 from dag.configuration import logs
 from dag.configuration.reading import Timeouts
 from dag.configuration.settings import routing, settings
@@ -39,6 +39,8 @@ class Downstream(NamedTuple):
     num_trusted_hops: int = 0
     edge: nodes.Edge = nodes.Edge()
     rate_limits: nodes.RateLimitService | None = None
+    limits: nodes.RateLimitService | None = None
+    """Who counts for RateLimitFilters."""
     names: Mapping[nodes.AnyCluster, str] = MappingProxyType({})
     """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
 
@@ -46,6 +48,8 @@ class Downstream(NamedTuple):
         """The clusters that filter chains themselves ask."""
         if self.rate_limits is not None:
             yield self.rate_limits.cluster
+        if self.limits is not None:
+            yield self.limits.cluster
         if self.edge.tracing is not None:
             yield self.edge.tracing.cluster
 
@@ -70,6 +74,7 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
         num_trusted_hops=found.num_trusted_hops,
         edge=view.ask(defaults.edge, ()),
         rate_limits=view.ask(defaults.rate_limit_service, ()),
+        limits=view.ask(counting.service, ()),
     )
 
 

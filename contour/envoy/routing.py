@@ -96,7 +96,7 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
 
 def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
     return virtual_hosts.Traits(
-        _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ())
+        _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ()), key
     )
 
 
@@ -191,8 +191,8 @@ def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:
         case nodes.ExtensionCluster() as found:
             view.demand(extension_endpoints, ExtensionKey(key.fleet, found))
             yield names.extension_endpoints(found)
-        case nodes.Cluster():
-            pass  # resolved by Envoy
+        case nodes.Cluster() | nodes.LocalCluster():
+            pass  # resolved by Envoy, or on its machine
 
 
 def _is_dns(node: nodes.AnyCluster) -> bool:
@@ -205,10 +205,12 @@ def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
             yield ObjectRef("Service", *node.port.service)
         case nodes.ExtensionCluster():
             yield ObjectRef("ExtensionService", *node.name)
+        case nodes.LocalCluster():
+            pass  # ours
 
 
 def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> None:
-    tls = key.cluster.tls
+    tls = None if isinstance(key.cluster, nodes.LocalCluster) else key.cluster.tls
     if tls is None and not upstream_tls.is_needed(key.cluster):
         return
     certificate = upstream_tls.client_certificate(tls, every)

@@ -132,6 +132,13 @@ def _rate_limits(policy: Downstream) -> Content:
     return ratelimits.installed_global(service, policy.names[service.cluster])
 
 
+def _filter_limits(policy: Downstream) -> Content:
+    service = policy.limits
+    if service is None:
+        return None
+    return ratelimits.installed_filters(service, policy.names[service.cluster])
+
+
 SLOTS = (
     Slot(compression.NAME, _compression, _has_bodies),
     Slot(GRPC_WEB, _always(grpc_web_pb2.GrpcWeb()), _speaks_grpc),
@@ -144,6 +151,7 @@ SLOTS = (
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
     Slot(frames.NOTED, _always(frames.noted()), _is_told),
     Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
+    Slot(ratelimits.FILTERS, _filter_limits, _is_told),
     Slot(bodies.NAME, _always(places.installed()), _is_told),
     Slot(cookies.NAME, _always(cookies.installed()), _is_told),
     Slot(sessions.NAME, _always(sessions.installed()), _is_told),

@@ -39,6 +39,8 @@ def write_tls(
 
 def is_needed(node: nodes.AnyCluster) -> bool:
     """Whether the protocol of a cluster is spoken over TLS."""
+    if isinstance(node, nodes.LocalCluster):
+        return False
     return node.protocol in _OVER_TLS
 
 

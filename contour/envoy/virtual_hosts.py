@@ -55,6 +55,8 @@ class Traits(NamedTuple):
     """Bytes of a body that are kept for a request that may be sent again."""
     is_in_only_table: bool = False
     """No scope has compared what a request names with the host."""
+    at: nodes.HostKey = nodes.HostKey("", "", "")
+    """Where it is served: each place counts what is limited on its own."""
 
 
 PLAIN = Traits()
@@ -116,6 +118,9 @@ def _write_route(
     traits: Traits,
 ) -> None:
     routes.write_route(target, node, host, called)
+    if node.policies is not None and node.policies.limits is not None:
+        limits = ratelimits.limits(node.policies.limits, traits.at)
+        target.typed_per_filter_config[ratelimits.FILTERS].CopyFrom(encoding.packed(limits))
     if _may_be_sent_again(node.action):
         target.request_body_buffer_limit.value = traits.resent_body
     if traits.is_in_only_table:

@@ -18,9 +18,9 @@ from typing import Protocol
 
 from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, ReportDelta
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
-from contour.xds.resources import LISTENER, Name, PartKey
+from contour.xds.resources import LISTENER, RATE_LIMITS, Name, PartKey
 from crds.meta import ObjectRef
-from dag import exports, refusals, releases
+from dag import counting, exports, refusals, releases
 from dag.engine.incremental import Engine
 
 OWN = ""
@@ -61,6 +61,11 @@ class FleetReports(AckObserver):
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
 
     @property
+    def _counted(self) -> str:
+        """The type of the resources that may be pending: those that the connected serve by."""
+        return RATE_LIMITS if self.fleet == counting.FLEET else LISTENER
+
+    @property
     def own(self) -> EnvoyReport:
         """What our own Envoys report."""
         return self._said[OWN]
@@ -91,13 +96,13 @@ class FleetReports(AckObserver):
         if self._early:
             for name in self._early.keys() & {Name(type_url, it) for it in names}:
                 self._meet(name)
-        if type_url == LISTENER:
+        if type_url == self._counted:
             found = {it: self._listener_state(Name(type_url, it)) for it in names}
             self._say(ReportDelta(listeners=found))
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """`envoys` of this replica subscribe to listeners; they may already hold some."""
-        names = (Name(LISTENER, it) for it in self._served_listeners())
+        names = (Name(self._counted, it) for it in self._served_listeners())
         listeners = {it.name: self._listener_state(it) for it in names}
         self._say(ReportDelta(envoys, listeners, releases=dict(releases)))
 
@@ -136,7 +141,7 @@ class FleetReports(AckObserver):
         return ListenerState(version or "", is_pending) if version or is_pending else None
 
     def _served_listeners(self) -> set[str]:
-        return set(self.published.names(LISTENER)) if self.published else set()
+        return set(self.published.names(self._counted)) if self.published else set()
 
     def _all_listeners(self) -> set[str]:
         """The listeners that we serve, that any replica reports, or that were pending until now."""
@@ -156,7 +161,7 @@ class FleetReports(AckObserver):
             self.engine.write(refusals.PENDING, self.fleet, found)
 
     def _is_pending(self, name: str) -> bool:
-        ours = self.published.version(Name(LISTENER, name)) if self.published else None
+        ours = self.published.version(Name(self._counted, name)) if self.published else None
         return any(_lacks(said, name, ours) for said in self._said.values() if said.envoys)
 
     def _meet(self, name: Name) -> None:

@@ -108,13 +108,17 @@ def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]
             own = ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
             return _by_conditions(found.conditions, own)
         case statuses.PolicyStatus():
-            those = ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in found.ancestors)
+            those = ((_ancestor(it), it.conditions) for it in found.ancestors)
             return _by_conditions((), those)
         case statuses.RouteStatus():
             parents = ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
             if not found.parents:
                 return "warning", "not attached to a Gateway of this controller", ()
             return _by_conditions((), parents)
+
+
+def _ancestor(found: statuses.AncestorStatus) -> str:
+    return f"{found.ancestor.kind} {found.ancestor.name}: "
 
 
 def of_count(told: Iterable[Told]) -> str:

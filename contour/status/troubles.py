@@ -45,7 +45,7 @@ def _conditions(
             yield from ((f"listener {it.name}: ", it.conditions) for it in found.listeners)
         case statuses.PolicyStatus():
             those = found.ancestors
-            yield from ((f"Gateway {it.ancestor.name}: ", it.conditions) for it in those)
+            yield from ((f"{it.ancestor.kind} {it.ancestor.name}: ", it.conditions) for it in those)
         case statuses.RouteStatus():
             yield from ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
         case statuses.ContourStatus() | statuses.IngressStatus() | None:

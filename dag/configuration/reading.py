@@ -17,6 +17,7 @@ from crds.contourconfiguration import (
     RateLimitServiceSettings,
     TracingSettings,
 )
+from crds.counting import RateLimitFilterSettings
 from crds.discovery import DiscoverySettings
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.grpcclients import GrpcClients
@@ -120,6 +121,7 @@ class Settings:
     headers: headerdefaults.Defaults = field(default_factory=headerdefaults.Defaults)
     tracing: TracingSettings | None = None
     """As it was written."""
+    limit_filters: RateLimitFilterSettings = field(default_factory=RateLimitFilterSettings)
     fallback_certificate: NamespacedName | None = None
     envoy_runtime: runtime.Runtime = field(default_factory=runtime.Runtime)
     monitors: tuple[nodes.Monitor, ...] = ()
@@ -165,6 +167,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         headers=(yield from headerdefaults.defaults(at, spec.policy)),
         global_authorization=spec.global_ext_auth,
         rate_limiting=spec.rate_limit_service,
+        limit_filters=spec.rate_limit_filters or RateLimitFilterSettings(),
         tracing=(yield from _tracing(at.at("tracing"), spec.tracing)),
         fallback_certificate=_fallback_certificate(spec),
         envoy_runtime=(yield from runtime.runtime(at, envoy)),

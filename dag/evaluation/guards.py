@@ -48,6 +48,7 @@ def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route) -> list[str]:
         "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),
         "rate limit service: may answer 429": isinstance(found.rate_limits, nodes.RateLimits)
         and is_forwarded,
+        "limits of RateLimitFilters: may answer 429": found.limits is not None,
     }
     return [words for words, is_so in told.items() if is_so]
 

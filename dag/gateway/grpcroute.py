@@ -32,6 +32,7 @@ _MATCHING = httprules.Matching(crd.GRPCRouteMatch(), grpcmatches.refusals, grpcm
 
 def _as_http(rule: crd.GRPCRouteRule) -> HTTPRouteRule:
     return HTTPRouteRule(
+        name=rule.name,
         filters=tuple(map(_filter, rule.filters)),
         backend_refs=tuple(map(_backend, rule.backend_refs)),
         session_persistence=rule.session_persistence,

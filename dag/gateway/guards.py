@@ -34,6 +34,8 @@ def policies(
     servers = [it for it in found if isinstance(it, nodes.Authorization)]
     extended, more = gathered(extensionrefs.policies(view, rule.filters, at))
     told.extend(more)
+    if extended.limits is not None and filters.redirect(wanted) is not None:
+        told.extend(_uncounted(rule, at))
     if cors is None and not servers and extended == nodes.Policies():
         return None, told
     made = replace(
@@ -42,6 +44,18 @@ def policies(
         authorization=servers[0] if servers else None,
     )
     return made, told
+
+
+def _uncounted(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
+    """Redirects that are to be limited: Envoy asks no service about them."""
+    for index, it in enumerate(rule.filters):
+        if it.extension_ref is not None and it.extension_ref.kind == "RateLimitFilter":
+            place = at.at("filters", index).at("extensionRef")
+            problem = problems.filter_not_valid(
+                place, "requests that are redirected are not counted"
+            )
+            yield problem
+            yield problems.dropped_by_filter(problem)
 
 
 def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:

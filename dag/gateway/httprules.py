@@ -19,7 +19,15 @@ from crds.unserved import UnservedField, unserved
 from dag import nodes
 from dag.engine.view import View
 from dag.foreign import ignored
-from dag.gateway import actions, backendfilters, backends, filters, guards, persistence
+from dag.gateway import (
+    actions,
+    backendfilters,
+    backends,
+    filters,
+    guards,
+    persistence,
+    ratelimitfilters,
+)
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
@@ -52,16 +60,22 @@ def rules(
     marked, strange = unserved(route), unknown_values(route)
     closing_names = ignored.closing(view, own.subject.kind, route.metadata)
     foreign = [unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
+    named = ratelimitfilters.of_rules((rule.name or "", wanted) for rule, wanted in asked)
     found: list[Ruled] = []
     for index, (rule, wanted) in enumerate(asked):
         at = own.at("rules", index)
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
         closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
-        ruled = _parts(view, rule, taken, at, closed)
+        ruled = _counted(_parts(view, rule, taken, at, closed), named[index])
         found.append((*unmatched, *closing, *foreign, *ruled))
     more = _unharmful(own, marked, strange)
     return _together(view, own.subject, [rule for rule, _ in asked], found, more)
+
+
+def _counted(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
+    for it in found:
+        yield ratelimitfilters.of_rule(it, rule) if isinstance(it, nodes.Route) else it
 
 
 def _taken(

@@ -14,6 +14,7 @@ from dag.gateway import (
     policystatus,
     precedence,
     proxystatus,
+    ratelimitstatus,
     routestatus,
     selection,
     servedlisteners,
@@ -36,6 +37,7 @@ INDEXES = (
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
     *proxystatus.INDEXES,
+    *ratelimitstatus.INDEXES,
     *serviceparents.INDEXES,
 )
 KEPT = (
@@ -46,6 +48,7 @@ KEPT = (
     *policystatus.KEPT,
     *listenersetstatus.KEPT,
     *precedence.KEPT,
+    *ratelimitstatus.KEPT,
     *serviceparents.KEPT,
 )
 
@@ -55,5 +58,6 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "ListenerSet": listenersetstatus.listener_set,
     "BackendTLSPolicy": policystatus.backend_tls_policy,
     "EnvoyProxy": proxystatus.envoy_proxy,
+    "RateLimitFilter": ratelimitstatus.rate_limit_filter,
     **routestatus.STATUSES,
 }

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag.nodes.texts import HeaderMatch, ValueMatch
-from dag.nodes.upstreams import Cluster, ExtensionCluster, UpstreamTls
+from dag.nodes.upstreams import Cluster, ExtensionCluster, LocalCluster, UpstreamTls
 
 Off = Literal["off"]
 OFF: Final = "off"
@@ -196,6 +196,35 @@ DescriptorEntry = GenericKey | RequestHeader | HeaderValueMatch | RemoteAddress
 
 
 @dataclass(frozen=True, slots=True)
+class ClientRange:
+    """The range that the client's address is in; another range is no value that is counted."""
+
+    cidr: str
+    """In its canonical form."""
+
+
+CountedEntry = HeaderValueMatch | RequestHeader | ClientRange | RemoteAddress
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit of a RateLimitFilter on the requests of a rule of a route.
+
+    Requests are counted by a rate limit service. Each listener and host has a count of its own, and
+    so has each value of what is counted apart (`RequestHeader`, `RemoteAddress`).
+    """
+
+    bucket: tuple[str, ...]
+    """Who counts together: the route, its rule, the filter and its rule, by identity."""
+    requests: int
+    unit: Literal["Second", "Minute", "Hour", "Day"]
+    entries: tuple[CountedEntry, ...]
+    """All have to hold, or the request is not counted."""
+    origins: tuple[ObjectRef, ...]
+    """The filter and the route."""
+
+
+@dataclass(frozen=True, slots=True)
 class RateLimits:
     """Descriptors sent to the rate limit service (`RateLimitService` of the settings).
 
@@ -239,6 +268,8 @@ class Policies:
     authorization: Authorization | Off | None = None
     local_rate_limit: LocalRateLimit | Off | None = None
     rate_limits: RateLimits | Off | None = None
+    limits: tuple[Limit, ...] | None = None
+    """Of RateLimitFilters; only on routes."""
     body_limit: int | Off | None = None
     """Bytes; the request is buffered, and answered 413 beyond it."""
     error_pages: tuple[ErrorPage, ...] | Off | None = None
@@ -278,7 +309,7 @@ class StreamGuards:
 class RateLimitService:
     """The server that counts for all Envoys."""
 
-    cluster: ExtensionCluster
+    cluster: ExtensionCluster | LocalCluster
     domain: str = "contour"
     timeout: float | None = None
     """Envoy's 20 ms if None."""

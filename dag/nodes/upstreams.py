@@ -179,7 +179,14 @@ class ExtensionCluster:
     connect_timeout: float | None = None
 
 
-AnyCluster = Cluster | ExtensionCluster
+@dataclass(frozen=True, slots=True)
+class LocalCluster:
+    """A process on Envoy's machine that listens on a Unix socket and speaks HTTP/2."""
+
+    path: str
+
+
+AnyCluster = Cluster | ExtensionCluster | LocalCluster
 
 
 class Endpoint(NamedTuple):

@@ -187,7 +187,8 @@ def test_names_columns_and_versions_are_those_of_upstream(kind: kinds.Kind) -> N
     assert (ours["group"], ours["scope"]) == (theirs["group"], theirs["scope"])
     for mine, their in zip(ours["versions"], theirs["versions"], strict=True):
         assert mine["name"] == their["name"]
-        assert mine["subresources"] == their["subresources"]
+        if kind.kind != "RateLimitFilter":  # it has none upstream, whose design promised one
+            assert mine["subresources"] == their["subresources"]
         columns = [
             [(it["name"], it["jsonPath"]) for it in version.get("additionalPrinterColumns", [])]
             for version in (mine, their)

@@ -127,12 +127,18 @@ class Standalone:
 
     def statistic(self, name: str) -> int:
         """A number that Envoy counts."""
+        (found,) = self.statistics(f"^{name}$").values()
+        return found
+
+    def statistics(self, pattern: str) -> Mapping[str, int]:
+        """The numbers with such names that Envoy has counted."""
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
             connection.connect(str(rundir.socket(self.state, host.ADMIN)))
             client = http.client.HTTPConnection("envoy")
             client.sock = connection
-            client.request("GET", f"/stats?filter=^{name}$")
-            return int(client.getresponse().read().decode().partition(": ")[2])
+            client.request("GET", f"/stats?format=json&filter={pattern}")
+            found = json.loads(client.getresponse().read())["stats"]
+            return {it["name"]: it["value"] for it in found if "value" in it}
 
 
 def exchange(

@@ -15,11 +15,15 @@ from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb
 from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
 from envoy.type.v3 import http_status_pb2, percent_pb2
 
-from contour.envoy import encoding, headers, matches
+from contour.envoy import encoding, headers, matches, names
 from dag import nodes
 
 LOCAL = "envoy.filters.http.local_ratelimit"
 GLOBAL = "envoy.filters.http.ratelimit"
+FILTERS = "envoy.filters.http.ratelimit.filters"
+"""For RateLimitFilters, which another service counts."""
+_STAGE = 1
+"""Of `FILTERS`: it leaves alone what routes say to `GLOBAL`, of stage 0."""
 
 Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
 
@@ -49,6 +53,61 @@ def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.Ra
         )
     )
     return result
+
+
+def installed_filters(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
+    """The service that counts for RateLimitFilters; routes without limits do not ask it."""
+    result = installed_global(node, cluster)
+    result.stage = _STAGE
+    return result
+
+
+def limits(found: Iterable[nodes.Limit], at: nodes.HostKey) -> global_pb.RateLimitPerRoute:
+    """What the service is asked about the requests of a route."""
+    result = global_pb.RateLimitPerRoute()
+    for it in found:
+        target = result.rate_limits.add()
+        bucket = target.actions.add().generic_key
+        bucket.descriptor_key, bucket.descriptor_value = BUCKET, names.bucket(at, it)
+        for index, entry in enumerate(it.entries):
+            _write_condition(target.actions.add(), entry, index)
+    return result
+
+
+BUCKET = "bucket"
+"""The key of the first entry of each descriptor of a RateLimitFilter."""
+
+Action: TypeAlias = route_pb.RateLimit.Action
+
+
+def _write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> None:
+    match entry:
+        case nodes.HeaderValueMatch():
+            _write_header_match(target.header_value_match, entry)
+            target.header_value_match.descriptor_key = condition(entry, index)[0]
+        case nodes.RequestHeader():
+            target.request_headers.header_name = entry.name
+            target.request_headers.descriptor_key = condition(entry, index)[0]
+        case nodes.ClientRange():
+            prefix = int(entry.cidr.rpartition("/")[2])
+            of_family = "v6_prefix_mask_len" if ":" in entry.cidr else "v4_prefix_mask_len"
+            getattr(target.masked_remote_address, of_family).value = prefix
+        case nodes.RemoteAddress():
+            target.remote_address.SetInParent()
+
+
+def condition(entry: nodes.CountedEntry, index: int) -> tuple[str, str]:
+    """The key and the value by which the service knows a condition; each value counts apart if
+    there is none."""
+    match entry:
+        case nodes.HeaderValueMatch():
+            return f"match-{index}", entry.value
+        case nodes.RequestHeader():
+            return f"header-{index}", ""
+        case nodes.ClientRange():
+            return "masked_remote_address", entry.cidr
+        case nodes.RemoteAddress():
+            return "remote_address", ""
 
 
 def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:

@@ -333,6 +333,7 @@ def test_the_service_that_counts() -> None:
     assert told(engine) == []
     found = engine.answer(defaults.rate_limit_service, ())
     assert found is not None
+    assert isinstance(found.cluster, nodes.ExtensionCluster)
     assert (found.domain, found.timeout, found.cluster.name.name) == ("d", 2.0, "counter")
     assert found.fail_open
     assert found.x_ratelimit_headers

@@ -24,7 +24,7 @@ KNOWN: dict[type, set[str]] = {
     nodes.Redirect: {"status", "scheme", "host", "port", "full_path", "prefix"},
     nodes.Respond: {"status", "body"},
     nodes.Policies: {
-        "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits",
+        "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "limits",
         "body_limit", "error_pages", "session",
     },
     nodes.HeaderPolicy: {"set", "add", "remove"},
