@@ -24,7 +24,7 @@ _COMMANDS = {
     "status": "Shows the status of every object of a running `contour run`, or of manifests.",
     "explain": "Says which objects serve a request, which do not, and why.",
     "analyze": "Finds what is wrong with manifests, and what is worth a look although it works.",
-    "diff": "Shows which requests other manifests would answer differently, and how.",
+    "diff": "Shows which requests would be answered differently, and how.",
     "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
     "doctor": "Checks whether `contour run`, or `contour serve` in a cluster, can work here.",
     "bootstrap": "Writes the bootstrap configuration of an Envoy or gRPC application that you run "
