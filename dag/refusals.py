@@ -15,7 +15,7 @@ from dag import contourstatus, counting, fleets, hookservers, releases, statuses
 from dag.engine.view import Query, Table, View, query
 from dag.gateway import attachment, conditions, ratelimitstatus, selection
 from dag.listeners import DEFAULT_FLEET
-from dag.problems import Problem, anywhere, unguarded
+from dag.problems import Problem, anywhere, ratelimits, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place, sub_condition
 from dag.problems.reasons import ConditionType
@@ -115,20 +115,20 @@ def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -
     own, at = Place(subject), found.ancestor
     route = ObjectRef(at.kind, at.namespace or "", at.name)
     if view.read(ENVOYS, counting.FLEET) == 0:
-        yield problems.limits_not_counted(
+        yield ratelimits.limits_not_counted(
             own, "no rate limit service is connected", is_pending=False
         )
     elif view.read(PENDING, counting.FLEET):
         why = "the rate limit service has not taken the newest limits yet"
-        yield problems.limits_not_counted(own, why, is_pending=True)
+        yield ratelimits.limits_not_counted(own, why, is_pending=True)
     if words := view.read(REFUSALS, route):
-        yield problems.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)
+        yield ratelimits.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)
     attached = view.ask(attachment.attachment, route)
     parents = attached.parents if attached is not None else ()
     served = [it.gateway for it in parents if it.refusal is None]
     names = {view.ask(selection.fleet, it) or DEFAULT_FLEET for it in served}
     if any(view.read(ENVOYS, it) == 0 for it in names):
-        yield problems.limits_not_counted(own, "no Envoy is connected", is_pending=False)
+        yield ratelimits.limits_not_counted(own, "no Envoy is connected", is_pending=False)
 
 
 _PROGRAMMED = ConditionType.Programmed

@@ -16,7 +16,7 @@ from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import attachment, conditions, routes
-from dag.problems import Problem
+from dag.problems import Problem, ratelimits
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
@@ -78,7 +78,7 @@ def _conditions(view: View, key: NamespacedName, ref: ObjectRef) -> Iterator[Con
     own = Place(ObjectRef(KIND, *key))
     told = tuple(_told(view, own, ref))
     yield conditions.condition(ConditionType.Accepted, told, "the filter holds")
-    unserved = tuple(problems.limits_not_served(own, it) for it in told[:1])
+    unserved = tuple(ratelimits.limits_not_served(own, it) for it in told[:1])
     yield conditions.programmed(view, unserved)
 
 
@@ -86,11 +86,11 @@ def _told(view: View, own: Place, ref: ObjectRef) -> Iterator[Problem]:
     """Why the filter is not in force on a route."""
     found = view.ask(attachment.attachment, ref)
     if found is not None and all(it.refusal is not None for it in found.parents):
-        yield problems.limits_not_accepted(own, f"{ref.kind} {ref.key} is attached to no Gateway")
+        yield ratelimits.limits_not_accepted(own, f"{ref.kind} {ref.key} is attached to no Gateway")
     paths = tuple(f"{path}: " for name, path in view.ask(uses, ref) if name == own.subject.key)
     for it in routes.rules(view, ref).problems:
         if it.type == ConditionType.ResolvedRefs and it.message.startswith(paths):
-            yield problems.limits_not_accepted(own, f"{ref.kind} {ref.key}: {it.message}")
+            yield ratelimits.limits_not_accepted(own, f"{ref.kind} {ref.key}: {it.message}")
 
 
 def _users(ref: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[NamespacedName, ObjectRef]]:

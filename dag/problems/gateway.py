@@ -315,25 +315,6 @@ def dropped_by_filter(found: Problem) -> Problem:
     return replace(found, type=DROPPED, reason=Gateway.UnsupportedValue)
 
 
-# RateLimitFilters.
-
-
-def limits_not_accepted(owner: Place, why: str) -> Problem:
-    """A filter that cannot be built for a route."""
-    return Problem(owner.subject, ConditionType.Accepted, Gateway.Invalid, why)
-
-
-def limits_not_served(owner: Place, found: Problem) -> Problem:
-    """Nobody has what could not be built."""
-    return Problem(owner.subject, ConditionType.Programmed, Gateway.Invalid, found.message)
-
-
-def limits_not_counted(owner: Place, why: str, *, is_pending: bool) -> Problem:
-    """A filter that Envoys or the rate limit service do not have (yet)."""
-    reason = Gateway.Pending if is_pending else Gateway.NoResources
-    return Problem(owner.subject, ConditionType.Programmed, reason, why)
-
-
 def rule_never_reached(rule: Place) -> Problem:
     return rule.warning(
         ConditionType.Accepted,

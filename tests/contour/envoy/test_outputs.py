@@ -10,12 +10,14 @@ from contour.envoy import (
     alternatives,
     credentials,
     extending,
+    limits,
     listening,
     monitors,
     names,
     outputs,
     routing,
     runtime,
+    shaping,
     shards,
 )
 from contour.envoy.grpcclients import queries as grpcclients
@@ -252,8 +254,8 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
-        *(alternatives, runtime, credentials, routing, extending, listening, monitors),
-        grpcclients,
+        *(alternatives, runtime, credentials, routing, extending, limits, listening, monitors),
+        *(grpcclients, shaping),
     )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 
