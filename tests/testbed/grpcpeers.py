@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import grpc
-import grpc.experimental
 
 from tests.testbed.processes import ROOT
 
 grpcio: Any = grpc
-experimental: Any = grpc.experimental  # the stubs are of what the product uses
+experimental: Any = import_module("grpc.experimental")  # the stubs are of what the product uses
 
 SAY = "/echo.Echo/Say"
 SHOUT = "/echo.Echo/Shout"

@@ -10,7 +10,10 @@ KNOWN: dict[type, set[str]] = {
     nodes.VirtualHost: {
         "host", "routes", "origins", "policies", "jwt_providers", "is_fallback", "server_names",
     },
-    nodes.Route: {"match", "action", "origin", "request_headers", "response_headers", "policies"},
+    nodes.Route: {
+        "match", "action", "origin", "request_headers", "response_headers", "policies",
+        "extensions",
+    },
     nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
     nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
     nodes.ValueMatch: {"operator", "value", "ignore_case"},
