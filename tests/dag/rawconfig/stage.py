@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
+from crds.discovery import DiscoverySettings
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
 from crds.meta import NamespacedName, ObjectMeta
 from dag import plan, tables
@@ -23,8 +25,12 @@ def item(version: str) -> Item:
 class Stage:
     """One namespace of EnvoyConfigs, and what is heard of them; revisions are written down."""
 
-    def __init__(self) -> None:
+    def __init__(self, discovery: DiscoverySettings | None = None) -> None:
         self.engine = Engine(plan.PLAN)
+        if discovery is not None:
+            spec = ContourConfigurationSpec(discovery=discovery)
+            found = ContourConfiguration(metadata=ObjectMeta(name="it"), spec=spec)
+            self.engine.write(tables.CONFIGURATIONS, found.metadata.key, found)
 
     def write(
         self,

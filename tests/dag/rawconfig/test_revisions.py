@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from crds.discovery import DiscoverySettings
 from dag.rawconfig.content import Remark
 from dag.rawconfig.revisions import MOST_REVISIONS
 from tests.dag.rawconfig.stage import Stage, item, missing_secret
@@ -39,6 +40,23 @@ def wait_for_secret(version: str) -> Step:
 
 restart: Step = Stage.forget
 BIND = "cannot bind '0.0.0.0:80'"
+
+
+@pytest.mark.parametrize(
+    ("words", "of", "served"),
+    [
+        (("no good",), 2, "2 InSync"),
+        (("no good", "no good"), 2, "1 Rollback"),
+        (("no good", BIND), 2, "1 Rollback"),
+    ],
+)
+def test_all_have_to_refuse_where_the_configuration_says_so(
+    words: tuple[str, ...], of: int, served: str
+) -> None:
+    stage = Stage(DiscoverySettings(taints="All"))
+    for step in (write("1"), write("2"), refuse("2", *words, of=of)):
+        step(stage)
+    assert stage.served() == served
 
 
 @pytest.mark.parametrize(
