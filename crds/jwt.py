@@ -26,8 +26,8 @@ class RemoteJWKS:
     """The time after which the keys are fetched again. The default is 5 minutes. If that fails, the
     last keys stay in use, and the status says why."""
     dns_lookup_family: Literal["auto", "v4", "v6"] | None = None
-    """The IP version by which the name of the server is resolved. The default is
-    `envoy.cluster.dnsLookupFamily` of the configuration."""
+    """The IP version by which the name of the server is resolved. The default is auto: both are
+    tried."""
 
 
 @model

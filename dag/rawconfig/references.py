@@ -59,7 +59,8 @@ def secret_refusal(view: View, item: FromSecret) -> str:
             return f"Secret {item.secret} {why}" if why else ""
         case "generic":
             has_it = generic(view, item) is not None
-            return "" if has_it else f"Secret {item.secret} with the key {item.key} not found"
+            where = "in a cluster, only certificates and JSON are read"
+            return "" if has_it else f"Secret {item.secret} has no value {item.key} ({where})"
 
 
 def authorities(view: View, item: FromSecret) -> bytes | None:
@@ -71,9 +72,9 @@ def authorities(view: View, item: FromSecret) -> bytes | None:
 
 
 def generic(view: View, item: FromSecret) -> bytes | None:
-    """A value of a Secret."""
+    """A value of a Secret; None if it is not there, empty, or not read (`contour.kubernetes`)."""
     found = view.read(tables.SECRETS, item.secret)
-    return found.data.get(item.key) if found is not None else None
+    return (found.data.get(item.key) or None) if found is not None else None
 
 
 def endpoints(view: View, item: FromSlices) -> nodes.Endpoints:

@@ -7,6 +7,7 @@ from crds.contourconfiguration import ContourConfiguration, ContourConfiguration
 from crds.discovery import DiscoverySettings
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
 from crds.meta import NamespacedName, ObjectMeta
+from crds.secret import Secret
 from dag import plan, tables
 from dag.engine.incremental import Engine
 from dag.rawconfig import content, revisions
@@ -50,6 +51,12 @@ class Stage:
         self.engine.write(tables.ENVOY_CONFIGS, key, found)
         said = Content(node, version, tuple(items) or (item(version),)) if not errors else None
         self.engine.write(content.READINGS, key, Reading(node, version, said, tuple(errors)))
+        self.settle()
+
+    def add_secret(self, name: str, data: dict[str, bytes]) -> None:
+        """An opaque Secret."""
+        found = Secret(metadata=ObjectMeta(name=name, namespace="default"), data=data)
+        self.engine.write(tables.SECRETS, found.metadata.key, found)
         self.settle()
 
     def delete(self, name: str = "a") -> None:

@@ -270,3 +270,13 @@ def test_random_histories_end_as_the_rules_say(seed: int) -> None:
         assert found.published is not None
         assert [it.content.version for it in found.revisions] == model.order
         assert found.published.version == model.served
+
+
+@pytest.mark.parametrize(("value", "served"), [(b"secret", "2 InSync"), (b"", "1 Rollback")])
+def test_a_value_that_is_empty_or_not_read_is_waited_for(value: bytes, served: str) -> None:
+    """In a cluster the name of an entry stays where its value is not read."""
+    stage = Stage()
+    stage.write("1")
+    stage.add_secret("tls", {"key": value})
+    stage.write("2", items=[item("2"), missing_secret("tls")])
+    assert stage.served() == served
