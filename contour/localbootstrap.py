@@ -74,10 +74,4 @@ def _custom(
         _log.warning("%s: %s", source, custombootstrap.told(it))
     if said := validating.refusal(directory.write("validated.json", found.text)):
         raise errors.RefusedError(f"{source}: Envoy refuses it: {said}")
-    return Start(found.text, _address(found.admin))
-
-
-def _address(admin: bootstrap.SocketAddress | None) -> str:
-    if admin is None:
-        return ""
-    return f"[{admin.host}]:{admin.port}" if ":" in admin.host else f"{admin.host}:{admin.port}"
+    return Start(found.text, str(found.admin) if found.admin else "")

@@ -120,9 +120,8 @@ def _ignored(view: View, found: ContourConfiguration, spec: Place) -> Iterator[P
 def _bootstrap(view: View, envoy: Envoy, at: Place) -> Iterator[Problem]:
     started = view.read(tables.STARTED_WITH, ())
     if started is None:
-        if envoy.bootstrap is not None:
-            yield problems.ignored_field(at, "is not served in a cluster yet")
-    elif started.is_overridden and envoy.bootstrap is not None:
+        return  # in a cluster, whoever makes Envoys tells what is wrong
+    if started.is_overridden and envoy.bootstrap is not None:
         yield problems.ignored_field(at, "contour run was given another one by --bootstrap")
     elif not started.is_overridden and started.custom != envoy.bootstrap:
         yield problems.restart_needed(at, ", on one machine")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
+from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Details
 from crds.meta import NamespacedName
 from crds.records import dataclass
@@ -47,6 +48,8 @@ class Fleet:
     publishing: NetworkPublishing | None = None
     workload: Workload = field(default_factory=Workload)
     details: Details = field(default_factory=Details)
+    bootstrap: CustomBootstrap | None = None
+    """With what its Envoys start, if that is not the usual bootstrap."""
     is_managed: bool = False
     """It is for us to make and to keep."""
     hides_stats: bool = False
@@ -153,6 +156,7 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
 def _with_what_all_have(view: View, found: Fleet, asked: Infrastructure) -> Fleet:
     return replace(
         found,
+        bootstrap=view.ask(_bootstrap, ()),
         hides_stats=view.ask(_hides_stats, ()),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         monitors=_monitors(view),
@@ -177,6 +181,13 @@ def _is_leaving(view: View) -> bool:
     """The instance is being removed: whoever removes it must not find anything made anew."""
     found = view.ask(settings.chosen_configuration, ())
     return found is not None and found.metadata.deletion_timestamp is not None
+
+
+@query
+def _bootstrap(view: View, _: tuple[()]) -> CustomBootstrap | None:
+    configuration = view.ask(settings.chosen_configuration, ())
+    envoy = configuration.spec.envoy if configuration is not None else None
+    return envoy.bootstrap if envoy is not None else None
 
 
 @query

@@ -13,6 +13,10 @@ HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
 
 
+BOOTSTRAP = "CONTOUR_BOOTSTRAP"
+"""The variable with a bootstrap of one's own."""
+
+
 def serve(given: ControlPlane) -> list[str]:
     """Of the control plane."""
     place, contour = given.place, given.contour
@@ -61,6 +65,7 @@ def bootstrap(given: Fleet) -> list[str]:
         *("--node=$(POD_NAME)", f"--fleet={given.name}", "--stats-port=8002"),
         *(["--no-stats"] if given.hides_stats else ()),
         *(f"{option}={value}" for option, value in limits.items() if value),
+        *([f"--custom=env:{BOOTSTRAP}"] if given.bootstrap else ()),
     ]
 
 

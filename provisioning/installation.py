@@ -100,6 +100,11 @@ class Fleet:
     """Ports where Envoy tells how it is, beside 8002; open to whoever may read metrics."""
     hides_stats: bool = False
     """Whether the page for probes is without metrics, which are then for few to read elsewhere."""
+    bootstrap: str = ""
+    """The bootstrap of one's own with which Envoys start, as `contour bootstrap --custom` reads
+    it; without a dollar sign, by which Kubernetes would replace names in it. Empty: the usual."""
+    admin: str = "/admin/admin.sock"
+    """Where Envoy's administration interface is."""
     speaks_proxy_protocol: bool = False
     """Whether the load balancer is to tell by the PROXY protocol who its clients are."""
     address: str = ""

@@ -258,6 +258,7 @@ def fleet(given: Fleet) -> list[Document]:
         "selector": {"app": name},
         "labels": _labels(name, "envoy", place),
         "bootstrap": commands.bootstrap(given),
+        "bootstrap_variable": commands.BOOTSTRAP,
         "arguments": commands.envoy(workload, given.details.pods.log_levels),
         "fleet": given,
         "workload": workload,

@@ -127,8 +127,8 @@ class _Limits(TypedDict):
 @click.option(
     "--custom", type=click.Path(path_type=Path), metavar="FILE", show_default="none",
     help="Bootstrap that replaces the usual one, or changes it: a whole one in YAML or JSON, or an "
-    "object with `type` (Replace, Merge or JSONPatch) and `value` or `jsonPatches`. An Envoy that "
-    "is installed here validates the result.",
+    "object with `type` (Replace, Merge or JSONPatch) and `value` or `jsonPatches`. `env:NAME` "
+    "takes it from an environment variable. An Envoy that is installed here validates the result.",
 )  # fmt: skip
 @click.option("--xds-resource-version", type=click.Choice(["v3"]), hidden=True, expose_value=False)
 @click.pass_context

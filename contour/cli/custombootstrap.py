@@ -1,5 +1,6 @@
 """What the file of `contour bootstrap --custom` or `contour run --bootstrap` asks for."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from crds.custombootstrap import CustomBootstrap
 def from_file(path: Path, option: str) -> CustomBootstrap:
     """What a file asks for. Raises RefusedError."""
     try:
-        content = path.read_text()
+        content = _content(path)
     except (OSError, UnicodeDecodeError) as error:
         raise errors.RefusedError(f"{option}: cannot read {path}: {error}") from error
     custom, found = custombootstrap.from_text(content)
@@ -21,6 +22,12 @@ def from_file(path: Path, option: str) -> CustomBootstrap:
         said = "; ".join(map(custombootstrap.told, found.errors))
         raise errors.RefusedError(f"{option} {path}: {said}")
     return custom
+
+
+def _content(path: Path) -> str:
+    """Of a file, or of the environment variable NAME in `env:NAME`."""
+    kind, _, name = str(path).partition(":")
+    return os.environ.get(name, "") if kind == "env" else path.read_text()
 
 
 def text(settings: bootstrap.Settings, file: Path) -> str:

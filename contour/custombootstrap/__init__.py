@@ -7,6 +7,6 @@ rendered (`contour.bootstrap`), and Envoy's own validation (`contour.host.valida
 """
 
 from contour.custombootstrap.applying import Applied, RefusedBootstrapError, applied, told
-from contour.custombootstrap.reading import from_text
+from contour.custombootstrap.reading import as_text, from_text
 
-__all__ = ["Applied", "RefusedBootstrapError", "applied", "from_text", "told"]
+__all__ = ["Applied", "RefusedBootstrapError", "applied", "as_text", "from_text", "told"]

@@ -27,7 +27,7 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
             found.errors.append(Remark(f"{path}[{index}]", text))
             return {}
         try:
-            result = jsonpatch.apply_patch(result, [_operation(it)])
+            result = jsonpatch.apply_patch(result, [operation(it)])
         except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
             found.errors.append(Remark(f"{path}[{index}]", f"{it.op} {it.path}: {_said(error)}"))
             return {}
@@ -41,13 +41,14 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
     return {}
 
 
-def _operation(it: JsonPatch) -> Raw:
-    operation: Raw = {"op": it.op, "path": it.path}
+def operation(it: JsonPatch) -> Raw:
+    """An operation as RFC 6902 spells it."""
+    result: Raw = {"op": it.op, "path": it.path}
     if it.from_ is not None:
-        operation["from"] = it.from_
+        result["from"] = it.from_
     if it.value is not None:
-        operation["value"] = json.loads(it.value)
-    return operation
+        result["value"] = json.loads(it.value)
+    return result
 
 
 def _said(error: Exception) -> str:

@@ -4,8 +4,11 @@ A file holds either a bootstrap, which replaces the usual one, or an object with
 ContourConfiguration's `spec.envoy.bootstrap`. No bootstrap has fields of these names.
 """
 
+import json
+
 from pydantic import TypeAdapter, ValidationError
 
+from contour.custombootstrap import patching
 from contour.files import parse
 from contour.rawconfig.parsing import Found
 from crds.custombootstrap import LONGEST, CustomBootstrap
@@ -31,6 +34,14 @@ def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
         for it in error.errors():
             found.errors.append(Remark(".".join(map(str, it["loc"])), it["msg"]))
         return None, found
+
+
+def as_text(custom: CustomBootstrap) -> str:
+    """A text in JSON that `from_text` reads as the same, without a dollar sign: Kubernetes would
+    replace names behind one."""
+    patches = [patching.operation(it) for it in custom.json_patches]
+    found: Raw = {"type": custom.type, "value": custom.value, "jsonPatches": patches}
+    return json.dumps({key: it for key, it in found.items() if it}).replace("$", "\\u0024")
 
 
 def document(text: str, path: str, found: Found) -> Raw:

@@ -10,9 +10,11 @@ certificate of a Gateway's fleet (`certifying`).
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from contour import custombootstrap
+from contour.infrastructure import bootstraps
 from crds.fleetdetails import Pods
 from crds.meta import NamespacedName
 from crds.raw import mapping
@@ -100,23 +102,26 @@ def certificate(release: Release, fleet: fleets.Fleet) -> str:
 
 def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Document, ...]:
     """All that there is to be, but for the certificate, in the order in which it is applied."""
-    if fleet.publishing is None:
+    given = _installed(release, fleet, name)
+    if given is None:
         return ()
-    where = called(release, fleet)
-    control_plane = release.named("contour")
-    own = (
-        {}
-        if fleet.gateway is None
-        else {ownership.GATEWAY: ownership.label_value(fleet.gateway.name)}
-    )
-    place = Place(
-        namespace=where.namespace,
-        labels={**_of_users(fleet.labels), **release.ownership.labels, **own},
-        annotations=fleet.annotations,
-        image=release.image,
-    )
-    given = installation.Fleet(
-        place=place,
+    admin = bootstraps.judged(given, fleet.bootstrap).admin
+    return tuple(manifests.fleet(replace(given, admin=admin)))
+
+
+def bootstrap_refusal(release: Release, fleet: fleets.Fleet, name: str) -> str:
+    """Why Envoys must not be started with the bootstrap of a fleet; empty if they may."""
+    given = _installed(release, fleet, name)
+    return "" if given is None else bootstraps.judged(given, fleet.bootstrap).refusal
+
+
+def _installed(release: Release, fleet: fleets.Fleet, name: str) -> installation.Fleet | None:
+    """The fleet as templates know it; None if clients are not to come to it."""
+    if fleet.publishing is None:
+        return None
+    where, control_plane = called(release, fleet), release.named("contour")
+    return installation.Fleet(
+        place=_place(release, fleet),
         name=name,
         called=where.name,
         control_plane=(
@@ -135,10 +140,24 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
         declares_ports=False,
         monitors=fleet.monitors,
         hides_stats=fleet.hides_stats,
+        bootstrap=custombootstrap.as_text(fleet.bootstrap) if fleet.bootstrap else "",
         speaks_proxy_protocol=fleet.speaks_proxy_protocol,
         address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
     )
-    return tuple(manifests.fleet(given))
+
+
+def _place(release: Release, fleet: fleets.Fleet) -> Place:
+    own = (
+        {}
+        if fleet.gateway is None
+        else {ownership.GATEWAY: ownership.label_value(fleet.gateway.name)}
+    )
+    return Place(
+        namespace=called(release, fleet).namespace,
+        labels={**_of_users(fleet.labels), **release.ownership.labels, **own},
+        annotations=fleet.annotations,
+        image=release.image,
+    )
 
 
 def _image(release: Release, asked: Pods) -> str:

@@ -50,14 +50,20 @@ class FleetReconciler:
         """Brings a fleet to what it should be, as far as that can be; what cannot."""
         present = self._children.of(key)
         every = desired.documents(self._release, wanted.fleet, wanted.name)
+        refusal = desired.bootstrap_refusal(self._release, wanted.fleet, wanted.name)
+        refused = [FleetProblem(f"spec.envoy.bootstrap: {refusal}")] if refusal else []
         if not present:
+            if refused:
+                return refused
             if not wanted.fleet.is_due:
                 return [_IDLE]
             if obstacles := await self._obstacles(every):
                 return obstacles
         # While nobody knows the ports, those that there are stay.
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
-        found = [it async for it in self._applied_all(key, wanted, due)]
+        if refused:  # Envoys stay as they are, and what is in front of them follows its ports
+            due = [it for it in due if it["kind"] not in WORKLOADS]
+        found = refused + [it async for it in self._applied_all(key, wanted, due)]
         if all(it.is_settled for it in found):
             found += await self._pruned(key, wanted.fleet, every)
         return found

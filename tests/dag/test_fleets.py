@@ -139,3 +139,12 @@ def test_http3_has_the_udp_port_of_https(listener_settings: str, found: list[str
 def test_metrics_over_tls_are_nowhere_in_the_clear(metrics: str, hides: bool) -> None:
     it = world(without_gateways(f"{PUBLISHED}, metrics: {{{metrics}}}"))
     assert fleet(it).hides_stats is hides
+
+
+def test_every_fleet_starts_with_the_bootstrap_of_the_configuration() -> None:
+    envoy = f"{PUBLISHED}, bootstrap: {{value: 'a: 1'}}"
+    it = world(settings(envoy, "PerGateway") + gateway_class() + gateway("a/gw"))
+    found = [fleet(it, name).bootstrap for name in (FLEET, "a/gw")]
+    assert [custom and custom.value for custom in found] == ["a: 1", "a: 1"]
+    apply(it, settings(mode="PerGateway"))
+    assert fleet(it, "a/gw").bootstrap is None

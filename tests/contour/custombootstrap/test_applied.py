@@ -243,3 +243,19 @@ def test_a_listener_on_a_used_port_is_refused(text: str, told: str) -> None:
 )  # fmt: skip
 def test_what_is_no_bootstrap_is_refused_with_its_place(text: str, told: str) -> None:
     assert told in _refusal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: $(b)",
+        _merge({"a": "${b} ä"}),
+        _patch(_op("add", "/a", value={"b": ["$", None]}), _op("move", "/c", **{"from": "/d"})),
+    ],
+)
+def test_it_is_written_as_a_text_that_reads_as_the_same(text: str) -> None:
+    custom, _ = custombootstrap.from_text(text)
+    assert custom is not None
+    written = custombootstrap.as_text(custom)
+    assert "$" not in written
+    assert custombootstrap.from_text(written)[0] == custom
