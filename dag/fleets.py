@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
-from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Details
 from crds.meta import NamespacedName
 from crds.records import dataclass
@@ -19,6 +18,7 @@ from crds.workloads import NetworkPublishing, Workload
 from dag import defaults, listeners, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Table, View, query
+from dag.envoyproxy.asked import OwnBootstrap
 from dag.gateway import infrastructure, selection
 from dag.gateway.infrastructure import Infrastructure
 from dag.listeners import DEFAULT_FLEET
@@ -48,7 +48,7 @@ class Fleet:
     publishing: NetworkPublishing | None = None
     workload: Workload = field(default_factory=Workload)
     details: Details = field(default_factory=Details)
-    bootstrap: CustomBootstrap | None = None
+    bootstrap: OwnBootstrap | None = None
     """With what its Envoys start, if that is not the usual bootstrap."""
     is_managed: bool = False
     """It is for us to make and to keep."""
@@ -133,6 +133,7 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
         publishing=_directly(asked.publishing),
         workload=asked.workload or Workload(),
         details=asked.details,
+        bootstrap=asked.bootstrap,
         is_managed=asked.is_managed and not _is_leaving(view),
     )
     return _with_what_all_have(view, found, asked)
@@ -148,6 +149,7 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         ports=tuple(_ports(view, DEFAULT_FLEET, every)),
         publishing=_directly(publishing) if is_behind_itself(view, publishing) else publishing,
         workload=(envoy and envoy.workload) or Workload(),
+        bootstrap=infrastructure.written(envoy),
         is_managed=view.ask(settings.makes_fleet, ()) and not _is_leaving(view),
     )
     return _with_what_all_have(view, found, asked)
@@ -156,7 +158,6 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
 def _with_what_all_have(view: View, found: Fleet, asked: Infrastructure) -> Fleet:
     return replace(
         found,
-        bootstrap=view.ask(_bootstrap, ()),
         hides_stats=view.ask(_hides_stats, ()),
         speaks_proxy_protocol=view.ask(defaults.edge, ()).use_proxy_protocol,
         monitors=_monitors(view),
@@ -181,13 +182,6 @@ def _is_leaving(view: View) -> bool:
     """The instance is being removed: whoever removes it must not find anything made anew."""
     found = view.ask(settings.chosen_configuration, ())
     return found is not None and found.metadata.deletion_timestamp is not None
-
-
-@query
-def _bootstrap(view: View, _: tuple[()]) -> CustomBootstrap | None:
-    configuration = view.ask(settings.chosen_configuration, ())
-    envoy = configuration.spec.envoy if configuration is not None else None
-    return envoy.bootstrap if envoy is not None else None
 
 
 @query

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from contour import custombootstrap
 from contour.infrastructure import bootstraps
+from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Pods
 from crds.meta import NamespacedName
 from crds.raw import mapping
@@ -105,14 +106,22 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
     given = _installed(release, fleet, name)
     if given is None:
         return ()
-    admin = bootstraps.judged(given, fleet.bootstrap).admin
+    admin = bootstraps.judged(given, _custom(fleet)).admin
     return tuple(manifests.fleet(replace(given, admin=admin)))
 
 
 def bootstrap_refusal(release: Release, fleet: fleets.Fleet, name: str) -> str:
-    """Why Envoys must not be started with the bootstrap of a fleet; empty if they may."""
+    """Why Envoys must not be started with the bootstrap of a fleet, and where that is written;
+    empty if they may."""
     given = _installed(release, fleet, name)
-    return "" if given is None else bootstraps.judged(given, fleet.bootstrap).refusal
+    if given is None or fleet.bootstrap is None:
+        return ""
+    refusal = bootstraps.judged(given, fleet.bootstrap.custom).refusal
+    return f"{fleet.bootstrap.written}: {refusal}" if refusal else ""
+
+
+def _custom(fleet: fleets.Fleet) -> CustomBootstrap | None:
+    return fleet.bootstrap.custom if fleet.bootstrap is not None else None
 
 
 def _installed(release: Release, fleet: fleets.Fleet, name: str) -> installation.Fleet | None:
@@ -140,7 +149,7 @@ def _installed(release: Release, fleet: fleets.Fleet, name: str) -> installation
         declares_ports=False,
         monitors=fleet.monitors,
         hides_stats=fleet.hides_stats,
-        bootstrap=custombootstrap.as_text(fleet.bootstrap) if fleet.bootstrap else "",
+        bootstrap=custombootstrap.as_text(fleet.bootstrap.custom) if fleet.bootstrap else "",
         speaks_proxy_protocol=fleet.speaks_proxy_protocol,
         address=next((it.value for it in fleet.addresses if it.type == "IPAddress"), ""),
     )

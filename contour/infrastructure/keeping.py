@@ -51,7 +51,7 @@ class FleetReconciler:
         present = self._children.of(key)
         every = desired.documents(self._release, wanted.fleet, wanted.name)
         refusal = desired.bootstrap_refusal(self._release, wanted.fleet, wanted.name)
-        refused = [FleetProblem(f"spec.envoy.bootstrap: {refusal}")] if refusal else []
+        refused = [FleetProblem(refusal)] if refusal else []
         if not present:
             if refused:
                 return refused

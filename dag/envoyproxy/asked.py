@@ -8,11 +8,20 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
+from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Details, Pods
 from crds.records import dataclass
 from crds.workloads import NetworkPublishing, Placement, Resources, Toleration, Workload
 
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "critical", "off"]
+
+
+class OwnBootstrap(NamedTuple):
+    """A bootstrap that users write themselves."""
+
+    custom: CustomBootstrap
+    written: str
+    """Where it is written, for people, such as `spec.envoy.bootstrap`."""
 
 
 class Shape(NamedTuple):
@@ -23,6 +32,8 @@ class Shape(NamedTuple):
     workload: Workload | None = None
     """How its Envoys run; None: nobody says."""
     details: Details = Details()
+    bootstrap: OwnBootstrap | None = None
+    """With what its Envoys start; None: with the usual bootstrap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +49,7 @@ class Asked:
     log_level: LogLevel | None = None
     publishing: NetworkPublishing | None = None
     details: Details = field(default_factory=Details)
+    bootstrap: OwnBootstrap | None = None
     powers: tuple[str, ...] = ()
     """The paths of the fields that it sets and that only the EnvoyProxy of a class may set."""
 
@@ -54,6 +66,7 @@ def applied(shape: Shape, asked: Asked) -> Shape:
             autoscaler=asked.details.autoscaler or shape.details.autoscaler,
             budget=asked.details.budget or shape.details.budget,
         ),
+        bootstrap=asked.bootstrap or shape.bootstrap,
     )
 
 

@@ -5,6 +5,7 @@ the pods (`pods`), the Service (`exposing`), who may set what (`dag.gateway.para
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from crds.envoygateway.envoyproxy import (
     EnvoyHpa,
@@ -17,7 +18,7 @@ from crds.envoygateway.envoyproxy import (
 from crds.fleetdetails import Autoscaler, Budget, Details
 from crds.unserved import unserved
 from dag.envoyproxy import exposing, pods
-from dag.envoyproxy.asked import Asked, LogLevel
+from dag.envoyproxy.asked import Asked, LogLevel, OwnBootstrap
 from dag.envoyproxy.components import COMPONENTS
 from dag.problems import Problem
 from dag.problems import envoyproxy as problems
@@ -26,7 +27,12 @@ from dag.problems.places import Findings, Place, gathered
 
 def resolved(found: EnvoyProxy) -> tuple[Asked, tuple[Problem, ...]]:
     """What an EnvoyProxy asks for, and its errors."""
-    return gathered(_asked(problems.spec(found.metadata.key), found.spec))
+    asked, errors = gathered(_asked(problems.spec(found.metadata.key), found.spec))
+    custom = found.spec.bootstrap
+    if custom is None:
+        return asked, errors
+    written = OwnBootstrap(custom, f"EnvoyProxy {found.metadata.key}: spec.bootstrap")
+    return replace(asked, bootstrap=written, powers=(*asked.powers, "spec.bootstrap")), errors
 
 
 def ignored(found: EnvoyProxy) -> Iterator[Problem]:

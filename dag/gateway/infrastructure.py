@@ -22,7 +22,7 @@ from crds.workloads import NetworkPublishing, Workload
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.envoyproxy.asked import Asked, Shape, applied
+from dag.envoyproxy.asked import Asked, OwnBootstrap, Shape, applied
 from dag.gateway import addresses, parameters
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -44,6 +44,8 @@ class Infrastructure:
     """How its Envoys run."""
     details: Details = field(default_factory=Details)
     """Likewise, beyond what a ContourConfiguration can say."""
+    bootstrap: OwnBootstrap | None = None
+    """With what they start, if that is not the usual bootstrap."""
     is_managed: bool = False
     """It is for us to make, and to keep as it should be."""
 
@@ -63,6 +65,7 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
         publishing=shape.publishing,
         workload=shape.workload,
         details=shape.details,
+        bootstrap=shape.bootstrap,
         is_managed=shape.publishing is not None and instance.managed is not False,
     )
 
@@ -114,7 +117,7 @@ def _told(
 def _shape(view: View, gateway: NamespacedName) -> Shape:
     """What everything that applies to a Gateway's fleet comes to, the nearest last."""
     instance, found = _instance(view), view.read(tables.GATEWAYS, gateway)
-    shape = Shape(instance.network_publishing, instance.workload)
+    shape = Shape(instance.network_publishing, instance.workload, bootstrap=written(instance))
     if found is None or _mode(view) != "PerGateway":
         return shape
     its_class = NamespacedName("", found.spec.gateway_class_name)
@@ -133,7 +136,19 @@ def _replaced(shape: Shape, nearer: Envoy) -> Shape:
         details = Details(service=details.service)
     if publishing is not None:
         details = replace(details, service=Service())
-    return Shape(publishing or shape.publishing, workload or shape.workload, details)
+    return Shape(
+        publishing or shape.publishing,
+        workload or shape.workload,
+        details,
+        written(nearer) or shape.bootstrap,
+    )
+
+
+def written(envoy: Envoy | None) -> OwnBootstrap | None:
+    """The bootstrap that a ContourConfiguration says."""
+    if envoy is None or envoy.bootstrap is None:
+        return None
+    return OwnBootstrap(envoy.bootstrap, "spec.envoy.bootstrap")
 
 
 def _instance(view: View) -> Envoy:

@@ -145,6 +145,6 @@ def test_every_fleet_starts_with_the_bootstrap_of_the_configuration() -> None:
     envoy = f"{PUBLISHED}, bootstrap: {{value: 'a: 1'}}"
     it = world(settings(envoy, "PerGateway") + gateway_class() + gateway("a/gw"))
     found = [fleet(it, name).bootstrap for name in (FLEET, "a/gw")]
-    assert [custom and custom.value for custom in found] == ["a: 1", "a: 1"]
+    assert [it and it.custom.value for it in found] == ["a: 1", "a: 1"]
     apply(it, settings(mode="PerGateway"))
     assert fleet(it, "a/gw").bootstrap is None

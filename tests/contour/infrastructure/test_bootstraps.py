@@ -12,6 +12,7 @@ from contour.cli import main
 from contour.infrastructure import bootstraps, desired
 from contour.infrastructure.desired import Release
 from crds.custombootstrap import CustomBootstrap
+from dag.envoyproxy.asked import OwnBootstrap
 from dag.fleets import Fleet
 from provisioning import commands, installation
 from provisioning.keeping.ownership import Owner
@@ -33,7 +34,8 @@ _BAD = _merge({"node": {"id": "mine"}})
 
 
 def _with(custom: CustomBootstrap | None, fleet: Fleet = SHARED) -> Fleet:
-    return replace(fleet, bootstrap=custom)
+    written = OwnBootstrap(custom, "spec.envoy.bootstrap") if custom is not None else None
+    return replace(fleet, bootstrap=written)
 
 
 def _containers(fleet: Fleet) -> dict[str, Document]:

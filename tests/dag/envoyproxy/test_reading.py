@@ -28,9 +28,11 @@ ENVOY = f"{POD}/containers/1"
 
 def objects(spec: str) -> dict[str, Document]:
     """What there is to be in a cluster, by kind."""
-    publishing, workload, details = shape(spec)
+    publishing, workload, details, bootstrap = shape(spec)
     assert workload is not None
-    fleet = replace(FLEET, publishing=publishing, workload=workload, details=details)
+    fleet = replace(
+        FLEET, publishing=publishing, workload=workload, details=details, bootstrap=bootstrap
+    )
     release = Release(Owner("home", "contour"), envoy_image="usual/envoy:v1")
     return {it["kind"]: it for it in desired.documents(release, fleet, "shop/gw")}
 
@@ -51,7 +53,21 @@ def service(text: str) -> str:
 
 _VOLUME = "pod: {volumes: [{name: v, emptyDir: {}}]}"
 
+_VARIABLE = f"{POD}/initContainers/0/env/1/value"
+
 ROWS: list[tuple[str, str, str, Any]] = [
+    (
+        f"{deployment('')}, bootstrap: 'admin: {{}}'",
+        "Deployment",
+        _VARIABLE,
+        '{"type": "Replace", "value": "admin: {}"}',
+    ),
+    (
+        f"{deployment('')}, bootstrap: {{type: Merge, value: 'node: {{}}'}}",
+        "Deployment",
+        _VARIABLE,
+        '{"type": "Merge", "value": "node: {}"}',
+    ),
     (deployment(""), "Deployment", "kind", "Deployment"),
     (of_daemon_set(""), "DaemonSet", "kind", "DaemonSet"),
     (deployment("replicas: 4"), "Deployment", "spec/replicas", 4),

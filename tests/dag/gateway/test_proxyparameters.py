@@ -220,3 +220,16 @@ def test_fields_without_effect_are_told_where_authors_look() -> None:
     it = each(class_naming(), gateway("gw"), proxy("mergeGateways: true", HOME))
     assert "spec.mergeGateways: every Gateway has" in own_status(it, HOME)["GatewayClass contour"]
     assert own_status(it, HOME)["GatewayClass contour"].startswith("True/Accepted")
+
+
+def test_a_bootstrap_holds_from_a_class_alone_and_the_nearest_wins() -> None:
+    custom = "bootstrap: {type: Merge, value: 'node: {}'}"
+    it = each(class_naming(), gateway("gw"), proxy(custom, HOME))
+    found = it.answer(fleets.fleet, "default/gw")
+    assert found is not None
+    assert found.bootstrap is not None
+    assert found.bootstrap.written == f"EnvoyProxy {HOME}: spec.bootstrap"
+    assert found.bootstrap.custom.type == "Merge"
+    apply(it, gateway_naming() + proxy(custom, "own"))
+    reasons = status_text.gateway(it)
+    assert reasons[0] == "Accepted=False/InvalidParameters"
