@@ -103,7 +103,7 @@ class Instance:
         controller = self.controller
         self.asker = Asker(controller.engine, controller.settle, Answers(self.answers))
         controller.hook_rows.questioner = self.asker
-        write = partial(self.controller.engine.write, keysets.KEY_SETS)
+        write = partial(keysets.write, self.controller.engine)
         self.key_sets = Keeper(write, self.controller.settle, self.store)
         self.controller.on_key_set = self.key_sets.note
         self._fleet(DEFAULT_FLEET)

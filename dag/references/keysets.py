@@ -6,11 +6,15 @@ tells the process that it is to be fetched; the process writes what it has fetch
 that it had fetched itself.
 """
 
-from typing import NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple, Protocol, TypeVar
 
 from dag import nodes, tables
 from dag.engine.view import Table, View, query
 from dag.references import trust
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 EMPTY = '{"keys": []}'
 """A key set without keys: no token is valid."""
@@ -41,8 +45,26 @@ class State(NamedTuple):
     fault: str
 
 
-KEY_SETS: Table[nodes.RemoteJwks, KeySet] = Table("key sets")
-"""What the process has fetched; no row before it has tried."""
+KEYS: Table[nodes.RemoteJwks, str] = Table("key sets")
+"""The last good key set of each source, as JSON that was checked (`jwks`)."""
+
+STATES: Table[nodes.RemoteJwks, State] = Table("states of key sets")
+"""What rules ask of it; no row before the process has tried. Apart from the keys, so that new keys
+concern nobody but what Envoy is told of them, however many routes need them."""
+
+
+class Rows(Protocol):
+    """Where rows are written: the engine."""
+
+    def write(self, table: Table[K, V], key: K, value: V | None) -> None:
+        """Puts a row, or removes it with None."""
+
+
+def write(rows: Rows, source: nodes.RemoteJwks, found: KeySet | None) -> None:
+    """Notes what the process knows of a key set now; None: nothing any more."""
+    rows.write(KEYS, source, (found.keys or None) if found is not None else None)
+    state = State(bool(found.keys), found.fault) if found is not None else None
+    rows.write(STATES, source, state)
 
 
 @query
@@ -61,15 +83,12 @@ def state(view: View, source: nodes.RemoteJwks) -> State:
     view.demand(wanted, source)
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
         return State(is_known=True, fault="")
-    found = view.read(KEY_SETS, source)
-    if found is None:
-        return State(is_known=False, fault="the key set has not been fetched yet")
-    return State(bool(found.keys), found.fault)
+    found = view.read(STATES, source)
+    return found or State(is_known=False, fault="the key set has not been fetched yet")
 
 
 def keys(view: View, source: nodes.RemoteJwks) -> str:
     """The key set; empty if there is none. Where nothing is fetched it is one without keys."""
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
         return EMPTY
-    found = view.read(KEY_SETS, source)
-    return found.keys if found is not None else ""
+    return view.read(KEYS, source) or ""

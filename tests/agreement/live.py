@@ -46,7 +46,7 @@ def has_keys(instance: Instance) -> None:
 
     def write(source: nodes.RemoteJwks, how: keysets.Wanted | None) -> bool:
         row = known if how is not None else None
-        instance.controller.engine.write(keysets.KEY_SETS, source, row)
+        keysets.write(instance.controller.engine, source, row)
         return True
 
     instance.controller.on_key_set = write

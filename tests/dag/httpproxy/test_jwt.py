@@ -101,7 +101,7 @@ def test_a_key_set_of_a_server_is_wanted_and_used_once_it_is_known(
 
 
 def know(engine: Engine, source: nodes.RemoteJwks, found: keysets.KeySet) -> None:
-    engine.write(keysets.KEY_SETS, source, found)
+    keysets.write(engine, source, found)
     engine.settle()
 
 

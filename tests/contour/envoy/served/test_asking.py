@@ -75,7 +75,7 @@ def hosts(served: Served) -> None:
         )
     source = nodes.RemoteJwks("http://keys.test/")
     known = keysets.KeySet(tokens.jwks())
-    served.proxy.world.engine.write(keysets.KEY_SETS, source, known)
+    keysets.write(served.proxy.world.engine, source, known)
     remote = nodes.JwtProvider("shop/front/remote", source, forward=True)
     served.serve(
         "remote.test",
