@@ -48,9 +48,10 @@ class Complaint:
         """The kind of fault it is."""
         if self.is_unreadable:
             return CommandLine.UnreadableFile
-        if not isinstance(self.subject, meta.ObjectRef) and self.subject != self.file:
-            return CommandLine.UnknownKind
-        return CommandLine.InvalidDocument
+        if self.severity == "error":
+            return CommandLine.InvalidDocument
+        is_kind = not isinstance(self.subject, meta.ObjectRef) and self.field.endswith("kind")
+        return CommandLine.UnknownKind if is_kind else CommandLine.NoEffect
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

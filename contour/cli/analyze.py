@@ -77,6 +77,6 @@ def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownF
     from contour.analysis import Analyzer
     from contour.cli import manifestinput
 
-    read = manifestinput.read(paths, controller_name, lenient=True)
+    read = manifestinput.read(paths, controller_name, lenient=False)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
     return [it for it in analyzer.steps() if it is not None]

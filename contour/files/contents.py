@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from contour.complaints import ManifestSource, Severity, Subject
-from contour.files import guess, lines, parse
+from contour.files import guess, lines, parse, upstream
 from crds import complaints, decode, kinds, meta
 from crds.complaints import dotted
+from crds.raw import is_mapping
 
 FieldPath = tuple[str | int, ...]
 
@@ -87,6 +88,8 @@ def _item(
         ((*path, *it.path), it.message, "error" if it in unread else it.severity)
         for it in decoded.complaints
     ]
+    if decoded.kind.kind == "ConfigMap" and is_mapping(value):
+        found += [((*path, *at), text, "warning") for at, text in upstream.of_config_map(value)]
     problems = _problems(raw, found)
     if not decoded.key.name:
         return _unread(file, problems)
@@ -125,7 +128,10 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
         return Item(meant, "guessed", problems=problems, is_read=False)
     place = ManifestSource(f"kind {unknown.kind} of {unknown.group_version}")
     message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
-    return Item(place, problems=_problems(raw, [((*path, "kind"), message, "warning")]))
+    found: list[tuple[FieldPath, str, Severity]] = [((*path, "kind"), message, "warning")]
+    if unknown.kind == "ContourDeployment" and is_mapping(value):
+        found += [((*path, *at), text, "warning") for at, text in upstream.of_deployment(value)]
+    return Item(place, problems=_problems(raw, found))
 
 
 def _problems(

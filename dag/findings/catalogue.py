@@ -68,6 +68,11 @@ OWN: Mapping[Word, Entry] = {
         "An API server would refuse the object, or a field of it would be lost.",
         "Correct the field that the message names.",
     ),
+    CommandLine.NoEffect: Entry(
+        "warning",
+        "A part of the document is not known, or it is read elsewhere.",
+        "Set the field that the message names, or remove this one.",
+    ),
     Code.Note: Entry(
         "warning",
         "A part of the object has no effect, or not the one that its author may expect.",

@@ -251,6 +251,7 @@ class CommandLine(Word):
     """Reasons of what only the command line tells, and no status."""
 
     InvalidDocument = auto()
+    NoEffect = auto()
     NotServed = auto()
     ServiceWithoutEndpoints = auto()
     UnknownKind = auto()

@@ -133,3 +133,32 @@ def test_annotations_escape_what_ends_a_property() -> None:
     assert line.startswith("::error file=")
     assert ",line=8,title=ServiceUnresolvedReference::" in line
     assert line.count("\n") == 1
+
+
+UPSTREAM = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourDeployment
+metadata: {name: edge}
+spec:
+  contour: {kubernetesLogLevel: 4}
+  envoy: {workloadType: Deployment}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: contour}
+data:
+  contour.yaml: |
+    tls: {fallback-certificate: {name: a, namespace: b}}
+    policy: {applyToIngress: true}
+"""
+
+
+def test_settings_of_upstream_are_told_with_the_field_that_does_the_same() -> None:
+    told = {it["message"] for it in found(UPSTREAM) if it["code"] == "NoEffect"}
+    assert told == {
+        "has no counterpart here",
+        "is not read; spec.envoy.workload.type of a ContourConfiguration does the same",
+        "tls.fallback-certificate: is not read; "
+        "spec.httpproxy.fallbackCertificate of a ContourConfiguration does the same",
+        "policy: is not read; spec.policy of a ContourConfiguration does the same",
+    }
