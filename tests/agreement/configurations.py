@@ -30,6 +30,9 @@ def document(seed: int, ports: Sequence[int]) -> Document:
     """One of them; listeners take the ports."""
     chance = generated.Sane(seed)
     spec = generated.value(_SPEC, ("spec",), chance)
+    for field in ("extensions", "discovery"):  # servers and API servers that are not there
+        spec.pop(field, None)
+    spec.get("envoy", {}).pop("bootstrap", None)  # Envoy has been started
     mending.mend(spec)
     for field in ("rateLimitService", "tracing"):
         if field in spec:

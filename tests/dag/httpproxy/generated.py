@@ -236,7 +236,9 @@ def value(found: Document, path: tuple[str, ...], chance: Random) -> Any:
         return chance.choice((None, 7, "text", [], {}, True))
     if "enum" in found:
         return chance.choice(found["enum"])
-    match found["type"]:
+    match found.get("type"):
+        case None:  # any value
+            return chance.choice((7, "text", {}, [True]))
         case "object":
             return _object(found, path, chance)
         case "array":

@@ -19,17 +19,25 @@ RAW = tuple(gateways.listener(it.lower(), port, it) for it, port in (("TCP", 91)
 STREAMS = (*RAW, gateways.listener("tls", 443, "TLS", "tls: {mode: Passthrough}"))
 ALLOWED = "allowedListeners: {namespaces: {from: Same}}"
 TO = "{name: s1, port: 80}"
+LIMITED = (
+    f"{{backendRefs: [{TO}], filters: [{{type: ExtensionRef, extensionRef: "
+    "{group: gateway.envoyproxy.io, kind: RateLimitFilter, name: it}}]}"
+)
 ONE_OF_EACH = "".join(
     (
         gateways.service("s1"),
         pairs.secret("cert"),
         gateways.configuration("ingress: {}", "default/it"),
-        gateways.gateway_class("it"),
+        gateways.with_field(
+            gateways.gateway_class("it"),
+            "parametersRef: {group: gateway.envoyproxy.io, kind: EnvoyProxy, name: it, "
+            "namespace: default}",
+        ),
         gateways.gateway("it", gateways.http(), *STREAMS, rest=ALLOWED).replace(
             "gatewayClassName: contour", "gatewayClassName: it"
         ),
         gateways.listener_set("it", gateways.http("more", port=81), parent="{name: it}"),
-        gateways.route("it", parents="{name: it}"),
+        gateways.route("it", LIMITED, parents="{name: it}"),
         gateways.route("it", parents="{name: it}").replace("HTTPRoute", "GRPCRoute"),
         *(
             gateways.stream_route(f"{kind}Route", "it", TO, "[a.com]" * (kind == "TLS")).replace(
@@ -56,6 +64,16 @@ apiVersion: marin3r.3scale.net/v1alpha1
 kind: EnvoyConfig
 metadata: {name: it, namespace: default}
 spec: {nodeID: it, resources: []}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: EnvoyProxy
+metadata: {name: it, namespace: default}
+spec: {}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: RateLimitFilter
+metadata: {name: it, namespace: default}
+spec: {type: Global, global: {rules: [{limit: {requests: 1, unit: Second}}]}}
 """,
     )
 )
@@ -63,7 +81,12 @@ spec: {nodeID: it, resources: []}
 TEXT = "spec.later: unknown field"
 
 
-@pytest.mark.parametrize("kind", [it.kind for it in KINDS.values() if it.has_status])
+REVISION = "EnvoyConfigRevision"
+"""Its status is written by whoever writes the object (`contour.discovery`)."""
+TOLD = [it.kind for it in KINDS.values() if it.has_status and it.kind != REVISION]
+
+
+@pytest.mark.parametrize("kind", TOLD)
 def test_a_field_that_is_not_known_is_told_on_objects_of_every_kind(kind: str) -> None:
     engine = world.world(ONE_OF_EACH)
     key = world.key("/it" if kind == "GatewayClass" else "it")
