@@ -4,9 +4,16 @@ The names are those of Envoy Gateway's EnvoyProxy. What must stay of the bootstr
 rendered is decided elsewhere (`contour.custombootstrap`): it takes protobuf to compare the two.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from crds.envoyconfig import canonical
@@ -81,3 +88,21 @@ class CustomBootstrap:
         "? !has(self.value) && has(self.jsonPatches) && size(self.jsonPatches) > 0 "
         ": has(self.value) && (!has(self.jsonPatches) || size(self.jsonPatches) == 0)",
     )
+
+
+class Fault(NamedTuple):
+    """One thing that is wrong with what was to be a bootstrap."""
+
+    path: str
+    """Of the field, such as `jsonPatches.0.op`; empty for the whole."""
+    message: str
+
+
+def read(value: object) -> CustomBootstrap | tuple[Fault, ...]:
+    """A bootstrap as it is written where it is no field of a ContourConfiguration: an object of
+    these fields, or a text that replaces the usual one; or what is wrong with it."""
+    written = {"value": value} if isinstance(value, str) else value
+    try:
+        return TypeAdapter(CustomBootstrap).validate_python(written)
+    except ValidationError as error:
+        return tuple(Fault(".".join(map(str, it["loc"])), it["msg"]) for it in error.errors())

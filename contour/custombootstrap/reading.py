@@ -6,18 +6,15 @@ ContourConfiguration's `spec.envoy.bootstrap`. No bootstrap has fields of these 
 
 import json
 
-from pydantic import TypeAdapter, ValidationError
-
 from contour.custombootstrap import patching
 from contour.files import parse
 from contour.rawconfig.parsing import Found
-from crds.custombootstrap import LONGEST, CustomBootstrap
+from crds.custombootstrap import LONGEST, CustomBootstrap, read
 from crds.raw import Raw, is_mapping
 from crds.screening import without_nulls
 from dag.rawconfig.content import Remark
 
 _FIELDS = frozenset(("type", "value", "jsonPatches"))
-_ADAPTER = TypeAdapter(CustomBootstrap)
 
 
 def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
@@ -28,12 +25,11 @@ def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
         return None, found
     if not value or not value.keys() <= _FIELDS:
         return CustomBootstrap(value=text), found
-    try:
-        return _ADAPTER.validate_python(value), found
-    except ValidationError as error:
-        for it in error.errors():
-            found.errors.append(Remark(".".join(map(str, it["loc"])), it["msg"]))
-        return None, found
+    custom = read(value)
+    if isinstance(custom, CustomBootstrap):
+        return custom, found
+    found.errors += [Remark(it.path, it.message) for it in custom]
+    return None, found
 
 
 def as_text(custom: CustomBootstrap) -> str:

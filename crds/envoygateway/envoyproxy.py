@@ -8,9 +8,8 @@ rules, and so is what only the EnvoyProxy of a class may set.
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
-from crds.custombootstrap import CustomBootstrap
 from crds.envoygateway.opaque import Amount, AnyJson, Opaque
 from crds.envoygateway.proxypods import EnvoyDaemonSet, EnvoyDeployment
 from crds.fields import Flag, Positive32
@@ -144,19 +143,6 @@ class Logging:
     in earlier versions) is for all that are not named; by default it is `info`."""
 
 
-def _as_object(value: object) -> object:
-    """Earlier versions of the kind have a text."""
-    return {"value": value} if isinstance(value, str) else value
-
-
-Bootstrap = Annotated[
-    CustomBootstrap,
-    BeforeValidator(_as_object),
-    WithJsonSchema({"x-kubernetes-preserve-unknown-fields": True}),
-]
-"""A bootstrap as a text or as an object."""
-
-
 @model
 class EnvoyProxySpec:
     """How the Envoys of Gateways run. Whatever is not set is as the EnvoyProxy of the class, then
@@ -169,7 +155,7 @@ class EnvoyProxySpec:
     network_publishing: NetworkPublishing | None = None
     """The Service in front of the Envoys, as in a ContourConfiguration. It cannot be set together
     with `provider.kubernetes.envoyService`."""
-    bootstrap: Bootstrap | None = None
+    bootstrap: AnyJson | None = None
     """The configuration with which Envoy starts: a text, which replaces the usual one, or an object
     as in `spec.envoy.bootstrap` of a ContourConfiguration. It holds from a class only."""
     backend_tls: Annotated[Opaque | None, _ignored(_NOT_PER_FLEET)] = None

@@ -5,8 +5,8 @@ the pods (`pods`), the Service (`exposing`), who may set what (`dag.gateway.para
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from crds.custombootstrap import CustomBootstrap, read
 from crds.envoygateway.envoyproxy import (
     EnvoyHpa,
     EnvoyPDB,
@@ -27,12 +27,7 @@ from dag.problems.places import Findings, Place, gathered
 
 def resolved(found: EnvoyProxy) -> tuple[Asked, tuple[Problem, ...]]:
     """What an EnvoyProxy asks for, and its errors."""
-    asked, errors = gathered(_asked(problems.spec(found.metadata.key), found.spec))
-    custom = found.spec.bootstrap
-    if custom is None:
-        return asked, errors
-    written = OwnBootstrap(custom, f"EnvoyProxy {found.metadata.key}: spec.bootstrap")
-    return replace(asked, bootstrap=written, powers=(*asked.powers, "spec.bootstrap")), errors
+    return gathered(_asked(problems.spec(found.metadata.key), found.spec))
 
 
 def ignored(found: EnvoyProxy) -> Iterator[Problem]:
@@ -55,6 +50,7 @@ def _asked(at: Place, spec: EnvoyProxySpec) -> Findings[Asked]:
         autoscaler=(yield from _autoscaler(inner.at("envoyHpa"), given.envoy_hpa)),
         budget=(yield from _budget(inner.at("envoyPDB"), given.envoy_pdb)),
     )
+    custom = yield from _bootstrap(at.at("bootstrap"), spec.bootstrap)
     is_deployment = bool(given.envoy_hpa or given.envoy_pdb) and workload.type is None
     return Asked(
         type="Deployment" if is_deployment else workload.type,
@@ -66,8 +62,20 @@ def _asked(at: Place, spec: EnvoyProxySpec) -> Findings[Asked]:
         log_level=level,
         publishing=publishing,
         details=details,
-        powers=workload.powers,
+        bootstrap=custom,
+        powers=(*workload.powers, *([at.at("bootstrap").path] if custom else ())),
     )
+
+
+def _bootstrap(at: Place, written: object) -> Findings[OwnBootstrap | None]:
+    """The API server takes any value there: earlier versions of the kind have a text."""
+    custom = read(written) if written is not None else None
+    if isinstance(custom, CustomBootstrap):
+        return OwnBootstrap(custom, f"{at.subject}: {at.path}")
+    for fault in custom or ():
+        place = at.at(fault.path) if fault.path else at
+        yield problems.invalid_value(place, fault.message)
+    return None
 
 
 def _provider(at: Place, spec: EnvoyProxySpec) -> Iterator[Problem]:

@@ -182,7 +182,7 @@ EXTENSIONS = {
         *(".status.availableContours", ".status.availableEnvoys"),
         *(".spec.envoy.networkPublishing", ".spec.envoy.workload", ".spec.envoy.listener.http3"),
         *(".spec.envoy.listener.routing", ".spec.gateway.controllerName", ".spec.gateway.mode"),
-        *(".spec.gateway.parametersNamespaces", ".spec.discovery"),
+        *(".spec.gateway.parametersNamespaces", ".spec.discovery", ".spec.rateLimitFilters"),
         *(".spec.gateway.name", ".spec.gateway.namespace", ".spec.xdsServer.grpcClients"),
         *(".spec.extensions", ".spec.foreignGuards"),
         *(".spec.envoy.bootstrap", ".spec.envoy.listener.disablePathNormalization"),

@@ -14,7 +14,7 @@ from provisioning import certificates, identities, pem
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import crash_harness
 from tests.contour.infrastructure.crash_harness import Rig, authority, kept, removed, until_gone
-from tests.contour.infrastructure.rig import PORTS, SHARED, VERSIONS, of
+from tests.contour.infrastructure.rig import AS_A_DEPLOYMENT, PORTS, SHARED, of
 
 pytestmark = pytest.mark.cluster
 
@@ -29,7 +29,7 @@ async def test_one_that_dies_after_each_write_makes_and_changes_and_removes_a_fl
     rig: Rig, is_shared: bool
 ) -> None:
     first = of(SHARED, type="Deployment", replicas=0) if is_shared else rig.own
-    whole = {*VERSIONS} - {"DaemonSet"} | (set() if is_shared else {"Secret"})
+    whole = AS_A_DEPLOYMENT | (set() if is_shared else {"Secret"})
     assert await rig.lives(first, kept(first)) == len(whole)
     assert set(rig.made(first)) == whole
     # The workload, the Service and the NetworkPolicy are others; the old ones go.

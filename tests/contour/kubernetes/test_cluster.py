@@ -25,7 +25,7 @@ from tests.testbed.patience import PATIENCE
 CUSTOM = [
     Resource(it.group, it.versions, it.plural, it.kind, it.namespaced, it.has_status, custom=True)
     for it in KINDS.values()
-    if it.group in {"projectcontour.io", "gateway.networking.k8s.io"}
+    if it.group in {"projectcontour.io", "gateway.networking.k8s.io", "gateway.envoyproxy.io"}
 ]
 
 

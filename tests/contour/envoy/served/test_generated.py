@@ -37,6 +37,12 @@ ENTRIES: tuple[nodes.DescriptorEntry, ...] = (
     nodes.RemoteAddress(),
     nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
 )
+COUNTED: tuple[nodes.CountedEntry, ...] = (
+    nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
+    nodes.RequestHeader("x-a", "k"),
+    nodes.ClientRange("10.0.0.0/8"),
+    nodes.RemoteAddress(),
+)
 GUARDS: dict[str, tuple[Any, ...]] = {
     "cors": (
         nodes.Cors((nodes.ValueMatch("present"),), ("*",), ("*",), ("*",), 0, True, True),
@@ -60,6 +66,13 @@ GUARDS: dict[str, tuple[Any, ...]] = {
         for status in sorted(nodes.LIMIT_STATUSES)
     ),
     "rate_limits": (nodes.RateLimits((ENTRIES, ENTRIES[:1])),),
+    "limits": (
+        (nodes.Limit(("r", "0", "f", "0"), 1, "Second", (), (world.ORIGIN,)),),
+        tuple(
+            nodes.Limit(("r", str(it), "f", "0"), 2**31, "Day", (entry,), (world.ORIGIN,))
+            for it, entry in enumerate(COUNTED)
+        ),
+    ),
     "body_limit": (1, 2**31),
     "error_pages": (
         (nodes.ErrorPage(((404, 405), (500, 600)), TEXT, "text/html", 200),),
@@ -107,6 +120,7 @@ PATHS: tuple[nodes.Path, ...] = (
 
 def _policies(chance: Random) -> nodes.Policies:
     wanted = {name: (nodes.OFF, *values) for name, values in GUARDS.items()}
+    wanted["limits"] = GUARDS["limits"]  # of routes alone, so there is nothing to turn off
     chosen = chance.sample(sorted(wanted), chance.randint(0, len(wanted)))
     return nodes.Policies(**{name: chance.choice(wanted[name]) for name in chosen})
 
