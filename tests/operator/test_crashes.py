@@ -14,7 +14,7 @@ from tests.operator.proxy import Proxy
 
 pytestmark = pytest.mark.cluster
 
-CHILDREN = 11
+CHILDREN = 12
 
 
 async def test_one_that_dies_after_each_write_makes_changes_and_removes_an_instance(
@@ -27,12 +27,12 @@ async def test_one_that_dies_after_each_write_makes_changes_and_removes_an_insta
     assert rig.condition("Provisioned")["status"] == "True"
     assert len(rig.children()) == CHILDREN
     rig.configure(contour={"watchNamespaces": [rig.home], "replicas": 1})
-    # Two bindings more and one less, the Deployment, the status.
-    assert await _lives(rig) >= 5
-    assert len(rig.children()) == CHILDREN + 1
+    # Of each of two roles two bindings more and one less, the Deployment, the status.
+    assert await _lives(rig) >= 8
+    assert len(rig.children()) == CHILDREN + 2
     rig.cluster.delete(rig.configuration())
     # Each child, the finalizer.
-    assert await _lives(rig) >= CHILDREN + 1
+    assert await _lives(rig) >= CHILDREN + 3
     assert rig.is_gone(rig.configuration())
     assert rig.children() == {}
 

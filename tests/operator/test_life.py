@@ -24,8 +24,9 @@ def test_an_instance_is_made_and_goes_with_its_configuration(operated: Rig) -> N
     found = operated.children()
     kinds = sorted(kind for kind, _, _ in found)
     assert kinds == [
-        *("ClusterRoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget", "Role"),
-        *("RoleBinding", "Secret", "Secret", "Secret", "Service", "ServiceAccount"),
+        *("ClusterRoleBinding", "ClusterRoleBinding", "Deployment", "NetworkPolicy"),
+        *("PodDisruptionBudget", "Role", "RoleBinding", "Secret", "Secret", "Secret"),
+        *("Service", "ServiceAccount"),
     ]
     assert all(not it["metadata"].get("ownerReferences") for it in found.values())
     secret = found["Secret", operated.namespace, "contourcert"]

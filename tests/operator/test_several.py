@@ -104,7 +104,7 @@ def test_what_is_not_valid_is_told_with_its_path_makes_nothing_and_can_be_delete
     operated.until_provisioned()
     operated.configure(contour=wrong)
     operated.until(lambda: operated.reason() == "Invalid")
-    assert len(operated.children()) == 11
+    assert len(operated.children()) == 12
     operated.cluster.delete(operated.configuration())
     operated.until(lambda: operated.is_gone(operated.configuration()))
     assert operated.children() == {}
