@@ -9,3 +9,9 @@ class Subject(TypedDict):
     kind: str
     namespace: str
     name: str
+
+
+def named(subject: Subject) -> str:
+    """An object as people read it: `HTTPProxy default/shop`, `GatewayClass contour`."""
+    key = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
+    return f"{subject['kind']} {key}"

@@ -9,6 +9,7 @@ import click
 
 from contour.cli import options, output, running
 from contour.compared import Compared, Sent, ShownDifference
+from contour.subjects import named
 
 _HARMS = {
     "closed": "is served no more",
@@ -94,8 +95,7 @@ def _difference(it: ShownDifference) -> Iterator[str]:
     aspect = "" if it["aspect"] == "answer" else f"{it['aspect']}: "
     harm = f" — {_HARMS[it['harm']]}" if it["harm"] else ""
     yield f"{mark} {what}{aspect}{it['before'] or 'none'} -> {it['after'] or 'none'}{harm}"
-    names = (f"{of['kind']} {of['namespace']}/{of['name']}" for of in it["objects"])
-    if whose := ", ".join(names):
+    if whose := ", ".join(map(named, it["objects"])):
         yield f"     by {whose}"
     if it["example"] and it["aspect"] == "answer":
         yield f"     such as {it['example']}"

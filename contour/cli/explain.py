@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import click
 
 from contour.cli import output, running
+from contour.subjects import named
 
 if TYPE_CHECKING:
     from contour.explained import Explained, ShownBackend, ShownStep
-    from contour.subjects import Subject
     from dag.evaluation.requests import Request
 
 _LINES = 3
@@ -175,7 +175,7 @@ def _problems(found: "Explained") -> Iterator[str]:
         concerns_tls = is_secure and ".tls" in it["field"]
         if not is_well or ((concerns_others or concerns_tls) and it["severity"] != "info"):
             place = f" ({it['file']}:{it['line']})" if it["file"] else ""
-            yield f"{_name(it['object'])}: {it['text']}{place}"
+            yield f"{named(it['object'])}: {it['text']}{place}"
 
 
 def _answered(found: "Explained") -> str:
@@ -206,7 +206,7 @@ def _steps(steps: "list[ShownStep]", *, every: bool) -> Iterator[str]:
         if it in failed and more:
             yield more
             more = ""
-        whose = f"{_name(it['object'])}: " if "object" in it else ""
+        whose = f"{named(it['object'])}: " if "object" in it else ""
         yield f"  {_MARKS[it['outcome']]} {it['topic']:12} {whose}{it['text']}"
 
 
@@ -222,8 +222,3 @@ def _backend(share: "ShownBackend") -> str:
     )
     to = f"Service {share['service']} as {share['host']}{share['path']}{changed}"
     return f"{share['share']:.0%} {to}: {where}"
-
-
-def _name(subject: "Subject") -> str:
-    key = "/".join(it for it in (subject["namespace"], subject["name"]) if it)
-    return f"{subject['kind']} {key}"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from contour.analyzed import SEVERITIES, ShownFinding
+from contour.subjects import named
 
 
 def text(found: Sequence[ShownFinding]) -> Iterator[str]:
@@ -33,8 +34,7 @@ def _whose(it: ShownFinding) -> str:
     subject = it["object"]
     if subject is None:
         return place
-    key = "/".join(part for part in (subject["namespace"], subject["name"]) if part)
-    return f"{subject['kind']} {key}" + (f" ({place})" if place else "")
+    return named(subject) + (f" ({place})" if place else "")
 
 
 def _message(it: ShownFinding) -> str:

@@ -1,7 +1,6 @@
 """Guards that do not hold where their author may think they do, and TLS that protects little."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, listeners, nodes
@@ -93,8 +92,7 @@ def ciphers(engine: Engine) -> Steps:
         if found is None or found.tls is None:
             continue
         weak = [it for it in found.tls.ciphers if _is_weak(it)]
-        bare = replace(found.tls, ciphers=())
-        if weak and bare != found.tls:
+        if weak:
             text = f"{key.host} allows {', '.join(weak)}"
             for subject in found.origins:
                 yield Finding(Code.WeakCipher, subject, "", text)
