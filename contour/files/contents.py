@@ -89,7 +89,7 @@ def _item(
         for it in decoded.complaints
     ]
     if decoded.kind.kind == "ConfigMap" and is_mapping(value):
-        found += [((*path, *at), text, "warning") for at, text in upstream.of_config_map(value)]
+        found.extend(((*path, *at), text, "warning") for at, text in upstream.of_config_map(value))
     problems = _problems(raw, found)
     if not decoded.key.name:
         return _unread(file, problems)
@@ -130,7 +130,7 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
     message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
     found: list[tuple[FieldPath, str, Severity]] = [((*path, "kind"), message, "warning")]
     if unknown.kind == "ContourDeployment" and is_mapping(value):
-        found += [((*path, *at), text, "warning") for at, text in upstream.of_deployment(value)]
+        found.extend(((*path, *at), text, "warning") for at, text in upstream.of_deployment(value))
     return Item(place, problems=_problems(raw, found))
 
 
