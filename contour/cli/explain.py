@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-from urllib.parse import urlsplit
 
 import click
 
@@ -94,47 +93,12 @@ def _request(
     url: str, method: str, headers: tuple[str, ...], sni: str | None, source: str
 ) -> "Request":
     """The request; raises UsageError where there can be none."""
-    from dag.evaluation.requests import Request
+    from dag.evaluation import written
 
     try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = parts.port
+        return written.request(url, method, headers, sni, source)
     except ValueError as error:
-        raise click.UsageError(f"{url} is no URL: {error}") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise click.UsageError(f"{url} is no URL of HTTP, such as https://shop.example.com/cart")
-    if not method.isascii() or not method.isalpha():
-        raise click.UsageError(f"{method!r} is no method, such as POST")
-    sent = tuple(_header(it) for it in headers)
-    host = next((value for name, value in sent if name == "host"), parts.netloc.rpartition("@")[2])
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    is_secure = parts.scheme == "https"
-    return Request(
-        host=host,
-        path=path,
-        method=method.upper(),
-        headers=tuple(it for it in sent if it[0] != "host"),
-        port=port or (443 if is_secure else 80),
-        is_secure=is_secure,
-        server_name=parts.hostname if sni is None and is_secure else sni,
-        source=_address(source),
-    )
-
-
-def _header(written: str) -> tuple[str, str]:
-    name, colon, value = written.partition(":")
-    if not colon or not name.strip():
-        raise click.UsageError(f"{written!r} is no header, such as `x-user: 7`")
-    return name.strip().lower(), value.strip()
-
-
-def _address(written: str) -> str:
-    import ipaddress
-
-    try:
-        return str(ipaddress.ip_address(written))
-    except ValueError:
-        raise click.UsageError(f"{written!r} is no IP address") from None
+        raise click.UsageError(str(error)) from None
 
 
 def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explained":

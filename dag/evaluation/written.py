@@ -1,0 +1,61 @@
+"""A request as people write it: a URL, lines of headers, and where the client is.
+
+For `contour explain` and the dashboard.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from dag.evaluation.requests import Request
+
+
+def request(
+    url: str,
+    method: str = "GET",
+    headers: Iterable[str] = (),
+    server_name: str | None = None,
+    source: str = "127.0.0.1",
+) -> Request:
+    """The request that a client would send. Raises ValueError that says what is wrong.
+
+    `headers` are written `name: value`; `host` among them replaces the host of the URL.
+    `server_name` is what the TLS client asks for: the host of the URL if None, none if empty.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"{url} is no URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{url} is no URL of HTTP, such as https://shop.example.com/cart")
+    if not method.isascii() or not method.isalpha():
+        raise ValueError(f"{method!r} is no method, such as POST")
+    sent = tuple(map(_header, headers))
+    host = next((value for name, value in sent if name == "host"), parts.netloc.rpartition("@")[2])
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    is_secure = parts.scheme == "https"
+    return Request(
+        host=host,
+        path=path,
+        method=method.upper(),
+        headers=tuple(it for it in sent if it[0] != "host"),
+        port=port or (443 if is_secure else 80),
+        is_secure=is_secure,
+        server_name=parts.hostname if server_name is None and is_secure else server_name,
+        source=_address(source),
+    )
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip():
+        raise ValueError(f"{line!r} is no header, such as `x-user: 7`")
+    return name.strip().lower(), value.strip()
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise ValueError(f"{text!r} is no IP address") from None
