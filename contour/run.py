@@ -17,6 +17,7 @@ from contour import files, host, inspection, localbootstrap, process, rundir, so
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
+from contour.discovery.keeping import RevisionFile
 from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.host import ports as host_ports
@@ -37,6 +38,8 @@ from showing import signals
 XDS_SOCKET = "xds.sock"
 ANSWERS = "extensions.sqlite"
 """In the state directory: what extensions have answered."""
+REVISIONS = "revisions.sqlite"
+"""There, too: the revisions of EnvoyConfigs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Running(NamedTuple):
     manifests: files.Manifests
     keeper: keeper.Keeper | None
     console: news.Console
+    revisions: RevisionFile
     limited: asyncio.Event
     """Set once something is limited by a RateLimitFilter."""
 
@@ -85,13 +89,20 @@ class Running(NamedTuple):
         """A batch of the manifests, with the Secrets that are made for it."""
         return batch if self.keeper is None else self.keeper.completed(batch)
 
+    def take_first(self, batch: Batch) -> None:
+        """Puts in everything that was read at the start."""
+        self.revisions.restore()
+        self.instance.take(batch)
+        if not batch.complaints:
+            self.revisions.prune()
+
 
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
     stopped = signals.StopSignals().stopped
     running = _made(directory, options)
     with process.without_collections():
-        running.instance.take(running.completed(running.manifests.read()))
+        running.take_first(running.completed(running.manifests.read()))
     controller = running.instance.controller
     sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
@@ -132,7 +143,9 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     terminal = Terminal(sys.stderr)
     console = news.Console(instance, concerned, terminal, manifests.locator)
     made = _keeper(options, terminal) if options.certifies else None
-    return Running(server, instance, manifests, made, console, limited)
+    revisions = RevisionFile(directory.path / REVISIONS, controller.engine)
+    controller.envoy_configs.on_change = revisions.note
+    return Running(server, instance, manifests, made, console, revisions, limited)
 
 
 def _note_limits(limited: asyncio.Event, reports: FleetReports) -> None:
@@ -154,6 +167,7 @@ async def _serve(
     stopped: asyncio.Event,
 ) -> None:
     async with AsyncExitStack() as stack:
+        stack.callback(running.revisions.close)
         await stack.enter_async_context(_serving(running.server))
         await stack.enter_async_context(
             inspection.served(

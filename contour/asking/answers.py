@@ -10,6 +10,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
+from contour import statefile
 from contour.envoy.hooks.questions import Reply
 
 log = logging.getLogger(__name__)
@@ -20,6 +21,7 @@ CREATE TABLE IF NOT EXISTS answers (
     question BLOB PRIMARY KEY, body BLOB, used INTEGER NOT NULL, size INTEGER NOT NULL
 ) WITHOUT ROWID
 """
+_WHAT = "answers of extensions"
 _OVERHEAD = 64
 """Bytes of a row beside its body."""
 
@@ -31,7 +33,7 @@ class Answers:
         """Without a path nothing is kept."""
         self._path = path
         self._most = most_bytes
-        self._file = _begun(path) if path is not None else None
+        self._file = statefile.opened(path, _SCHEMA, "answers", _WHAT) if path else None
         self._fresh: dict[bytes, Reply] = {}
         self._used: set[bytes] = set()
         self._turn, self._size = self._counts()
@@ -106,27 +108,3 @@ class Answers:
 
 def _size(reply: Reply) -> int:
     return len(reply.body or b"") + _OVERHEAD
-
-
-def _begun(path: Path) -> sqlite3.Connection | None:
-    """The file; a new one in place of one that cannot be read."""
-    for _ in range(2):
-        try:
-            return _opened(path)
-        except (sqlite3.Error, OSError) as error:
-            log.warning("answers of extensions in %s cannot be read: %s", path, error)
-            path.unlink(missing_ok=True)
-    return None
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    path.touch(mode=0o600)
-    file = sqlite3.connect(path)
-    try:
-        file.execute("PRAGMA synchronous = OFF")
-        file.execute(_SCHEMA)
-        file.execute("SELECT max(used) FROM answers").fetchone()
-    except sqlite3.Error:
-        file.close()
-        raise
-    return file

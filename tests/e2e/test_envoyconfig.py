@@ -15,7 +15,14 @@ import yaml
 from contour import rundir
 from contour.host import installation
 from contour.run import XDS_SOCKET
-from tests.e2e.standalone import Standalone, exchange, manifest, standalone
+from tests.e2e.standalone import (
+    Standalone,
+    contour,
+    exchange,
+    manifest,
+    standalone,
+    wait_until_ready,
+)
 from tests.testbed import certificates, pairs, processes
 from tests.testbed.load import Load, Request
 from tests.testbed.ports import free_ports
@@ -76,12 +83,15 @@ class Edge:
         self.document = yaml.safe_load(_filled(self.instance, "envoyconfig.yaml"))
 
     def ask(self) -> tuple[int, str]:
-        """The status, and the version that the configuration says it is."""
+        """The status, and the version that the configuration says it is; 0 if nobody listens."""
         connection = http.client.HTTPConnection(
             "127.0.0.1", self.instance.ports["edge"], timeout=10
         )
         with contextlib.closing(connection):
-            answer = exchange(connection, "any.example.com", "/")
+            try:
+                answer = exchange(connection, "any.example.com", "/")
+            except ConnectionRefusedError:
+                return 0, ""
             return answer.status, answer.headers.get("x-version", "")
 
     def version(self, text: str) -> None:
@@ -238,6 +248,29 @@ def test_the_example_of_the_seed_is_served_and_a_renewed_certificate_comes_alone
         instance.remove("envoyconfig-seed.yaml")
         wait(lambda: SEED not in instance.status(), "the EnvoyConfig gone")
         assert answer()[0] == b"ok"  # Envoy keeps what it has
+
+
+def test_a_run_that_follows_serves_what_was_good_and_tries_nothing_again(tmp_path: Path) -> None:
+    ports = dict(zip(("edge", "seed"), free_ports(2), strict=True))
+    names = ("services.yaml", "live.yaml", "envoyconfig.yaml")
+    with standalone(tmp_path, {it: manifest(it) for it in names}, ports) as instance:
+        with envoys(instance, tmp_path / "first", "edge") as running:
+            edge = Edge(instance, running)
+            edge.reset()
+            edge.version("good")
+            edge.save()
+            edge.until("good")
+            edge.version("bad")
+            _two_catch_alls(edge)
+            edge.save()
+            instance.until_told(EDGE, "Only a single wildcard domain")
+        instance.process.kill()
+        with contour(tmp_path, instance.ports) as again:
+            wait_until_ready(again)
+            assert "Only a single wildcard domain" in again.reasons(EDGE)  # nobody has refused it
+            with envoys(again, tmp_path / "second", "edge") as running:
+                Edge(again, running).until("good")
+                assert "Only a single wildcard domain" not in running[0].log.read_text()
 
 
 def _body(answer: Callable[[], tuple[bytes, bytes]]) -> bytes:

@@ -1,0 +1,38 @@
+"""SQLite files in the state directory of a run: what one process leaves for the next.
+
+A file that cannot be read is begun anew: what is kept there makes a restart better, and a start
+does not depend on it. Only the owner of the file may read it.
+"""
+
+import logging
+import sqlite3
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+
+def opened(path: Path, schema: str, table: str, what: str) -> sqlite3.Connection | None:
+    """The file with this table; a new one in place of one that cannot be read.
+
+    `what` says what is kept there, in the plural. None, with a warning, if there can be no file.
+    """
+    for _ in range(2):
+        try:
+            return _opened(path, schema, table)
+        except (sqlite3.Error, OSError) as error:
+            log.warning("%s in %s cannot be read: %s", what, path, error)
+            path.unlink(missing_ok=True)
+    return None
+
+
+def _opened(path: Path, schema: str, table: str) -> sqlite3.Connection:
+    path.touch(mode=0o600)
+    file = sqlite3.connect(path)
+    try:
+        file.execute("PRAGMA synchronous = OFF")
+        file.execute(schema)
+        file.execute(f"SELECT count(*) FROM {table}").fetchone()
+    except sqlite3.Error:
+        file.close()
+        raise
+    return file
