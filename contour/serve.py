@@ -133,6 +133,7 @@ class Replica:
         self.controller.audit = audit.tell
         self.controller.envoy_configs.are_stored = True
         self.controller.envoy_configs.on_change = self._on_envoy_config
+        self.controller.envoy_configs.values.on_change = self.cluster.want
         self.following = Following(client, self.instance, options.release.ownership.labels)
         self.following.on_change = self._on_envoy_config
         self.following.on_object = self._on_object

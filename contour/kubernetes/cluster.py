@@ -15,8 +15,9 @@ from contour.events import Batch
 from contour.kubernetes import scope
 from contour.kubernetes.known import Hear, ObservedObject
 from contour.kubernetes.objects import Objects
-from crds.kinds import IN_CLUSTERS, Kind
-from crds.meta import ObjectRef
+from contour.kubernetes.values import Values
+from crds.kinds import IN_CLUSTERS, KINDS, Kind
+from crds.meta import NamespacedName, ObjectRef
 from kube.client import Client
 from kube.discovery import Discovery
 from kube.health import State
@@ -50,11 +51,14 @@ class Cluster:
     ) -> None:
         self._objects = Objects()
         self._arrived = asyncio.Event()
+        within = within or scope.Scope()
+        self._values = Values(client, within, self._reread)
+        self._objects.wanted = self._values.wanted
         timings = timings or Timings()
         discovery = Discovery(client, good_for=timings.absent * 2 / 3)
         self._followed: list[tuple[scope.Source, Reflector]] = []
-        for source in scope.sources(within or scope.Scope(), kinds):
-            intake = _Intake(source, self._objects, self._arrived)
+        for source in scope.sources(within, kinds):
+            intake = _Intake(source, self._objects, self._values, self._arrived)
             reflector = Reflector(client, discovery, source.collection, intake, timings)
             self._followed.append((source, reflector))
 
@@ -63,6 +67,7 @@ class Cluster:
         async with asyncio.TaskGroup() as tasks:
             for _, reflector in self._followed:
                 tasks.create_task(reflector.run())
+            tasks.create_task(self._values.run())
 
     async def initial(self) -> Batch:
         """Everything there is, once every collection is listed, or known not to be there for us."""
@@ -83,6 +88,10 @@ class Cluster:
     def has_news(self) -> bool:
         """Whether a change has arrived that nobody has taken yet."""
         return self._arrived.is_set()
+
+    def want(self, secret: NamespacedName, keys: frozenset[str]) -> None:
+        """The values of these keys of an opaque Secret are to be read, whatever they hold."""
+        self._values.want(secret, keys)
 
     def known(self, ref: ObjectRef) -> ObservedObject | None:
         """The versions and the status of an object, as last seen."""
@@ -110,17 +119,27 @@ class Cluster:
                 source.kind.kind, source.collection.namespace, reflector.resource, reflector.state
             )
 
+    def _reread(self, news: Sequence[Delta]) -> None:
+        self._objects.take(KINDS["", "Secret"], news)
+        if self._objects.is_pending:
+            self._arrived.set()
+
 
 class _Intake:
     """Where a reflector puts what it sees."""
 
-    def __init__(self, source: scope.Source, objects: Objects, arrived: asyncio.Event) -> None:
+    def __init__(
+        self, source: scope.Source, objects: Objects, values: Values, arrived: asyncio.Event
+    ) -> None:
         self._kind = source.kind
         self._place = _place(source)
         self._objects = objects
+        self._values = values
         self._arrived = arrived
 
     def on_deltas(self, news: Sequence[Delta]) -> None:
+        if self._kind.kind == "Secret":
+            news = self._values.heard(news)
         self._objects.take(self._kind, news)
         if self._objects.is_pending:
             self._arrived.set()

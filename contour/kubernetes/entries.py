@@ -1,9 +1,9 @@
 """Which entries of Secrets and ConfigMaps a rule may read: the others are not kept, nor compared.
 
 Every program of a cluster keeps its own things there, and writes them as often as it likes. Most of
-what we read has a fixed name. Only the key sets of JWT providers have one of the user's choice, so
-a text that may be JSON stays; of any other the name stays alone, since "is not JSON" and "is not
-there" are different mistakes of a user.
+what we read has a fixed name. The key sets of JWT providers have one of the user's choice, so a
+text that may be JSON stays. Whatever else is read is wanted by its name (`values`). Of any other
+entry the name stays alone, since "is not JSON" and "is not there" are different mistakes of a user.
 """
 
 import binascii
@@ -13,17 +13,16 @@ from crds.raw import Raw
 
 CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
 AUTHORITIES = frozenset({"ca.crt"})
+NONE: frozenset[str] = frozenset()
 
 
-def of_secret(data: Raw) -> Raw:
-    """The content of a Secret, in base64 as it came."""
-    return {
-        key: value if key in CERTIFICATES or _may_be_json(value) else ""
-        for key, value in data.items()
-    }
+def of_secret(data: Raw, wanted: frozenset[str] = NONE) -> Raw:
+    """The content of a Secret, in base64 as it came; the values of wanted keys stay."""
+    kept = CERTIFICATES | wanted
+    return {key: value if key in kept or _may_be_json(value) else "" for key, value in data.items()}
 
 
-def of_config_map(data: Raw) -> Raw:
+def of_config_map(data: Raw, _: frozenset[str] = NONE) -> Raw:
     """The content of a ConfigMap."""
     return {key: value for key, value in data.items() if key in AUTHORITIES}
 

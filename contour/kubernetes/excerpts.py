@@ -15,8 +15,13 @@ from crds.kinds import Kind
 from crds.raw import Raw, is_mapping
 
 
-def excerpt(kind: Kind, raw: Raw) -> Raw:
-    """The part of an object that is decoded; in lists, objects do not say of what kind they are."""
+def excerpt(kind: Kind, raw: Raw, wanted: frozenset[str] = entries.NONE) -> Raw:
+    """The part of an object that is decoded; in lists, objects do not say of what kind they are.
+
+    Of an opaque Secret the values of wanted keys are kept as well.
+    """
+    if raw.get("type", _OPAQUE) != _OPAQUE:
+        wanted = entries.NONE
     named = {"apiVersion": kind.api_version, "kind": kind.kind}
     never = _NEVER | _NEVER_OF.get(kind.kind, frozenset())
     found = named | {name: value for name, value in raw.items() if name not in never}
@@ -26,7 +31,7 @@ def excerpt(kind: Kind, raw: Raw) -> Raw:
     if (kept := _ENTRIES.get(kind.kind)) is not None:
         for name in ("data", "binaryData"):
             if is_mapping(content := found.get(name)):
-                found[name] = kept(content)
+                found[name] = kept(content, wanted)
     return found
 
 
@@ -59,6 +64,7 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
     return found
 
 
+_OPAQUE = "Opaque"
 _NEVER = frozenset({"apiVersion", "kind", "status"})
 _NEVER_OF = {"CustomResourceDefinition": frozenset({"spec"})}
 _OF_METADATA = (

@@ -6,19 +6,20 @@ it is the same object (its uid) and is not deleted, and a complaint tells; the A
 validation makes that rare. What the rules refuse of a good object is not decided here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch, Event
 from contour.kubernetes import excerpts
+from contour.kubernetes.entries import NONE
 from contour.kubernetes.known import Statuses
 from crds import decode
 from crds.complaints import dotted
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw, mapping
-from kube.versioncache import Delta
+from kube.versioncache import Delta, Key
 
 
 class _Seen(NamedTuple):
@@ -34,6 +35,8 @@ class Objects:
 
     def __init__(self) -> None:
         self.statuses = Statuses()
+        self.wanted: Mapping[Key, frozenset[str]] = {}
+        """Of Secrets: the keys whose values are kept whatever they hold."""
         self._seen: dict[ObjectRef, _Seen] = {}
         self._said: dict[Subject, tuple[Complaint, ...]] = {}
         self._events: dict[ObjectRef, Event] = {}
@@ -48,7 +51,8 @@ class Objects:
                 self._is_gone(kind, ref)
             else:
                 self.statuses.note(kind, ref, raw)
-                self._is_there(kind, ref, excerpts.excerpt(kind, raw))
+                wanted = self.wanted.get(key, NONE) if kind.kind == "Secret" else NONE
+                self._is_there(kind, ref, excerpts.excerpt(kind, raw, wanted))
 
     def trouble(self, place: ManifestSource, message: str) -> None:
         """Something is wrong with a whole collection; empty if nothing is any more."""

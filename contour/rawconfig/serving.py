@@ -12,6 +12,7 @@ from typing import Protocol
 from contour.rawconfig import snapshot
 from contour.rawconfig.reading import Reader
 from contour.rawconfig.snapshot import Snapshot
+from contour.rawconfig.values import Values
 from contour.xds.resources import Change as PartChange
 from crds.envoyconfig import EnvoyConfig
 from crds.meta import NamespacedName
@@ -41,6 +42,7 @@ class EnvoyConfigs:
         """Whether revisions are objects, so that their rows are not written here."""
         self.on_change: Callable[[NamespacedName], None] = _nobody
         """Takes an EnvoyConfig whose revisions, or what is served of them, have changed."""
+        self.values = Values()
         self._engine = engine
         self._publish = publish
         self._reader = Reader()
@@ -49,14 +51,18 @@ class EnvoyConfigs:
     def take(self, key: NamespacedName, found: object) -> None:
         """Writes what an EnvoyConfig comes to, or that it is gone."""
         if isinstance(found, EnvoyConfig):
-            self._engine.write(content.READINGS, key, self._reader.reading(found))
+            reading = self._reader.reading(found)
+            self._engine.write(content.READINGS, key, reading)
+            self.values.want(key, content.values(reading.content.items if reading.content else ()))
         else:
+            self.values.want(key, frozenset())
             self._reader.forget(key)
             self._engine.write(content.READINGS, key, None)
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether rows were written, so that there is more."""
         if change.query is snapshot.snapshot:
+            self.values.want(change.key, change.new.values if change.new else frozenset())
             self._turned.append((change.key, change.old, change.new))
             owner = self._engine.answer(claims.owner, change.key)
             if owner is not None:

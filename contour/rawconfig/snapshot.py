@@ -14,7 +14,7 @@ from contour.xds.resources import EXTENSION, Change, Name
 from dag.engine.view import Kept, Plan, View, query
 from dag.rawconfig import claims, references, serving
 from dag.rawconfig.claims import NodeKey
-from dag.rawconfig.content import Fixed, FromSecret, FromSlices, Item
+from dag.rawconfig.content import Fixed, FromSecret, FromSlices, Item, SecretValue, values
 from dag.references import secrets
 
 
@@ -24,6 +24,8 @@ class Snapshot(NamedTuple):
     edition: str
     version: str
     parts: tuple[Change, ...]
+    values: frozenset[SecretValue] = frozenset()
+    """The entries of Secrets that are served as they are."""
 
 
 @query
@@ -33,8 +35,9 @@ def snapshot(view: View, key: NodeKey) -> Snapshot | None:
     if found is None:
         return None
     edition, content = found
-    every = (part for it in reading.items(content) for part in _parts(view, it, edition))
-    return Snapshot(edition, content.version, tuple(every))
+    items = reading.items(content)
+    every = (part for it in items for part in _parts(view, it, edition))
+    return Snapshot(edition, content.version, tuple(every), values(items))
 
 
 def _parts(view: View, item: Item, edition: str) -> list[Change]:

@@ -3,6 +3,7 @@
 Rows that are written beside the object itself, for the graph knows no protobuf.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,6 +21,13 @@ class Fixed(NamedTuple):
     name: str
     body: bytes
     """The encoded protobuf message."""
+
+
+class SecretValue(NamedTuple):
+    """One entry of a Secret."""
+
+    secret: NamespacedName
+    key: str
 
 
 class FromSecret(NamedTuple):
@@ -86,6 +94,12 @@ class Reading:
     """None if there is an error."""
     errors: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+
+
+def values(found: Iterable[Item]) -> frozenset[SecretValue]:
+    """The entries of Secrets that resources hold as they are."""
+    secrets = (it for it in found if isinstance(it, FromSecret) and it.form == "generic")
+    return frozenset(SecretValue(it.secret, it.key) for it in secrets)
 
 
 READINGS: Table[NamespacedName, Reading] = Table("readings of EnvoyConfigs")

@@ -59,7 +59,7 @@ def secret_refusal(view: View, item: FromSecret) -> str:
             return f"Secret {item.secret} {why}" if why else ""
         case "generic":
             has_it = generic(view, item) is not None
-            where = "in a cluster, only certificates and JSON are read"
+            where = "in a cluster, the Secret has to be of type Opaque"
             return "" if has_it else f"Secret {item.secret} has no value {item.key} ({where})"
 
 

@@ -122,6 +122,15 @@ class Edge:
             | {"apiVersion": "marin3r.3scale.net/v1alpha1", "kind": "EnvoyConfigRevision"}
         )
 
+    def out_of_sync(self) -> str:
+        """Why what is written is not served as it is."""
+        return str(self.instance.condition("EnvoyConfig", "edge", "CacheOutOfSync").get("message"))
+
+    def version_of_secrets(self) -> str:
+        """Of those of the published revision; empty if it has none."""
+        found = [it["status"].get("providesVersions", {}) for it in self.revisions()]
+        return str(next((it["secrets"] for it in found if "secrets" in it), ""))
+
     def start_envoy(self, of: Served, name: str = "edge") -> Served:
         """An Envoy with the certificate of the node ID, on a replica."""
         here = self.instance.folder / f"{name}-{len(self.instance.processes)}"
@@ -218,3 +227,28 @@ def test_what_envoys_refuse_is_taken_back_on_all_replicas(edge: Edge) -> None:
     edge.write("three")
     edge.until("three")
     edge.until_state("InSync")
+
+
+OPAQUE = """
+apiVersion: v1
+kind: Secret
+metadata: {name: token}
+stringData: {password: VALUE, unused: other}
+"""
+
+
+def test_any_value_of_an_opaque_secret_is_served_and_followed(edge: Edge) -> None:
+    edge.instance.start_replica()
+    edge.write("one", CONFIG + """
+    - type: secret
+      generateFromOpaqueSecret: {name: token, key: password, alias: token}
+""")  # fmt: skip
+    edge.until_state("InSync")
+    edge.instance.until(lambda: "token has no value password" in edge.out_of_sync(), "a wait")
+    edge.instance.apply(OPAQUE.replace("VALUE", "not JSON"))
+    edge.instance.until(lambda: not edge.out_of_sync().startswith("Secret"), "no wait")
+    edge.instance.until(lambda: bool(edge.version_of_secrets()), "a secret")
+    first = edge.version_of_secrets()
+    edge.instance.apply(OPAQUE.replace("VALUE", "another one"))
+    edge.instance.until(lambda: edge.version_of_secrets() not in {"", first}, "the other value")
+    assert len(edge.revisions()) == 1
