@@ -36,9 +36,9 @@ async def served(
     for name, page in pages.items():
         application.router.add_get(f"/{name}", _answering(page))
     for name, walk in walks.items():
-        application.router.add_get(f"/{name}", _walked(walk))
+        application.router.add_get(f"/{name}", walked(walk))
     for name, question in questions.items():
-        application.router.add_post(f"/{name}", _asked(question))
+        application.router.add_post(f"/{name}", asked(question))
     runner = web.AppRunner(application, access_log=None)
     await runner.setup()
     try:
@@ -50,8 +50,10 @@ async def served(
         await runner.cleanup()
 
 
-def _asked(question: Question) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def told(request: web.Request) -> web.Response:
+def asked(question: Question) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    """Answers what is posted; 400 and why if it makes no sense."""
+
+    async def told(request: web.BaseRequest) -> web.Response:
         try:
             return web.json_response(question(await request.text()))
         except ValueError as error:
@@ -67,8 +69,10 @@ def _answering(page: PageContent) -> Callable[[web.Request], Awaitable[web.Strea
     return answer
 
 
-def _walked(walk: Walk) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def listed(_: web.Request) -> web.Response:
+def walked(walk: Walk) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
+    """Lists what is found, and lets others have their turn meanwhile."""
+
+    async def listed(_: web.BaseRequest) -> web.Response:
         found: list[object] = []
         await turns.take(_kept(walk(), found))
         return web.json_response(found)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from contour import explained, turns
+from contour import explained, shown, turns
 from contour.analysis import Analyzer
 from contour.analyzed import ShownFinding
 from contour.asking.answers import Answers
@@ -155,7 +155,7 @@ class Instance:
         fleet, request = explained.read(question)
         return explainer.explained(fleet, request)
 
-    def _rows(self, *, every: bool) -> list[dict[str, object]]:
+    def _rows(self, *, every: bool) -> list[shown.Row]:
         board, engine = self.controller.board, self.controller.engine
         return listing.plain(listing.listed(board, engine, self.locator(), every=every))
 

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from contour import packages
 from contour.currency import Currency
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, view
@@ -63,7 +64,10 @@ def pages(of: Shown) -> Mapping[Purpose, Pages]:
                 "dag": lambda: dot.drawing(of.instance.controller.engine),
                 "cluster": lambda: [_collection(it) for it in _collections(of)],
                 "replicas": lambda: [view.fleet(it) for it in of.reports],
-            }
+                "version": packages.versions,
+            },
+            of.instance.walks(),
+            of.instance.questions(),
         ),
     }
 

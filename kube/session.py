@@ -84,6 +84,29 @@ class Session:
         response.close()
         return await self._sent(request, newer, timeout)
 
+    async def websocket(
+        self, path: str, params: Mapping[str, str], protocol: str
+    ) -> aiohttp.ClientWebSocketResponse:
+        """A WebSocket with this subprotocol. Raises `aiohttp.WSServerHandshakeError` if the server
+        says no, and Unreachable."""
+        credentials = await self._credentials()
+        headers = {"Authorization": credentials.authorization} if credentials.authorization else {}
+        try:
+            return await self._session.ws_connect(
+                credentials.url + path,
+                params=params,
+                protocols=(protocol,),
+                headers=headers,
+                ssl=credentials.tls or True,
+                server_hostname=credentials.server_name,
+                proxy=credentials.proxy,
+            )
+        except aiohttp.WSServerHandshakeError:
+            raise
+        except (aiohttp.ClientError, OSError) as error:
+            with as_failures(path):
+                raise error
+
     async def _credentials(self, refused: Credentials | None = None) -> Credentials:
         try:
             return await self._access.credentials(refused)

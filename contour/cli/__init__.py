@@ -21,11 +21,11 @@ _COMMANDS = {
     "run": "Serves manifests on this machine with a local Envoy, and follows their changes.",
     "serve": "Runs the control plane in a Kubernetes cluster.",
     "translate": "Prints the Envoy configuration or the statuses that manifests lead to.",
-    "status": "Shows the status of every object of a running `contour run`, or of manifests.",
+    "status": "Shows the status of every object of a running instance, or of manifests.",
     "explain": "Says which objects serve a request, which do not, and why.",
     "analyze": "Finds what is wrong with manifests, and what is worth a look although it works.",
     "diff": "Shows which requests would be answered differently, and how.",
-    "config": "Shows what the Envoy of a running `contour run` has accepted and refused.",
+    "config": "Shows what the Envoys of a running instance have accepted and refused.",
     "doctor": "Checks whether `contour run`, or `contour serve` in a cluster, can work here.",
     "bootstrap": "Writes the bootstrap configuration of an Envoy or gRPC application that you run "
     "yourself.",

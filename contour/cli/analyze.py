@@ -1,18 +1,17 @@
 """`contour analyze`: what is wrong with manifests or an instance, and what is worth a look."""
 
 import sys
-from pathlib import Path
 from typing import Literal
 
 import click
 
 from contour.analyzed import SEVERITIES, ShownFinding, order
-from contour.cli import findings, options, output, running
+from contour.cli import findings, options, output, running, source
 
 
 @click.command()
-@options.manifests("ask the running `contour run`")
-@options.state_dir
+@options.manifests("ask the running `contour run`, or an instance in a cluster")
+@source.options
 @options.controller_name
 @click.option(
     "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml", "sarif", "github"]),
@@ -35,7 +34,6 @@ from contour.cli import findings, options, output, running
 def analyze(
     paths: tuple[str, ...],
     more: tuple[str, ...],
-    state_dir: Path | None,
     controller_name: str | None,
     format_: Literal["text", "json", "yaml", "sarif", "github"],
     fail_on: Literal["error", "warning", "info", "never"],
@@ -50,7 +48,7 @@ def analyze(
     guards that plain HTTP passes by, and more. Exit code 1 means findings, 2 that a path cannot be
     read or that no instance runs.
     """
-    found = _offline(paths + more, controller_name) if paths + more else running.findings(state_dir)
+    found = _offline(paths + more, controller_name) if paths + more else running.findings()
     wanted = SEVERITIES[: SEVERITIES.index(least) + 1]
     shown = sorted(
         (it for it in found if it["severity"] in wanted and it["code"] not in ignored), key=order

@@ -1,17 +1,16 @@
 """`contour config`: what every Envoy has been sent, has accepted, refuses and waits for."""
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 import click
 
-from contour.cli import options, output, running, xdsview
-from crds.raw import Raw, items, mapping
+from contour.cli import output, running, source, xdsview
+from contour.shown import Envoy, Fleet, Type
 
 
 @click.command()
-@options.state_dir
+@source.options
 @click.option(
     "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
     show_default=True, help="Output format: a table for people, JSON or YAML for programs.",
@@ -21,20 +20,37 @@ from crds.raw import Raw, items, mapping
     help="Count the shards of a listener's RouteConfigurations one by one in the table. Without "
     "it, the shards of a listener count as one.",
 )  # fmt: skip
-def config(state_dir: Path | None, format_: Any, raw: bool) -> None:
-    """Shows what the Envoy of a running `contour run` has accepted and refused.
+def config(format_: Literal["table", "json", "yaml"], raw: bool) -> None:
+    """Shows what the Envoys of a running instance have accepted and refused.
 
     For each xDS type: the number of accepted and of pending resources, the error message of each
     refused resource, and what held-back resources wait for.
     """
-    fleets = running.page("config", state_dir)
+    fleets = _joined(running.fleets())
     if format_ == "table":
         _print(fleets, raw=raw)
     else:
         output.document(fleets, format_)
 
 
-def _print(fleets: list[dict[str, Any]], *, raw: bool) -> None:
+def _joined(pages: Mapping[str, list[Fleet]]) -> list[Fleet]:
+    """The fleets of all replicas; each Envoy says on which replica it hangs."""
+    found: list[Fleet] = []
+    for pod, fleets in pages.items():
+        for fleet in fleets:
+            for it in fleet["envoys"] if pod else ():
+                it["replica"] = pod
+            same = next((it for it in found if it["fleet"] == fleet["fleet"]), None)
+            if same is None:
+                found.append(fleet)
+            else:
+                same["envoys"] += fleet["envoys"]
+                known = same["quarantine"]
+                known += [it for it in fleet["quarantine"] if it not in known]
+    return found
+
+
+def _print(fleets: list[Fleet], *, raw: bool) -> None:
     rows = [
         tuple(_row(fleet["fleet"], envoy["id"], type_, set() if raw else _scopes(envoy)))
         for fleet in fleets
@@ -44,13 +60,12 @@ def _print(fleets: list[dict[str, Any]], *, raw: bool) -> None:
     output.table(("Fleet", "Envoy", "Type", "Accepted", "Pending", "Why"), rows)
 
 
-def _scopes(envoy: Raw) -> set[str]:
-    types = (mapping(it) for it in items(envoy.get("types")))
-    scoped = (it for it in types if str(it.get("type")).endswith(".ScopedRouteConfiguration"))
-    return {name for it in scoped for name in mapping(it.get("versions"))}
+def _scopes(envoy: Envoy) -> set[str]:
+    scoped = (it for it in envoy["types"] if it["type"].endswith(".ScopedRouteConfiguration"))
+    return {name for it in scoped for name in it["versions"]}
 
 
-def _row(fleet: str, envoy: str, type_: dict[str, Any], scopes: set[str]) -> Iterator[output.Cell]:
+def _row(fleet: str, envoy: str, type_: Type, scopes: set[str]) -> Iterator[output.Cell]:
     def counted(names: Iterable[str]) -> set[str]:
         return {xdsview.listener(it, scopes) for it in names}
 
@@ -66,12 +81,12 @@ def _row(fleet: str, envoy: str, type_: dict[str, Any], scopes: set[str]) -> Ite
     yield "\n".join(_reasons(type_)), "red"
 
 
-def _reasons(type_: dict[str, Any]) -> Iterator[str]:
+def _reasons(type_: Type) -> Iterator[str]:
     for name, parts in type_["refused"].items():
         for part, words in parts.items():
             yield f"refuses {part or 'all'} of {name}: {words}"
     for name, why in type_.get("malformed", {}).items():
         yield f"asks for {name!r}, which is no name: {why}"
-    for name, parts in type_["waiting"].items():
-        for part, needs in parts.items():
+    for name, waiting in type_["waiting"].items():
+        for part, needs in waiting.items():
             yield f"{part or 'all'} of {name} waits for {', '.join(needs)}"

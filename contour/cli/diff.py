@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Literal
 
 import click
 
-from contour.cli import options, output, running
+from contour.cli import options, output, running, source
 from contour.compared import Compared, Sent, ShownDifference
 from contour.subjects import named
 
@@ -27,10 +26,10 @@ _HARMS = {
 )  # fmt: skip
 @click.option(
     "--against", multiple=True, metavar="PATH",
-    show_default="the manifests of the running `contour run`",
+    show_default="those of the running `contour run`, or what a cluster has",
     help="Manifests as they are. Can be given several times.",
 )  # fmt: skip
-@options.state_dir
+@source.options
 @options.controller_name
 @click.option(
     "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml"]), default="text",
@@ -39,7 +38,6 @@ _HARMS = {
 def diff(
     paths: tuple[str, ...],
     against: tuple[str, ...],
-    state_dir: Path | None,
     controller_name: str | None,
     format_: Literal["text", "json", "yaml"],
 ) -> None:
@@ -47,14 +45,23 @@ def diff(
 
     Both sides are evaluated as Envoy would read them; no Envoy is asked. Marked with !! is what
     hurts: a host or port that is served no more, a guard that is gone, connections that end, pods
-    that are replaced. Exit code 0 means no difference, 1 differences, 2 that a path cannot be read
-    or that no instance runs, as for `kubectl diff`.
+    that are replaced. In a cluster the manifests are what would be applied to it: objects that
+    they do not name stay. Exit code 0 means no difference, 1 differences, 2 that a path cannot be
+    read or that no instance runs, as for `kubectl diff`.
     """
     from contour import comparing
     from contour.cli import manifestinput
 
-    known = against or tuple(str(it["path"]) for it in running.page("manifests", state_dir))
-    sides = [manifestinput.read(it, controller_name, lenient=True) for it in (known, paths)]
+    present: manifestinput.Present | None = None
+    known = against or running.paths_of_run()
+    if known is None:
+        from contour.cli import clusterinput
+
+        known, present = (), clusterinput.present(source.chosen())
+    sides = [
+        manifestinput.read(it, controller_name, lenient=True, present=present)
+        for it in (known, paths)
+    ]
     for it in dict.fromkeys(line for side in sides for line in side.complaints):
         click.echo(it, err=True)
     if any(side.is_unreadable for side in sides):

@@ -2,12 +2,11 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from contour.cli import output, running
+from contour.cli import output, running, source
 from contour.subjects import named
 
 if TYPE_CHECKING:
@@ -35,20 +34,16 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
     help="Server name that the TLS client asks for; empty for none.",
 )  # fmt: skip
 @click.option(
-    "--from", "source", default="127.0.0.1", show_default=True, metavar="IP",
+    "--from", "client", default="127.0.0.1", show_default=True, metavar="IP",
     help="Address of the client.",
 )  # fmt: skip
 @click.option(
     "-f", "--filename", "paths", multiple=True, metavar="PATH",
-    show_default="ask the running `contour run`",
+    show_default="ask the running `contour run`, or an instance in a cluster",
     help="Manifests to evaluate offline: a file, a folder (recursive), or - for standard input. "
     "Can be given several times.",
 )  # fmt: skip
-@click.option(
-    "--state-dir", type=click.Path(path_type=Path),
-    show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
-    help="State directory of the running `contour run`.",
-)  # fmt: skip
+@source.options
 @click.option(
     "--fleet", default="contour", show_default=True,
     help="Fleet of Envoys that gets the request. `contour translate --to fleets` lists the names.",
@@ -63,9 +58,8 @@ def explain(
     method: str,
     headers: tuple[str, ...],
     sni: str | None,
-    source: str,
+    client: str,
     paths: tuple[str, ...],
-    state_dir: Path | None,
     fleet: str,
     format_: Literal["text", "json", "yaml"],
     every: bool,
@@ -78,11 +72,11 @@ def explain(
     """
     from contour import explained
 
-    request = _request(url, method, headers, sni, source)
+    request = _request(url, method, headers, sni, client)
     if paths:
         found = _offline(paths, fleet, request)
     else:
-        found = running.explained(explained.written(fleet, request), state_dir)
+        found = running.explained(explained.written(fleet, request))
     if format_ == "text":
         click.echo("\n".join(_lines(found, every=every)))
     else:
@@ -90,13 +84,13 @@ def explain(
 
 
 def _request(
-    url: str, method: str, headers: tuple[str, ...], sni: str | None, source: str
+    url: str, method: str, headers: tuple[str, ...], sni: str | None, client: str
 ) -> "Request":
     """The request; raises UsageError where there can be none."""
     from dag.evaluation import written
 
     try:
-        return written.request(url, method, headers, sni, source)
+        return written.request(url, method, headers, sni, client)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -2,16 +2,20 @@
 
 import sys
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
-from contour import files, offline
+from contour import applying, files, offline
 from contour.cli import extensions
 from contour.complaints import Locate
 from contour.controller import Controller
+from contour.events import Batch
 from contour.status import listing
 from contour.status.rows import Row
+from crds.meta import NamespacedName
 from dag import counting
 
 
@@ -28,26 +32,42 @@ class Read:
     locate: Locate
 
 
+class Present(NamedTuple):
+    """What a cluster has."""
+
+    configuration: NamespacedName | None
+    """That of the instance; None: any holds, as it does among manifests."""
+    batch: Batch
+
+
 def read(
     paths: tuple[str, ...],
     controller_name: str | None = None,
     *,
     lenient: bool,
     asked: extensions.Addresses = extensions.Addresses(),  # noqa: B008 — immutable
+    present: Present | None = None,
 ) -> Read:
-    """Reads the manifests; ends the program if one of the paths cannot be read at all."""
+    """Reads the manifests; ends the program if one of the paths cannot be read at all.
+
+    `present`: what is there already in a cluster, to which the manifests are applied.
+    """
     fleets = offline.Fleets()
     controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
     controller.assume_acceptance()
     controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
     if controller_name is not None:
         controller.name(controller_name)
+    if present is not None and present.configuration is not None:
+        controller.follow(present.configuration)
     manifests = files.Manifests([Path(it) for it in paths], lenient=lenient)
     try:
         batch = manifests.read()
     except files.UnreadableInput as error:
         click.echo(f"contour: {error}", err=True)
         sys.exit(2)
+    if present is not None:
+        batch = applying.applied(present.batch, batch, datetime.now(UTC))
     left_out = extensions.take(controller, batch, asked)
     found = [it for told in batch.complaints.values() for it in told]
     lines = (*(f"{it.severity}: {it}" for it in found), *left_out)

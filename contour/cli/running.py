@@ -1,47 +1,87 @@
-"""What commands ask of a running `contour run`, by its inspection socket."""
+"""What commands ask of a running instance: `contour run` on this machine, or one in a cluster.
+
+The former is asked by its inspection socket, the latter through the API server, and only if an
+option says so or no `contour run` answers.
+"""
 
 import http.client
 import json
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour import rundir
+from contour import inspected, rundir
 from contour.analyzed import ShownFinding
+from contour.cli import source
+from contour.cli.source import Source
+from contour.shown import Fleet, Row
 
 if TYPE_CHECKING:
     from contour.explained import Explained
 
 
-def page(name: str, state_dir: Path | None) -> list[dict[str, Any]]:
-    """A page of the instance with this state directory; ends the program if there is none."""
-    found: list[dict[str, Any]] = _from(state_dir, name)
+def rows(*, every: bool) -> list[Row]:
+    """How the objects of the instance fare; ends the program if there is none.
+
+    `every`: also those without a status of their own.
+    """
+    found: list[Row] = _from("objects" if every else "status")
     return found
 
 
-def findings(state_dir: Path | None) -> list[ShownFinding]:
+def fleets() -> Mapping[str, list[Fleet]]:
+    """What Envoys have, by the pod of their replica; that of `contour run` has none."""
+    where = source.chosen()
+    if not where.is_cluster and (found := _of_run(where, "config")) is not None:
+        return {"": found}
+    from contour.cli import remotely
+
+    return remotely.everywhere(where, "config")
+
+
+def findings() -> list[ShownFinding]:
     """What it finds wrong or worth a look; ends the program likewise."""
-    found: list[ShownFinding] = _from(state_dir, "findings")
+    found: list[ShownFinding] = _from("findings")
     return found
 
 
-def explained(question: str, state_dir: Path | None) -> "Explained":
+def explained(question: str) -> "Explained":
     """Its answer to a question about a request; ends the program likewise."""
-    found: Explained = _from(state_dir, "explain", question)
+    found: Explained = _from("explain", question)
     return found
 
 
-def _from(state_dir: Path | None, name: str, question: str | None = None) -> Any:
-    directory = state_dir or rundir.default_path()
+def paths_of_run() -> tuple[str, ...] | None:
+    """The manifests of the `contour run` here; None if an instance in a cluster is to be asked."""
+    where = source.chosen()
+    found = None if where.is_cluster else _of_run(where, "manifests")
+    return None if found is None else tuple(str(it["path"]) for it in found)
+
+
+def _from(name: str, question: str | None = None) -> Any:
+    where = source.chosen()
+    if not where.is_cluster and (found := _of_run(where, name, question)) is not None:
+        return found
+    from contour.cli import remotely
+
+    return remotely.asked(where, name, question)
+
+
+def _of_run(where: Source, name: str, question: str | None = None) -> Any:
+    """The answer of the `contour run` here; None if there is none and a cluster may be asked."""
+    directory = where.state_dir or rundir.default_path()
     try:
         return ask(rundir.socket(directory, rundir.INSPECTION), name, question)
     except (OSError, http.client.HTTPException):
+        if where.may_be_cluster:
+            return None
         click.echo(
-            f"contour: no instance runs with the state directory {directory}; "
-            "name that of a running `contour run` with --state-dir",
+            f"contour: no instance runs with the state directory {directory}; name that of a "
+            "running `contour run` with --state-dir, or an instance in a cluster with --kubeconfig",
             err=True,
         )
         sys.exit(2)
@@ -52,26 +92,13 @@ def ask(address: Path, name: str, question: str | None = None) -> Any:
 
     Raises OSError if there is no instance, or if the question makes no sense to it.
     """
-    connection = _Connection(address)
+    connected = socket.socket(socket.AF_UNIX)
     try:
-        connection.request("GET" if question is None else "POST", f"/{name}", question)
-        answer = connection.getresponse()
-        if answer.status != http.client.OK:
-            raise OSError(f"answered {answer.status}")
-        return json.load(answer)
+        connected.settimeout(inspected.TIMEOUT)
+        connected.connect(str(address))
+        reply = inspected.Connection(connected).ask(f"/{name}", question)
     finally:
-        connection.close()
-
-
-class _Connection(http.client.HTTPConnection):
-    """One to a Unix socket."""
-
-    def __init__(self, address: Path) -> None:
-        super().__init__("inspect", timeout=60)
-        self._address = address
-
-    def connect(self) -> None:
-        """Connects; called by the first request."""
-        self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._address))
+        connected.close()
+    if reply.status != http.client.OK:
+        raise OSError(f"answered {reply.status}")
+    return json.loads(reply.body)

@@ -2,19 +2,19 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import click
 
-from contour.cli import options, output, running
+from contour.cli import options, output, running, source
+from contour.shown import Row
 
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command()
-@options.manifests("ask the running `contour run`")
-@options.state_dir
+@options.manifests("ask the running `contour run`, or an instance in a cluster")
+@source.options
 @options.controller_name
 @click.option(
     "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
@@ -31,14 +31,13 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 def status(
     paths: tuple[str, ...],
     more: tuple[str, ...],
-    state_dir: Path | None,
     controller_name: str | None,
-    format_: Any,
+    format_: Literal["table", "json", "yaml"],
     strict: bool,
     lenient: bool,
     every: bool,
 ) -> None:
-    """Shows the status of every object of a running `contour run`, or of manifests.
+    """Shows the status of every object of a running instance, or of manifests.
 
     Each PATH is a file, a folder (recursive), or - for standard input. With PATH no instance has to
     run: the manifests are checked offline, and Envoy is assumed to accept them. Files that cannot
@@ -47,7 +46,7 @@ def status(
     rows, is_unreadable = (
         _offline(paths + more, controller_name, every=every, lenient=lenient)
         if paths + more
-        else (running.page("objects" if every else "status", state_dir), False)
+        else (running.rows(every=every), False)
     )
     if format_ == "table":
         _print(rows)
@@ -61,7 +60,7 @@ def status(
 
 def _offline(
     paths: tuple[str, ...], controller_name: str | None, *, every: bool, lenient: bool
-) -> tuple[list[dict[str, Any]], bool]:
+) -> tuple[list[Row], bool]:
     """The rows, and whether anything cannot be read."""
     from contour.cli import manifestinput
     from contour.status import listing
@@ -73,11 +72,11 @@ def _offline(
     return rows, found.is_unreadable
 
 
-def _print(rows: list[dict[str, Any]]) -> None:
+def _print(rows: list[Row]) -> None:
     output.table(("Kind", "Object", "Status", "Why"), [tuple(_cells(it)) for it in rows])
 
 
-def _cells(row: dict[str, Any]) -> Iterator[output.Cell]:
+def _cells(row: Row) -> Iterator[output.Cell]:
     subject = row["subject"]
     yield subject["kind"], ""
     yield "/".join(it for it in (subject["namespace"], subject["name"]) if it), ""

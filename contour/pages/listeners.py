@@ -19,7 +19,16 @@ from contour.pages.settings import ListenAddress, Purpose, Sites
 log = logging.getLogger(__name__)
 
 Page = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
-Pages = Mapping[str, Page]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A page that answers what is posted to it, and cannot be read without a question."""
+
+    page: Page
+
+
+Pages = Mapping[str, Page | Answers]
 """By path."""
 
 _LAST_ANSWERS = 1.0  # seconds, for requests that are being answered when a socket closes
@@ -98,9 +107,11 @@ class Listeners:
     async def _answer(self, site: ListenAddress, request: web.BaseRequest) -> web.StreamResponse:
         listener = self._open.get(site)
         for purpose in sorted(listener.purposes) if listener else ():
-            page = self.pages.get(purpose, {}).get(request.path)
-            if page is not None and request.method not in {"GET", "HEAD"}:
-                return web.Response(status=405, headers={"allow": "GET, HEAD"})
-            if page is not None:
-                return await page(request)
+            found = self.pages.get(purpose, {}).get(request.path)
+            if found is None:
+                continue
+            allowed = ("POST",) if isinstance(found, Answers) else ("GET", "HEAD")
+            if request.method not in allowed:
+                return web.Response(status=405, headers={"allow": ", ".join(allowed)})
+            return await (found.page if isinstance(found, Answers) else found)(request)
         return web.Response(status=404, text="there is no such page\n")

@@ -8,6 +8,7 @@ walks all of them; it is made when somebody asks.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from contour import shown
 from contour.complaints import Locate
 from contour.status import idle, rows, unserved
 from contour.status.board import Board
@@ -31,7 +32,7 @@ def known(board: Board, engine: Engine, *, every: bool = False) -> list[ObjectRe
     return sorted(found | set(_without_status(engine)) if every else found)
 
 
-def plain(found: list[Row]) -> list[dict[str, object]]:
+def plain(found: list[Row]) -> list[shown.Row]:
     """The same as plain data, for JSON."""
     return [rows.plain(it) for it in found]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from contour import shown
 from contour.complaints import Locate
 from contour.subjects import Subject
 from crds.meta import ObjectRef
@@ -57,8 +58,8 @@ class Row:
         return replace(self, told=tuple(_located(self.subject, it, locate) for it in self.told))
 
 
-def plain(row: Row) -> dict[str, object]:
-    """A row as plain data: `reasons` are texts, `problems` the same as fields."""
+def plain(row: Row) -> shown.Row:
+    """A row as plain data."""
     return {
         "subject": plain_subject(row.subject),
         "state": row.state,

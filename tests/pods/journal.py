@@ -1,7 +1,8 @@
-"""Gives out what containers have written, where the API server asks a node for it.
+"""Where the API server asks a node: what containers have written, and the ports of pods.
 
-So `kubectl logs` works, and whoever reads `pods/log`. A kubelet's certificate is not verified by
-an API server that was not told by whom it is signed; ours is nobody's.
+So `kubectl logs` works, and whoever reads `pods/log` or asks for `pods/portforward`. A kubelet's
+certificate is not verified by an API server that was not told by whom it is signed; ours is
+nobody's.
 """
 
 import ssl
@@ -12,6 +13,7 @@ from time import time
 
 from aiohttp import web
 
+from tests.pods.forwarding import FindNetwork, Forwarding
 from tests.pods.processes import Log
 from tests.testbed import certificates
 
@@ -23,12 +25,14 @@ _CLIENTS_WAIT = 1.0  # seconds at the end
 class Journal:
     """A server on a free port."""
 
-    def __init__(self, folder: Path, find: Find) -> None:
+    def __init__(self, folder: Path, find: Find, network: FindNetwork) -> None:
         self._find = find
         shown = certificates.authority("node")
         self._tls = certificates.show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), shown)
         application = web.Application()
         application.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._answer)
+        ports = Forwarding(network)
+        application.router.add_get("/portForward/{namespace}/{pod}", ports.answer)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLIENTS_WAIT)
 
     async def open(self, address: str) -> int:

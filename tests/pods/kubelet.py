@@ -42,7 +42,7 @@ class Kubelet:
         self._site = Site(self._api, network, self.images, self._find, folder)
         self._count = count
         self._nodes: list[Node] = []
-        self._journal = Journal(folder, self._log)
+        self._journal = Journal(folder, self._log, self._network_of)
         self._pods: dict[str, Pod] = {}
         self._bound: set[str] = set()
         self._changed = Wakeup()
@@ -166,6 +166,12 @@ class Kubelet:
         pod = self._lists["Pod"].objects.get((namespace, name), {"metadata": {"uid": ""}})
         found = self._pods.get(pod["metadata"]["uid"])
         return found.containers[container].log if found and container in found.containers else None
+
+    def _network_of(self, namespace: str, name: str) -> str:
+        """The network namespace of a pod that runs; empty if there is none."""
+        pod = self._lists["Pod"].objects.get((namespace, name), {"metadata": {"uid": ""}})
+        found = self._pods.get(pod["metadata"]["uid"])
+        return found.netns if found else ""
 
     def _of(self, namespace: str, name: str) -> Pod:
         return self._pods[self._lists["Pod"].objects[namespace, name]["metadata"]["uid"]]

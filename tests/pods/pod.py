@@ -51,7 +51,7 @@ class Pod:
         self.address = ""
         self._site = site
         self._node = node
-        self._netns = ""
+        self.netns = ""
         self._told = told
         self._folder = site.folder / "pods" / self.uid
         self._tokens: dict[str, tuple[str, float]] = {}
@@ -82,7 +82,7 @@ class Pod:
 
     async def live(self) -> None:
         """From its binding until nothing of it is left."""
-        self._netns, self.address = self._site.network.add_pod()
+        self.netns, self.address = self._site.network.add_pod()
         try:
             async with asyncio.TaskGroup() as tasks:
                 background = [
@@ -153,7 +153,7 @@ class Pod:
     async def _clean(self) -> None:
         for it in self.containers.values():
             await it.kill_and_wait()
-        self._site.network.remove_pod(self._netns, self.address)
+        self._site.network.remove_pod(self.netns, self.address)
         for it in self.containers.values():
             it.log.close()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -243,7 +243,7 @@ class Pod:
         root = self._folder / "roots" / spec["name"]
         root.mkdir(parents=True, exist_ok=True)
         return sandbox.Sandbox(
-            root, self._netns, self.obj["metadata"]["name"][:63],
+            root, self.netns, self.obj["metadata"]["name"][:63],
             [*self._mounts(spec), *(sandbox.Mount(it, str(it)) for it in image.shows)],
             own.get("runAsUser", 0), groups if group is None else [*groups, group],
             own.get("readOnlyRootFilesystem", False),

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import aiohttp
 import pytest
 
 from contour.pages import debug
@@ -14,11 +15,19 @@ from tests.contour.pages.test_listeners import asked
 from tests.contour.xds.envoys import free_port
 
 
+def _answered(question: str) -> str:
+    if not question:
+        raise ValueError("no question")
+    return question.upper()
+
+
 @asynccontextmanager
 async def served() -> AsyncIterator[int]:
     port = free_port()
     dumps: dict[str, debug.Dump] = {"dag": lambda: "digraph {}", "config": lambda: {"a": [1]}}
-    listeners = Listeners({"debug": debug.pages(dumps)})
+    listeners = Listeners(
+        {"debug": debug.pages(dumps, {"found": lambda: iter([1, None, 2])}, {"answer": _answered})}
+    )
     await listeners.update(Sites({ListenAddress("127.0.0.1", port): frozenset({"debug"})}))
     try:
         yield port
@@ -29,9 +38,9 @@ async def served() -> AsyncIterator[int]:
 async def test_every_page_is_listed_and_answers() -> None:
     async with served() as port:
         _, listing = await asked(port, "/debug/")
-        names = ["config", "dag", "heap", "objects", "profile", "tasks"]
+        names = ["answer", "config", "dag", "found", "heap", "objects", "profile", "tasks"]
         assert listing.split() == [f"/debug/{it}" for it in names]
-        for path in listing.split():
+        for path in listing.split()[1:]:
             assert (await asked(port, f"{path}?seconds=0.01"))[0] == 200
 
 
@@ -40,6 +49,24 @@ async def test_dumps_are_shown_as_they_are() -> None:
         assert await asked(port, "/debug/dag") == (200, "digraph {}")
         assert json.loads((await asked(port, "/debug/config"))[1]) == {"a": [1]}
         assert "contour" not in (await asked(port, "/debug/objects"))[1].split('"objects"')[0]
+
+
+async def test_what_is_listed_step_by_step_is_shown_whole() -> None:
+    async with served() as port:
+        assert json.loads((await asked(port, "/debug/found"))[1]) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("method", "question", "status"), [("POST", "why", 200), ("POST", "", 400), ("GET", "why", 405)]
+)
+async def test_questions_are_posted(method: str, question: str, status: int) -> None:
+    async with (
+        served() as port,
+        aiohttp.ClientSession() as session,
+        session.request(method, f"http://127.0.0.1:{port}/debug/answer", data=question) as answer,
+    ):
+        assert answer.status == status
+        assert await answer.text() == {200: '"WHY"', 400: "no question"}.get(status, "")
 
 
 async def test_a_task_is_shown_where_it_waits() -> None:

@@ -1,0 +1,33 @@
+"""What a cluster would have after some manifests were applied to it: for `contour diff`. Pure."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from contour.events import Batch, Event
+
+
+def applied(before: Batch, manifests: Batch, now: datetime) -> Batch:
+    """The objects of a cluster as they would be after `kubectl apply` of some manifests.
+
+    What is there keeps its identity and its age, on which precedence depends; what is new is
+    created now.
+    """
+    known = {(it.kind.kind, it.key): it for it in before.events}
+    events = dict(known)
+    for it in manifests.events:
+        place = it.kind.kind, it.key
+        events[place] = _aged(it, known.get(place), now)
+    complaints = {**before.complaints, **manifests.complaints}
+    return Batch(tuple(events.values()), complaints, (*before.fresh, *manifests.fresh))
+
+
+def _aged(event: Event, before: Event | None, now: datetime) -> Event:
+    if event.object is None:
+        return event
+    metadata = event.object.metadata
+    if before is not None and before.object is not None:
+        old = before.object.metadata
+        kept = replace(metadata, uid=old.uid, creation_timestamp=old.creation_timestamp)
+    else:
+        kept = replace(metadata, creation_timestamp=metadata.creation_timestamp or now)
+    return event._replace(object=replace(event.object, metadata=kept))

@@ -1,0 +1,27 @@
+"""What `contour diff` and `contour translate` read of a cluster, with the rights of the user."""
+
+import click
+
+from contour.cli import remotely
+from contour.cli.manifestinput import Present
+from contour.cli.source import Source
+from contour.remote import instances, objects
+from crds.meta import NamespacedName
+from kube.client import Client
+
+
+def present(source: Source) -> Present:
+    """What the instance reads, with the rights of the user; says what of it may not be read.
+
+    Ends the program if the API server cannot be asked.
+    """
+
+    async def read(client: Client) -> Present:
+        instance = await instances.one(client, source.namespace, source.instance)
+        found = await objects.read(client, instance)
+        for it in found.left_out:
+            click.echo(it, err=True)
+        name = NamespacedName(instance.namespace, instance.name)
+        return Present(name, found.batch)
+
+    return remotely.connected(source, read)

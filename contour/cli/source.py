@@ -1,0 +1,111 @@
+"""Whom commands ask: manifests that are named, a `contour run` on this machine, or a cluster.
+
+The options by which it is chosen, of all commands that can ask. Their values are kept beside the
+parameters of a command, which has no use for them itself.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import click
+
+C = TypeVar("C", bound=Callable[..., object])
+
+_KEPT = "contour.source"
+_OF_CLUSTERS = ("in_cluster", "kubeconfig", "kube_context", "namespace", "instance")
+
+
+class Source(NamedTuple):
+    """Who is to be asked."""
+
+    state_dir: Path | None = None
+    in_cluster: bool = False
+    kubeconfig: str = ""
+    kube_context: str = ""
+    namespace: str = ""
+    instance: str = ""
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether an option says that it is an instance in a cluster."""
+        return any(getattr(self, it) for it in _OF_CLUSTERS)
+
+    @property
+    def may_be_cluster(self) -> bool:
+        """Whether an instance in a cluster is asked where no `contour run` answers."""
+        return self.is_cluster or (self.state_dir is None and has_kubeconfig())
+
+
+def has_kubeconfig() -> bool:
+    """Whether this user has a kubeconfig where kubectl looks for it."""
+    home = os.environ.get("HOME", "")
+    return bool(os.environ.get("KUBECONFIG")) or Path(home, ".kube", "config").is_file()
+
+
+def chosen() -> Source:
+    """What the options of the command that runs say; raises UsageError if they contradict."""
+    kept: dict[str, object] = click.get_current_context().meta.get(_KEPT, {})
+    state_dir = kept.get("state_dir")
+    texts = {it: str(kept.get(it) or "") for it in _OF_CLUSTERS[1:]}
+    found = Source(
+        state_dir if isinstance(state_dir, Path) else None, bool(kept.get("in_cluster")), **texts
+    )
+    if found.state_dir is not None and found.is_cluster:
+        raise click.UsageError(
+            "--state-dir asks a `contour run` on this machine: it does not go with --cluster, "
+            "--kubeconfig, --context, --namespace and --instance"
+        )
+    return found
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: object) -> object:
+    ctx.meta.setdefault(_KEPT, {})[param.name] = value
+    return value
+
+
+def options(command: C) -> C:
+    """`--state-dir`, `--cluster`, and what kubectl calls the same."""
+    for add in reversed(_OPTIONS):
+        command = add(command)
+    return command
+
+
+def of_cluster(command: C) -> C:
+    """Those of a cluster alone, without `--state-dir` and `--cluster`."""
+    for add in reversed(_OPTIONS[2:]):
+        command = add(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--state-dir", type=click.Path(path_type=Path), expose_value=False, callback=_keep,
+        show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
+        help="Ask the running `contour run` with this state directory.",
+    ),
+    click.option(
+        "--cluster", "in_cluster", is_flag=True, expose_value=False, callback=_keep,
+        help="Ask the instance in the cluster of the kubeconfig, even if a `contour run` runs "
+        "here. So do the options --kubeconfig, --context, --namespace and --instance.",
+    ),
+    click.option(
+        "--kubeconfig", metavar="PATH", expose_value=False, callback=_keep,
+        show_default="$KUBECONFIG, ~/.kube/config",
+        help="Kubeconfig file by which a cluster is reached.",
+    ),
+    click.option(
+        "--context", "kube_context", metavar="NAME", expose_value=False, callback=_keep,
+        show_default="the current one", help="Context of the kubeconfig.",
+    ),
+    click.option(
+        "-n", "--namespace", metavar="NAMESPACE", expose_value=False, callback=_keep,
+        show_default="all", help="Namespace of the instance in the cluster.",
+    ),
+    click.option(
+        "--instance", metavar="NAME", expose_value=False, callback=_keep,
+        show_default="the only one",
+        help="Name of the instance in the cluster: that of its ContourConfiguration.",
+    ),
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""What an instance reads of a cluster, read once with the rights of whoever asks.
+
+The same collections, selected by the API server in the same way, and the same excerpts of objects
+as `contour serve` has; but nothing is followed, and what may not be read is said and left out.
+"""
+
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+from contour.events import Batch
+from contour.kubernetes import scope
+from contour.kubernetes.objects import Objects
+from contour.kubernetes.scope import Scope, Source
+from contour.remote.instances import Instance
+from crds import raw
+from crds.kinds import IN_CLUSTERS
+from crds.raw import Raw
+from kube import errors, listing
+from kube.client import LIST_TIMEOUT, Client
+from kube.discovery import Discovery
+from kube.resources import Resource
+from kube.versioncache import Delta, Key
+
+_PAGE = 500  # objects
+
+
+class Found(NamedTuple):
+    """The objects of a cluster."""
+
+    batch: Batch
+    left_out: tuple[str, ...]
+    """What could not be read, a line for each collection."""
+
+
+class Collected(NamedTuple):
+    """One collection, or why it could not be read."""
+
+    source: Source
+    resource: Resource
+    items: tuple[Raw, ...]
+    refusal: str = ""
+
+
+async def read(client: Client, of: Instance | None) -> Found:
+    """All that an instance reads; without one, all that it might. Raises `errors.RequestError`."""
+    objects, left_out = Objects(), list[str]()
+    async for it in collections(client, of):
+        if it.refusal:
+            left_out.append(_told(it))
+        deltas = [Delta(_key(found), found) for found in it.items]
+        objects.take(it.source.kind, deltas)
+    return Found(objects.batch(), tuple(left_out))
+
+
+async def collections(client: Client, of: Instance | None) -> AsyncIterator[Collected]:
+    """Each collection that is served, as the API server has it. Raises likewise."""
+    within = Scope(of.watched, of.namespace) if of is not None else Scope()
+    discovery = Discovery(client, good_for=60.0)
+    for it in scope.sources(within, IN_CLUSTERS):
+        wanted = it.collection.wanted
+        try:
+            resource = await discovery.resource(wanted)
+        except errors.Refused as error:
+            if error.code != 403:
+                raise
+            resource = wanted.resources[0]
+        if resource is None:
+            continue
+        try:
+            items = [item async for item in _listed(client, it, resource)]
+            yield Collected(it, resource, tuple(items))
+        except errors.Refused as error:
+            if error.code not in {401, 403, 404}:
+                raise
+            if error.code != 404:
+                yield Collected(it, resource, (), error.message or str(error))
+
+
+async def _listed(client: Client, of: Source, resource: Resource) -> AsyncIterator[Raw]:
+    """All objects, page by page; from the beginning and at once if a page expires."""
+    for limit in (_PAGE, 0):
+        path = resource.path(of.collection.namespace)
+        wish = listing.Wish(path, of.collection.params, limit, LIST_TIMEOUT)
+        found: list[Raw] = []
+        try:
+            page = await listing.page(client, wish)
+            found += filter(raw.is_mapping, page.items)
+            while page.token:
+                page = await listing.page(client, wish, page.token)
+                found += filter(raw.is_mapping, page.items)
+        except errors.Refused as error:
+            if error.code != 410 or not limit:
+                raise
+            continue
+        for it in found:
+            yield it
+        return
+
+
+def _key(found: Raw) -> Key:
+    metadata = raw.mapping(found.get("metadata"))
+    return Key(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+
+
+def _told(it: Collected) -> str:
+    namespace = it.source.collection.namespace
+    where = f" of namespace {namespace}" if namespace else ""
+    what = f"warning: {it.resource}{where} may not be read, so there are none here: {it.refusal}"
+    if it.source.kind.kind == "Secret":
+        return f"{what}; hosts with TLS are answered as if their Secrets were missing"
+    return what
