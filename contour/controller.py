@@ -29,6 +29,7 @@ from crds.kinds import KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import (
     fleets,
+    foreignobjects,
     hints,
     listeners,
     localbackends,
@@ -281,6 +282,11 @@ class Controller:
         warnings = (it for it in complaints if it.severity == "warning")
         found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
         self.engine.write(anykind.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
+
+    @property
+    def extension_kinds(self) -> tuple[nodes.ForeignKind, ...]:
+        """The kinds of objects that the registered extensions bring."""
+        return self.engine.answer(foreignobjects.kinds, ()) or ()
 
     def listeners(self) -> tuple[nodes.Listener, ...]:
         """The listeners of the default fleet."""

@@ -14,12 +14,13 @@ from typing import Any
 from cryptography import x509
 
 from contour.events import Event
+from crds import foreign
 from crds.contourconfiguration import ContourConfiguration
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.kinds import Kind
 from crds.meta import NamespacedName
 from crds.secret import Secret
-from dag import nodes, tables
+from dag import foreignobjects, nodes, tables
 from dag.configuration import reading
 from dag.engine.incremental import Engine
 from dag.envoyproxy import reading as proxies
@@ -38,6 +39,11 @@ def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
 
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
     """Writes an object, or its absence; the reason if its last good version stays instead."""
+    if foreign.is_foreign(kind):
+        engine.write(
+            foreignobjects.OBJECTS, nodes.ForeignKey(kind.group, foreign.name(kind), *key), new
+        )
+        return None
     table = tables.BY_KIND[kind.kind]
     fault = _fault(new) if new is not None else _loss(engine, kind, key)
     if fault is not None:

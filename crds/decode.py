@@ -100,10 +100,10 @@ def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     seen = screening.screened(content)
     if seen.has_nulls and not seen.is_too_large:
         content = mapping(screening.without_nulls(content))
-    key = _identity(kind, content)
+    key = identity(kind, content)
     if seen.is_too_large:
-        return Decoded(kind, key, None, (_TOO_LARGE,))
-    refusals = [*_name_complaints(kind, content), *_version_complaints(kind, version)]
+        return Decoded(kind, key, None, (TOO_LARGE,))
+    refusals = [*name_complaints(kind, content), *_version_complaints(kind, version)]
     if seen.has_bad_text:
         refusals += (Complaint(it, UNICODE) for it in screening.bad_texts(content))
     obj, found = _validated(kind, content)
@@ -111,11 +111,11 @@ def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     return Decoded(kind, key, None if refusals else obj, every)
 
 
-_TOO_LARGE = Complaint((), "the object is too large, nested too deeply, or refers to itself")
+TOO_LARGE = Complaint((), "the object is too large, nested too deeply, or refers to itself")
 _NOT_IN_MODELS = frozenset({"apiVersion", "kind", "status"})
 
 
-def _identity(kind: Kind, content: Raw) -> NamespacedName:
+def identity(kind: Kind, content: Raw) -> NamespacedName:
     """The identity of the object. Its namespace is added to the metadata if it is missing there."""
     metadata = content.get("metadata")
     if not is_mapping(metadata):
@@ -141,7 +141,7 @@ def _is_subdomain(name: str) -> bool:
     return len(name) <= 253 and _subdomain.fullmatch(name) is not None
 
 
-def _name_complaints(kind: Kind, content: Raw) -> Iterator[Complaint]:
+def name_complaints(kind: Kind, content: Raw) -> Iterator[Complaint]:
     """Names that the API server rejects. The model checks that they are present and strings."""
     metadata = content.get("metadata")
     if not is_mapping(metadata):

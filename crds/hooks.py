@@ -46,8 +46,9 @@ class ExtensionHooks:
     ] = Field(default=(), max_length=4)
     """Hooks before the translation. They are accepted as in Envoy Gateway, and never called."""
     post: tuple[Hook, ...] = Field(default=(), max_length=4)
-    """Hooks after the translation. `VirtualHost` is called for each host of each listener. The
-    others are errors in this release."""
+    """Hooks after the translation. `Route` is called for each route whose rule refers to an object
+    of `resources`, and `VirtualHost` for each host of each listener. The others are errors in this
+    release."""
 
 
 @model

@@ -128,6 +128,11 @@ def _text(key: nodes.HostKey, found: Shaped) -> str:
         return f"host {key.host}: {said}"
     if found.served is None:
         return f"host {key.host}: {said}; until then the host answers 503"
-    if found.is_last:
-        return f"host {key.host}: {said}; until then it stays as it was last served"
-    return f"host {key.host}: {said}; until then it is served without these changes"
+    return f"host {key.host}: {said}; until then {_UNTIL_THEN[found.until_then]}"
+
+
+_UNTIL_THEN = {
+    "last": "it stays as it was last served",
+    "partly": "the routes that refer to its objects answer 503",
+    "unmodified": "it is served without these changes",
+}

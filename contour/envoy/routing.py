@@ -65,6 +65,11 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
+    return _plain(view, key, node)
+
+
+def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Pieces:
+    """A host as the objects want it."""
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
@@ -82,6 +87,8 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
     if found.good is None:
         return _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
     node, body = found.good
+    if body is None:
+        return _plain(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)

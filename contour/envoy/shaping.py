@@ -26,41 +26,46 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
         return None
     used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
-    host, taken, guarded = bare.stripped(node, called)
     servers = view.ask(settings.hook_servers, ())
-    way = chain.Way(servers, lambda it: _reply(view, it))
-    end = way.through(host, [tuple(_referred(view, it)) for it in node.routes])
-    asked, told = tuple(way.asked), tuple(way.told)
-    if not end.is_whole:
-        last = _last(view, key, node)
-        if last is not None:
-            return Shaped(last, asked, told, is_finished=False, is_last=True, origins=node.origins)
+    referred = [tuple(_referred(view, it)) for it in node.routes]
+    if not chain.is_asked(servers, referred):
+        return Shaped(Good(node, None))
+    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
+    called = {it: name.name for it, name in used.items()}
+    host, taken, guarded = bare.stripped(node, called)
+    way = chain.Way(
+        servers,
+        lambda it: view.read(questions.REPLIES, it.key),
+        lambda: view.read(questions.GOOD, key) is not None,
+    )
+    end = way.through(host, referred)
+    found = Shaped(None, tuple(way.asked), tuple(way.told), end.is_whole, origins=node.origins)
+    if not end.is_whole and not way.closed and (last := _last(view, key, node)) is not None:
+        return found._replace(served=last, until_then="last")
     if end.body is None:
-        return Shaped(None, asked, told, is_finished=False, origins=node.origins)
+        return found
+    if way.closed:
+        origins = sorted({node.routes[it].origin for it in way.closed})
+        found = found._replace(until_then="partly", origins=tuple(origins))
     if not end.is_changed:
-        good = Good(node, end.body)
-        return Shaped(good, asked, told, end.is_whole, origins=node.origins)
-    allowed = trust.Allowed({*called.values(), trust.NOWHERE}, taken, guarded)
-    body, refused = trust.closed(end.body, allowed)
-    names = ", ".join(sorted({it.server for it in asked}))
+        return found._replace(served=Good(node, None))
+    body, refused = trust.closed(
+        end.body, trust.Allowed({*called.values(), trust.NOWHERE}, taken, guarded)
+    )
+    names = ", ".join(sorted({it.server for it in way.asked}))
     words = (Told(names, f"{_where(it)} {it.why}, so it is answered with 500") for it in refused)
-    every = (*told, *words)
-    return Shaped(Good(node, body), asked, every, end.is_whole, origins=node.origins)
+    return found._replace(served=Good(node, body), told=(*found.told, *words))
 
 
 def _where(refused: trust.Refusal) -> str:
     return f"in route {refused.route}" if refused.route else "in the host"
 
 
-def _reply(view: View, it: questions.Question) -> questions.Reply | questions.Silence | None:
-    return view.read(questions.REPLIES, it.key)
-
-
 def _referred(view: View, route: nodes.Route) -> Iterator[chain.Referred]:
     for it in route.extensions:
         found = view.read(foreignobjects.OBJECTS, it)
-        if found is not None:
-            yield chain.Referred((it.group, it.kind), found)
+        assert found is not None, "a rule without its objects is closed"
+        yield chain.Referred((it.group, it.kind), found)
 
 
 def _last(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Good | None:
@@ -73,7 +78,8 @@ def _last(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Good | Non
         return good
     named = zip(bare.identities(good.node), good.node.routes, strict=True)
     routes = tuple(it for name, it in named if name not in gone)
-    return Good(replace(good.node, routes=routes), bare.without(good.body, gone))
+    body = bare.without(good.body, gone) if good.body is not None else None
+    return Good(replace(good.node, routes=routes), body)
 
 
 def _removed(before: nodes.VirtualHost, now: nodes.VirtualHost) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from contour.complaints import ManifestSource, Severity, Subject
 from contour.files import guess, lines, parse, upstream
-from crds import complaints, decode, kinds, meta
+from crds import complaints, decode, foreign, kinds, meta
 from crds.complaints import dotted
 from crds.raw import is_mapping
 
@@ -55,7 +55,7 @@ def items(file: ManifestSource, raw: bytes, *, lenient: bool = False) -> Iterato
         return
     if value is not None:
         for path, item in _listed(value):
-            yield _item(file, raw, path, item, lenient=lenient)
+            yield from _items(file, raw, path, item, lenient=lenient)
 
 
 def _malformed(file: ManifestSource, raw: bytes, error: parse.MalformedError) -> Item:
@@ -75,14 +75,28 @@ def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
         yield (() if item is value else ("items", index)), item
 
 
-def _item(
+def _items(
     file: ManifestSource, raw: bytes, path: FieldPath, value: object, *, lenient: bool
-) -> Item:
+) -> Iterator[Item]:
     decoded = decode.decode(value)
     if isinstance(decoded, decode.NotAnObject):
-        return _unread(file, _problems(raw, [(path, decoded.message, "error")]))
-    if isinstance(decoded, decode.UnknownKind):
-        return _unknown(raw, path, value, decoded)
+        yield _unread(file, _problems(raw, [(path, decoded.message, "error")]))
+    elif isinstance(decoded, decode.UnknownKind):
+        yield _unknown(raw, path, value, decoded)
+        yield from _of_extension(file, raw, path, value, decoded)
+    else:
+        yield _item(file, raw, path, value, decoded, lenient=lenient)
+
+
+def _item(
+    file: ManifestSource,
+    raw: bytes,
+    path: FieldPath,
+    value: object,
+    decoded: decode.Decoded,
+    *,
+    lenient: bool,
+) -> Item:
     unread = () if lenient else tuple(_errors(decoded))
     found: list[tuple[FieldPath, str, Severity]] = [
         ((*path, *it.path), it.message, "error" if it in unread else it.severity)
@@ -126,12 +140,35 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
         message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
         problems = _problems(raw, [((*path, "kind"), message, "error")])
         return Item(meant, "guessed", problems=problems, is_read=False)
-    place = ManifestSource(f"kind {unknown.kind} of {unknown.group_version}")
+    about = place(unknown.kind, unknown.group_version)
     message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
     found: list[tuple[FieldPath, str, Severity]] = [((*path, "kind"), message, "warning")]
     if unknown.kind == "ContourDeployment" and is_mapping(value):
         found.extend(((*path, *at), text, "warning") for at, text in upstream.of_deployment(value))
-    return Item(place, problems=_problems(raw, found))
+    return Item(about, problems=_problems(raw, found))
+
+
+def place(kind: str, group_version: str) -> ManifestSource:
+    """Where it is told of a kind that it is not read."""
+    return ManifestSource(f"kind {kind} of {group_version}")
+
+
+def _of_extension(
+    file: ManifestSource, raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind
+) -> Iterator[Item]:
+    """The same object, of a kind that an extension may have brought. `store` knows whether one has:
+    either this item counts, or the one that says that the kind is not supported."""
+    group, _, version = unknown.group_version.rpartition("/")
+    if foreign.is_native(group) or not is_mapping(value):
+        return
+    kind = foreign.kind(group, version, unknown.kind)
+    decoded = foreign.decoded(kind, value)
+    problems = _problems(raw, [((*path, *it.path), it.message, "error") for it in decoded.errors])
+    if decoded.key.name:
+        subject = meta.ObjectRef(kind.kind, *decoded.key)
+        yield Item(subject, "yes", kind, decoded.object, problems, dotted(path))
+    else:
+        yield Item(file, "no", kind, problems=problems, is_read=False)
 
 
 def _problems(

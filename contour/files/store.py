@@ -5,12 +5,12 @@ A file with a document of which nobody can tell what it means releases nothing: 
 what is missing. Who owns an object is `claims`; when to write and to release is `schedule`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch, Event
-from contour.files import claims, contents, documents
-from crds import meta
+from contour.files import claims, contents, documents, registered
+from crds import foreign, meta
 
 
 class Store:
@@ -26,6 +26,7 @@ class Store:
         self._served: dict[meta.ObjectRef, claims.Served] = {}
         self._said: dict[Subject, tuple[Complaint, ...]] = {}
         self._touched: dict[Subject, None] = {}  # a set that keeps the order
+        self._registered = registered.Registered()
 
     def write(self, file: ManifestSource, texts: Iterable[documents.Text]) -> None:
         """The file holds these documents now."""
@@ -72,10 +73,11 @@ class Store:
         events: list[Event] = []
         complaints: dict[Subject, tuple[Complaint, ...]] = {}
         fresh: list[Complaint] = []
-        for subject in self._touched:
-            claimed = sorted(self._claims.get(subject, ()), key=_place)
+        for subject in self._turns():
+            claimed = self._claimed(subject)
             if isinstance(subject, meta.ObjectRef) and (event := self._event(subject, claimed)):
                 events.append(event)
+                self._registered.note(event)
             said, before = self._complaints(subject, claimed), self._said.get(subject, ())
             if _with_lines(said) != _with_lines(before):
                 complaints[subject] = said
@@ -84,6 +86,24 @@ class Store:
         self._touched.clear()
         healed, self._healed = tuple(self._healed), []
         return Batch(tuple(events), complaints, tuple(fresh), healed)
+
+    def _claimed(self, subject: Subject) -> list[claims.Definition]:
+        """The documents of a subject, the owner first."""
+        found = self._registered.counting(self._claims.get(subject, ()))
+        return sorted(found, key=_place)
+
+    def _turns(self) -> Iterator[Subject]:
+        """What was touched; configurations first, since they say which kinds are read."""
+        configurations = [it for it in self._touched if _is_configuration(it)]
+        yield from configurations
+        if self._registered.turned():
+            self._touched.update(dict.fromkeys(filter(self._is_unmodelled, self._claims)))
+        yield from [it for it in self._touched if not _is_configuration(it)]
+
+    def _is_unmodelled(self, subject: Subject) -> bool:
+        """Whether documents of a subject may be of a kind that an extension brings."""
+        kinds = (it.item.kind for it in self._claims[subject])
+        return any(it is None or foreign.is_foreign(it) for it in kinds)
 
     def definition(self, subject: meta.ObjectRef) -> claims.Definition | None:
         """The document that owns an object; None if there is none. From any thread."""
@@ -107,7 +127,8 @@ class Store:
     def _withdraw(self, file: ManifestSource, left: Iterable[claims.Document]) -> None:
         for document in left:
             for item in document.items:
-                others = [it for it in self._claims[item.subject] if it.document is not document]
+                claimed = self._claims.get(item.subject, ())
+                others = [it for it in claimed if it.document is not document]
                 self._claims[item.subject] = others
                 if not others:
                     del self._claims[item.subject]
@@ -127,6 +148,7 @@ class Store:
         return any(
             item.told == "no" or (item.told == "guessed" and not self._is_from(file, item.subject))
             for item in document.items
+            if self._registered.counts(item)
         )
 
     def _is_from(self, file: ManifestSource, subject: Subject) -> bool:
@@ -173,6 +195,10 @@ def _by_digest(before: Iterable[claims.Document]) -> dict[bytes, list[claims.Doc
     for document in reversed(list(before)):
         known.setdefault(document.digest, []).append(document)
     return known
+
+
+def _is_configuration(subject: Subject) -> bool:
+    return isinstance(subject, meta.ObjectRef) and subject.kind == "ContourConfiguration"
 
 
 def _place(claim: claims.Definition) -> tuple[ManifestSource, int]:

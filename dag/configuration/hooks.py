@@ -6,19 +6,14 @@ to guard would be open.
 
 from collections.abc import Iterable, Iterator
 
+from crds import foreign
 from crds import hooks as crd
-from crds.kinds import KINDS
 from crds.meta import NamespacedName
 from dag import nodes
 from dag.problems import Problem, Refused
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place
 from dag.values import durations
-
-_NATIVE = frozenset({"", *(group for group, _ in KINDS)})
-_OF_KUBERNETES = (".k8s.io", ".kubernetes.io")
-_UNVERSIONED = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
-"""Groups of Kubernetes without a domain."""
 
 _LONGEST_ANSWER = 60.0
 _SHORTEST_REFRESH = 10.0
@@ -29,8 +24,10 @@ def servers(
 ) -> Findings[tuple[nodes.HookServer, ...]]:
     """The extensions in their order; one with an error is left out, and its error is yielded."""
     found: dict[str, nodes.HookServer] = {}
+    versions: dict[tuple[str, str], str] = {}
     for index, it in enumerate(written):
         place = at.at("extensions", index)
+        yield from _differing(place, it.resources, versions)
         if it.name in found:
             text = f"another extension is called {it.name!r} already"
             yield problems.invalid_value(place.at("name"), text)
@@ -51,14 +48,14 @@ def _wrong(place: Place, it: crd.Extension) -> Iterator[Problem]:
     if not it.hooks.post:
         yield problems.invalid_value(place.at("hooks").at("post"), "names no hook")
     for index, hook in enumerate(it.hooks.post):
-        if hook != "VirtualHost":
+        if _known(hook) is None:
             text = f"hook {hook} is not served yet"
             yield problems.invalid_value(place.at("hooks").at("post", index), text)
     if it.resources and "Route" not in it.hooks.post:
         text = "need the hook Route, by which their objects are sent"
         yield problems.invalid_value(place.at("resources"), text)
     for index, kind in enumerate(it.resources):
-        if is_native(kind.group):
+        if foreign.is_native(kind.group):
             text = f"kinds of {kind.group} cannot be registered"
             yield problems.invalid_value(place.at("resources", index).at("group"), text)
     yield from _twice(place, it.resources)
@@ -73,9 +70,15 @@ def _twice(place: Place, written: Iterable[crd.ExtensionKind]) -> Iterator[Probl
         seen.add((kind.group, kind.kind))
 
 
-def is_native(group: str) -> bool:
-    """Whether a group belongs to Kubernetes, the Gateway API or us, and to no extension."""
-    return group in _NATIVE or group in _UNVERSIONED or f".{group}".endswith(_OF_KUBERNETES)
+def _differing(
+    place: Place, written: Iterable[crd.ExtensionKind], versions: dict[tuple[str, str], str]
+) -> Iterator[Problem]:
+    """Kinds that another extension has registered in another version: each is read in one."""
+    for index, it in enumerate(written):
+        first = versions.setdefault((it.group, it.kind), it.version)
+        if first != it.version:
+            text = f"{it.kind}.{it.group} is registered as {first} by another extension"
+            yield problems.invalid_value(place.at("resources", index).at("version"), text)
 
 
 def _server(place: Place, it: crd.Extension) -> nodes.HookServer:

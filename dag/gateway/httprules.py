@@ -23,6 +23,7 @@ from dag.gateway import (
     actions,
     backendfilters,
     backends,
+    extensionrefs,
     filters,
     guards,
     persistence,
@@ -129,13 +130,15 @@ def _routes(
     yield from (*refused, *open_problems)
     if closed is None and (refused or any(map(unguarded.closes_a_rule, open_problems))):
         closed = actions.nowhere(at.subject.kind)
+    shaping = extensionrefs.objects(view, rule.filters, at.subject.namespace)
     for found in actions.action(view, rule, at):
         if isinstance(found, Problem):
             yield found
         elif closed is not None:
             yield from (nodes.Route(match, closed, at.subject) for match in wanted)
         else:
-            yield from (_route(rule, at, match, found, policies) for match in wanted)
+            made = (_route(rule, at, match, found, policies) for match in wanted)
+            yield from (replace(it, extensions=shaping) for it in made)
 
 
 def _route(

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 
 Hook = Literal["Route", "VirtualHost"]
@@ -24,6 +24,11 @@ class ForeignKey(NamedTuple):
     kind: str
     namespace: str
     name: str
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The same object among all kinds; its kind is qualified, as kubectl does it."""
+        return ObjectRef(f"{self.kind}.{self.group}", self.namespace, self.name)
 
 
 class HookTls(NamedTuple):

@@ -299,6 +299,11 @@ filter_not_valid = error(ConditionType.ResolvedRefs, Gateway.UnsupportedValue)
 """A filter that is an object of its own, and cannot be built; its rule is dropped, too."""
 
 
+def extension_object_not_found(reference: Place, ref: ObjectRef, fault: str | None) -> Problem:
+    """An object of an extension's kind; the fault is why no object of the kind can be read."""
+    return filter_not_found(reference, f"{ref} not found" + (f": {fault}" if fault else ""))
+
+
 def filter_remark(reference: Place, text: str) -> Problem:
     """What is told of a filter that is served."""
     return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, text)

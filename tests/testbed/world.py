@@ -16,7 +16,8 @@ from typing import Any
 import yaml
 
 from contour.events import Batch, Event
-from crds.decode import Decoded, decode
+from crds import foreign
+from crds.decode import Decoded, UnknownKind, decode
 from tests.testbed import certificates
 
 Document = dict[str, Any]
@@ -170,6 +171,9 @@ def events(documents: Iterable[Document]) -> Iterator[Event]:
     """The documents, decoded as a provider would; in a world there is nothing to complain of."""
     for document in documents:
         decoded = decode(document)
+        if isinstance(decoded, UnknownKind):
+            group, _, version = decoded.group_version.partition("/")
+            decoded = foreign.decoded(foreign.kind(group, version, decoded.kind), document)
         if not isinstance(decoded, Decoded) or decoded.object is None:
             raise ValueError(f"the world holds a bad object: {decoded}")
         yield Event(decoded.kind, decoded.key, decoded.object)

@@ -2,7 +2,8 @@
 
 First each route that refers to objects of extensions, then the whole host; each through all
 extensions that have the hook, in their order. A question is built of the answer before it, so
-what comes later is not asked yet while something is open.
+what comes later is not asked yet while something is open. A route that an extension does not answer
+for is closed alone, unless the whole host can stay as it was last served.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,15 +40,26 @@ class Finished(NamedTuple):
     """It is not what it was before the first one."""
 
 
+def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Referred, ...]]) -> bool:
+    """Whether any extension is asked about a host whose routes refer to these objects."""
+    return any(referred) or any("VirtualHost" in it.hooks for it in servers)
+
+
 @dataclass(slots=True)
 class Way:
     """One host on its way."""
 
     servers: Sequence[nodes.HookServer]
     ask: Ask
+    can_stay: Callable[[], bool]
+    """Whether the host can stay as it was last served."""
     asked: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    closed: list[int] = field(default_factory=list)
+    """The numbers of the routes that are closed alone."""
     _is_whole: bool = True
+    _is_open: bool = False
+    """An extension has just been asked."""
     _is_closed: bool = False
     """An extension that may not be passed over has not answered."""
 
@@ -56,20 +68,26 @@ class Way:
         before = encoding.encoded(host)
         body = before if self._routes(host, referred) else None
         if body is not None:
-            body = self._hosts(encoding.encoded(host))
+            body = self._hosts(encoding.encoded(host) if any(referred) else before)
         if body is not None:
             return Finished(body, self._is_whole, body != before)
         return Finished(None if self._is_closed else before, is_whole=False, is_changed=False)
 
     def _routes(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> bool:
         """Replaces the routes; whether nothing has to be waited for. All are asked at once."""
-        is_through = True
-        for route, objects in zip(host.routes, referred, strict=True):
+        failed: list[int] = []
+        for index, (route, objects) in enumerate(zip(host.routes, referred, strict=True)):
             body = self._route(route, tuple(host.domains), objects) if objects else None
             if body is not None:
                 route.ParseFromString(body)
-            is_through = is_through and (body is not None or not objects)
-        return is_through
+            elif objects:
+                failed.append(index)
+        if failed and (self._is_open or self.can_stay()):
+            return False
+        for index in failed:
+            _close(host.routes[index])
+        self.closed = failed
+        return True
 
     def _route(
         self, route: pb.Route, hostnames: tuple[str, ...], objects: Iterable[Referred]
@@ -99,6 +117,7 @@ class Way:
             return question.body if reply.body is None else reply.body
         self._is_whole = False
         if reply is None:
+            self._is_open = True
             self._is_closed |= not all(it.fail_open for it in self.servers)
             return None
         self.told.append(Told(server.name, reply.why))
@@ -106,3 +125,9 @@ class Way:
             return question.body
         self._is_closed = True
         return None
+
+
+def _close(route: pb.Route) -> None:
+    kept = pb.Route(name=route.name, match=route.match)
+    kept.direct_response.status = 503
+    route.CopyFrom(kept)

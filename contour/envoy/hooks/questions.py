@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from crds.meta import ObjectRef
 from dag import nodes
@@ -63,8 +63,8 @@ class Good(NamedTuple):
 
     node: nodes.VirtualHost
     """What it was made of: its clusters stay asked for."""
-    body: bytes
-    """What came back at the end, without what is ours."""
+    body: bytes | None
+    """What came back at the end, without what is ours; None: the node as it is."""
 
 
 GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
@@ -88,10 +88,11 @@ class Shaped(NamedTuple):
     told: tuple[Told, ...] = ()
     is_finished: bool = True
     """Every extension has answered, and what is served is made of it."""
-    is_last: bool = False
-    """What is served is the last good state."""
+    until_then: Literal["last", "partly", "unmodified"] = "unmodified"
+    """What is served until it is finished: the last good state, the host with those routes closed
+    that nobody has answered for, or the host without changes."""
     origins: tuple[ObjectRef, ...] = ()
-    """The objects that want the host, and are told."""
+    """The objects that are told: those that want the host, or the routes that are closed."""
 
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")

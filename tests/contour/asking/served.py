@@ -1,7 +1,7 @@
 """An instance whose hosts a scripted extension shapes, and what it serves of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,13 +76,15 @@ class Shaped:
 
     def host(self, number: int) -> pb.VirtualHost | None:
         """A host as it is served."""
-        name = fqdn(number)
+        return next(self.parts(fqdn(number)), None)
+
+    def parts(self, name: str) -> Iterator[pb.VirtualHost]:
+        """A host in every table that has it."""
         store = self.instance.server.fleet(DEFAULT_FLEET).store.types
         for resource in store.get(resources.ROUTE, {}).values():
             part = resource.parts.get(name)
             if part is not None:
-                return route_pb2.RouteConfiguration.FromString(part.body).virtual_hosts[0]
-        return None
+                yield route_pb2.RouteConfiguration.FromString(part.body).virtual_hosts[0]
 
     def is_changed(self, number: int) -> bool:
         """Whether the extension's header is there."""
@@ -120,11 +122,11 @@ class Shaped:
                 await asyncio.sleep(0.01)
 
 
-def instance(*extensions: Document, answers: Path | None = None) -> Instance:
+def instance(*extensions: Document, answers: Path | None = None, **spec: Any) -> Instance:
     """An instance with these extensions, and no objects."""
     made = Instance(Server(()), answers=answers)
     made.controller.bind(HostPorts())
-    made.take(world.batch(world.configuration(extensions=list(extensions))))
+    made.take(world.batch(world.configuration(extensions=list(extensions), **spec)))
     return made
 
 

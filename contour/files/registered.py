@@ -1,0 +1,59 @@
+"""Which kinds of extensions are read: those that a ContourConfiguration of the files registers.
+
+Whatever it may be that is in force: that is decided elsewhere, and what nobody refers to changes
+nothing.
+"""
+
+from collections.abc import Iterable
+
+from contour.complaints import ManifestSource
+from contour.events import Event
+from contour.files import claims, contents
+from crds import foreign
+from crds.contourconfiguration import ContourConfiguration
+from crds.kinds import Kind
+from crds.meta import NamespacedName
+
+
+class Registered:
+    """The kinds that are read."""
+
+    def __init__(self) -> None:
+        self._by: dict[NamespacedName, frozenset[Kind]] = {}
+        self._kinds: frozenset[Kind] = frozenset()
+        self._places: frozenset[ManifestSource] = frozenset()
+        self._is_turned = False
+
+    def note(self, event: Event) -> None:
+        """An object has changed."""
+        if event.kind.model is not ContourConfiguration:
+            return
+        before = self._kinds
+        self._by[event.key] = _of(event.object)
+        self._kinds = frozenset[Kind]().union(*self._by.values())
+        places = (contents.place(foreign.name(it), it.api_version) for it in self._kinds)
+        self._places = frozenset(places)
+        self._is_turned |= self._kinds != before
+
+    def turned(self) -> bool:
+        """Whether other kinds are read than at the last call."""
+        is_turned, self._is_turned = self._is_turned, False
+        return is_turned
+
+    def counting(self, found: Iterable[claims.Definition]) -> list[claims.Definition]:
+        """Documents without those of kinds that nobody has registered; where somebody has, without
+        the complaint that the kind is not supported."""
+        return [it for it in found if self.counts(it.item)]
+
+    def counts(self, item: contents.Item) -> bool:
+        """Whether a document means what this item says."""
+        if item.kind is None:
+            return item.subject not in self._places
+        return not foreign.is_foreign(item.kind) or item.kind in self._kinds
+
+
+def _of(found: object) -> frozenset[Kind]:
+    if not isinstance(found, ContourConfiguration):
+        return frozenset()
+    written = (it for each in found.spec.extensions for it in each.resources)
+    return frozenset(foreign.kind(it.group, it.version, it.kind) for it in written)
