@@ -18,7 +18,7 @@ from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import authenticationfilters
 from dag.problems import Problem
-from dag.references import keysets
+from dag.references import jwks, keysets
 
 _RESOURCE = names.extension(tokens.NAME)
 
@@ -85,6 +85,9 @@ def _known(
             case nodes.RemoteJwks() as source:
                 if keys := keysets.keys(view, source):
                     yield node, keys
+            case nodes.StoredJwks() as source:
+                if isinstance(found := view.ask(jwks.stored, source), nodes.LocalJwks):
+                    yield node, found.text
 
 
 def _provided(

@@ -1,18 +1,20 @@
 """Which entries of Secrets and ConfigMaps a rule may read: the others are not kept, nor compared.
 
 Every program of a cluster keeps its own things there, and writes them as often as it likes. Most of
-what we read has a fixed name. The key sets of JWT providers have one of the user's choice, so a
-text that may be JSON stays. Whatever else is read is wanted by its name (`values`). Of any other
-entry the name stays alone, since "is not JSON" and "is not there" are different mistakes of a user.
+what we read has a fixed name. Only the key sets of an HTTPProxy have one of the user's choice, so
+a text of a Secret that may be JSON stays. Whatever else is read is wanted by its name (`values`).
+Of any other entry the name stays alone, since "is not JSON" and "is not there" are different
+mistakes of a user.
 """
 
 import binascii
 from base64 import b64decode
 
 from crds.raw import Raw
+from dag.references import jwks
 
 CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
-AUTHORITIES = frozenset({"ca.crt"})
+OF_CONFIG_MAPS = frozenset({"ca.crt", *jwks.ENTRIES})
 NONE: frozenset[str] = frozenset()
 
 
@@ -24,7 +26,7 @@ def of_secret(data: Raw, wanted: frozenset[str] = NONE) -> Raw:
 
 def of_config_map(data: Raw, _: frozenset[str] = NONE) -> Raw:
     """The content of a ConfigMap."""
-    return {key: value for key, value in data.items() if key in AUTHORITIES}
+    return {key: value for key, value in data.items() if key in OF_CONFIG_MAPS}
 
 
 def _may_be_json(value: object) -> bool:

@@ -1,8 +1,8 @@
 """AuthenticationFilters: which tokens requests of a rule have to show, by their filters.
 
 Source: the AuthenticationFilter of Envoy Gateway 0.5. Any provider of a filter suffices. A filter
-of which one provider cannot be built serves nobody; one that waits for the key sets of some
-providers takes the tokens of the others. What Envoy is told of a filter is an answer of its own, so
+of which one provider cannot be built serves nobody; one that lacks the keys of some providers takes
+the tokens of the others. What Envoy is told of a filter is an answer of its own, so
 that an edit of the filter changes none of its routes.
 """
 
@@ -15,17 +15,14 @@ from crds.envoygateway import authenticationfilter as crd
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import View, query
+from dag.gateway import tokenkeys
 from dag.gateway.resolving import Reference
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Findings, Place
-from dag.references import keysets
-from dag.values import headers, uris
+from dag.values import headers
 
 KIND = "AuthenticationFilter"
-
-TIMEOUT = 5.0
-"""Seconds in which the server of a key set has to answer."""
 
 
 def policies(
@@ -59,7 +56,7 @@ def remarks(view: View, key: NamespacedName) -> Problem | tuple[str, ...] | None
         return found
     place = Place(ObjectRef(KIND, *key))
     faults = [*_faults(view, place, found)]
-    if not any(view.ask(keysets.state, it).is_known for it in map(_source, found)):
+    if not any(tokenkeys.state(view, it.jwks).is_known for it in found):
         return problems.filter_not_valid(place.at("jwtProviders"), "; ".join(faults))
     return tuple(faults)
 
@@ -77,16 +74,11 @@ def providers(view: View, key: NamespacedName) -> tuple[nodes.JwtProvider, ...] 
 
 def _faults(view: View, place: Place, found: Sequence[nodes.JwtProvider]) -> Iterator[str]:
     for index, provider in enumerate(found):
-        state = view.ask(keysets.state, _source(provider))
+        state = tokenkeys.state(view, provider.jwks)
         if state.fault:
             at = place.at("jwtProviders", index)
             kept = "the last key set that was fetched stays in use: " if state.is_known else ""
             yield f"{at.path}: {kept}{state.fault}"
-
-
-def _source(provider: nodes.JwtProvider) -> nodes.RemoteJwks:
-    assert isinstance(provider.jwks, nodes.RemoteJwks)
-    return provider.jwks
 
 
 def _providers(place: Place, written: crd.AuthenticationFilter) -> Iterator[nodes.JwtProvider]:
@@ -119,24 +111,12 @@ def _provider(at: Place, written: crd.JWTAuthenticationProvider) -> nodes.JwtPro
         raise Refused(problems.filter_not_valid(at.at("issuer"), text))
     made = nodes.JwtProvider(
         name="",
-        jwks=_key_set(at, written),
+        jwks=tokenkeys.source(at, written),
         issuer=written.issuer,
         audiences=written.audiences,
         claim_headers=tuple(_claim_headers(at, written)),
     )
     return replace(made, name=blake2b(repr(made).encode(), digest_size=16).hexdigest())
-
-
-def _key_set(at: Place, written: crd.JWTAuthenticationProvider) -> nodes.RemoteJwks:
-    found = written.remote_jwks or written.remote_jwks_as_designed
-    if found is None or (written.remote_jwks and written.remote_jwks_as_designed):
-        text = "exactly one of remoteJWKS and remoteJwks must be set"
-        raise Refused(problems.filter_not_valid(at, text))
-    if refusal := uris.refusal(found.uri, ("https",)):
-        spelling = "remoteJWKS" if written.remote_jwks else "remoteJwks"
-        raise Refused(problems.filter_not_valid(at.at(spelling).at("uri"), refusal.why))
-    tls = nodes.UpstreamTls(system=True, sni=uris.host(found.uri))
-    return nodes.RemoteJwks(found.uri, tls, TIMEOUT)
 
 
 def _claim_headers(at: Place, written: crd.JWTAuthenticationProvider) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from crds import jwt as crd
 from crds.httpproxy import HTTPProxy
-from crds.meta import NamespacedName
+from crds.meta import ObjectRef
 from dag import nodes
 from dag.engine.view import View
 from dag.problems import Problem, Refused
@@ -120,7 +120,7 @@ def _jwks(
         return (yield from _fetched(view, place.at("remoteJWKS"), written.remote_jwks))
     if written.local_jwks is None:  # the model requires one of them
         raise Refused(problems.jwks_missing(place, "needs one of remoteJWKS and localJWKS"))
-    secret = NamespacedName(place.subject.namespace, written.local_jwks.secret_name)
+    secret = ObjectRef("Secret", place.subject.namespace, written.local_jwks.secret_name)
     found = view.ask(jwks.local, jwks.Entry(secret, written.local_jwks.key))
     if isinstance(found, Problem):
         raise Refused(problems.local_jwks_not_valid(place.at("localJWKS"), found.message))

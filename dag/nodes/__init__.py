@@ -35,6 +35,7 @@ from dag.nodes.guards import (
     RemoteJwks,
     RequestHeader,
     SessionPersistence,
+    StoredJwks,
     StreamGuards,
 )
 from dag.nodes.hooks import ForeignKey, ForeignKind, Hook, HookServer, HookTls
@@ -191,6 +192,7 @@ __all__ = [
     "ServicePort",
     "SessionPersistence",
     "SlowStart",
+    "StoredJwks",
     "Stream",
     "StreamGuards",
     "Tls",

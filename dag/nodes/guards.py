@@ -79,6 +79,14 @@ class LocalJwks:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredJwks:
+    """Keys that are read from a ConfigMap or Secret whenever Envoy is told of them, so that new
+    keys change no provider."""
+
+    ref: ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
 class JwtProvider:
     """Who signs tokens. Its routes name it (`Jwt`); a fleet's providers are one piece of Envoy's.
 
@@ -88,7 +96,7 @@ class JwtProvider:
 
     name: str
     """Unique in the fleet: `namespace/httpproxy/provider`."""
-    jwks: RemoteJwks | LocalJwks
+    jwks: RemoteJwks | LocalJwks | StoredJwks
     issuer: str = ""
     """Any, if empty."""
     audiences: tuple[str, ...] = ()

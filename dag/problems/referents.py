@@ -57,11 +57,12 @@ def external_name_not_valid(name: NamespacedName, host: str, why: str) -> Proble
 
 def secret_not_valid(name: NamespacedName, why: str) -> Problem:
     """A Secret that cannot serve; `why` is the end of a sentence that begins with its name."""
-    return trust_not_valid(ObjectRef("Secret", *name), why)
+    return content_not_valid(ObjectRef("Secret", *name), why)
 
 
-def trust_not_valid(ref: ObjectRef, why: str) -> Problem:
-    """A Secret or ConfigMap with authorities or revocations that cannot be read."""
+def content_not_valid(ref: ObjectRef, why: str) -> Problem:
+    """A Secret or ConfigMap with authorities, revocations or keys that cannot be read; `why` is the
+    end of a sentence that begins with its name."""
     text = f"{ref.kind} {ref.namespace}/{ref.name} {why}"
     return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, text)
 

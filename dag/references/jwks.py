@@ -1,8 +1,9 @@
 """The keys that tokens are signed with: JSON Web Key Sets (RFC 7517, 7518).
 
 Envoy refuses a provider for one key of its set that it cannot read, so each is read here first. A
-set in a Secret has to be readable as a whole. Of a set that a server gives to everybody the keys
-are used that can be read: others are of kinds that are not for tokens, or not known yet.
+set in a Secret or ConfigMap has to be readable as a whole. Of a set that a server gives to
+everybody the keys are used that can be read: others are of kinds that are not for tokens, or not
+known yet.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from crds.raw import is_list, is_mapping
 from dag import hints, nodes, tables
 from dag.engine.view import View, query
@@ -25,26 +26,55 @@ MAX_KEYS = 100
 Key = Mapping[str, object]
 
 
-class Entry(NamedTuple):
-    """An entry of a Secret."""
+ENTRIES = ("jwks", "jwks.json")
+"""Where the key set of an object is, if the reference does not say it; the first that is there."""
 
-    secret: NamespacedName
+
+class Entry(NamedTuple):
+    """An entry of a Secret or ConfigMap."""
+
+    ref: ObjectRef
     key: str
 
 
 @query
 def local(view: View, entry: Entry) -> nodes.LocalJwks | Problem:
     """The key set, as it was written."""
-    found = view.read(tables.SECRETS, entry.secret)
+    found = _entries(view, entry.ref)
     if found is None:
-        hint = hints.hint(view, ObjectRef("Secret", *entry.secret))
-        return referents.secret_not_valid(entry.secret, f"not found{hint}")
-    content = found.data.get(entry.key)
+        hint = hints.hint(view, entry.ref)
+        return referents.content_not_valid(entry.ref, f"not found{hint}")
+    content = found.get(entry.key)
     if content is None:
-        return referents.secret_not_valid(entry.secret, f"has no {entry.key[:60]}")
-    if why := _refusal(content):
-        return referents.secret_not_valid(entry.secret, why)
+        return referents.content_not_valid(entry.ref, f"has no {entry.key[:60]}")
+    if why := refusal(content):
+        return referents.content_not_valid(entry.ref, why)
     return nodes.LocalJwks(content.decode())
+
+
+@query
+def stored(view: View, source: nodes.StoredJwks) -> nodes.LocalJwks | Problem:
+    """The key set of an object, in one of `ENTRIES`."""
+    found = _entries(view, source.ref) or {}
+    name = next((it for it in ENTRIES if it in found), ENTRIES[0])
+    return view.ask(local, Entry(source.ref, name))
+
+
+@query
+def fault(view: View, source: nodes.StoredJwks) -> str:
+    """Why there are no keys; empty if there are. It stays the same when the keys are renewed."""
+    found = view.ask(stored, source)
+    return found.message if isinstance(found, Problem) else ""
+
+
+def _entries(view: View, ref: ObjectRef) -> Mapping[str, bytes] | None:
+    if ref.kind == "ConfigMap":
+        texts = view.read(tables.CONFIG_MAPS, ref.key)
+        if texts is None:
+            return None
+        return {name: it.encode() for name, it in texts.data.items()} | texts.binary_data
+    found = view.read(tables.SECRETS, ref.key)
+    return found.data if found is not None else None
 
 
 class UnusableError(ValueError):
@@ -59,7 +89,8 @@ def readable(content: bytes) -> str:
     return json.dumps({"keys": keys}, separators=(",", ":"))
 
 
-def _refusal(content: bytes) -> str | None:
+def refusal(content: bytes) -> str | None:
+    """Why a set that was written down cannot be used, as the end of a sentence; None if it can."""
     try:
         keys = _keys(content)
     except UnusableError as error:

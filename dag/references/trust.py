@@ -36,10 +36,10 @@ def refusal(view: View, key: nodes.Trust) -> Problem | None:
 def _problems(view: View, key: nodes.Trust) -> Iterator[Problem]:
     for ref in key.authorities:
         if why := authorities_refusal(_authorities(view, ref)):
-            yield referents.trust_not_valid(ref, why + _hint(view, ref))
+            yield referents.content_not_valid(ref, why + _hint(view, ref))
     if key.revocations is not None and (why := revocations_refusal(_revocations(view, key))):
         ref = ObjectRef("Secret", *key.revocations)
-        yield referents.trust_not_valid(ref, why + _hint(view, ref))
+        yield referents.content_not_valid(ref, why + _hint(view, ref))
 
 
 def _hint(view: View, ref: ObjectRef) -> str:

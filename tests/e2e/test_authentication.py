@@ -28,8 +28,22 @@ def server() -> Iterator[KeyServer]:
         yield found
 
 
+INSIDE = certificates.authority("inside")
+"""Nobody but the filter that names it trusts it."""
+
+
 @pytest.fixture(scope="module")
-def guarded(server: KeyServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+def inside() -> Iterator[KeyServer]:
+    address = incluster.own_address()
+    answers = {"/one": tokens.jwks().encode()}
+    with keyserver.in_thread(answers, certificates.issued(INSIDE, address), address) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def guarded(
+    server: KeyServer, inside: KeyServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Standalone]:
     folder = tmp_path_factory.mktemp("authentication")
     authority = certificates.known_authority()
     trusted = folder / "authorities.pem"
@@ -43,7 +57,7 @@ def guarded(server: KeyServer, tmp_path_factory: pytest.TempPathFactory) -> Iter
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", str(trusted))
-        with standalone(folder, files, {"keys": server.port}) as running:
+        with standalone(folder, files, {"keys": server.port, "inside": inside.port}) as running:
             running.authority = authority
             yield running
 
@@ -129,3 +143,39 @@ def test_equal_key_sets_are_fetched_once_and_a_late_one_opens_its_routes(
     guarded.until_status(url, 401)
     check(guarded, Case(url, backend="one", headers=bearer(tokens.token())))
     wait(lambda: not guarded.reasons("HTTPRoute default/late"), "nothing told of the late route")
+
+
+def key_set(text: str) -> str:
+    return (
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: keys}, "
+        f"data: {{jwks: {json.dumps(text)}}}}}"
+    )
+
+
+def test_keys_in_a_config_map_are_live(guarded: Standalone) -> None:
+    url, one, two = "http://local.example.com/", bearer(tokens.token()), bearer(keys.of_other("x"))
+    check(guarded, Case(url, 500, headers=one))
+    guarded.until_told("HTTPRoute default/local", "ConfigMap default/keys not found")
+    guarded.write("keys.yaml", key_set(tokens.jwks()))
+    guarded.until_status(url, 401)
+    check(guarded, Case(url, backend="one", headers=one))
+    check(guarded, Case(url, 401, headers=two))
+    guarded.write("keys.yaml", key_set(keys.other_jwks()))
+    wait(lambda: guarded.ask(url, headers=two).status == 200, "the new keys")
+    check(guarded, Case(url, 401, headers=one))
+    guarded.write("keys.yaml", key_set("hello"))
+    guarded.until_status(url, 500)
+    guarded.until_told("HTTPRoute default/local", "ConfigMap default/keys is not JSON")
+
+
+def test_a_server_with_authorities_of_its_own_is_asked_once_they_are_there(
+    guarded: Standalone,
+) -> None:
+    url, good = "http://inside.example.com/", bearer(tokens.token())
+    check(guarded, Case(url, 500, headers=good))
+    guarded.until_told("HTTPRoute default/inside", "Secret default/inside not found")
+    guarded.write("inside.yaml", pairs.authority("inside", made=certificates.authority("inside")))
+    guarded.until_told("HTTPRoute default/inside", "has a certificate that is not valid")
+    guarded.write("inside.yaml", pairs.authority("inside", made=INSIDE))
+    guarded.until_status(url, 401)
+    check(guarded, Case(url, backend="one", headers=good))

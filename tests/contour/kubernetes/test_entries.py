@@ -5,6 +5,7 @@ from base64 import b64decode, b64encode
 import pytest
 
 from contour.kubernetes import entries
+from crds.raw import Raw
 from dag.references import jwks
 
 
@@ -35,7 +36,7 @@ def test_of_anything_else_the_name_stays(text: str | bytes) -> None:
 )
 def test_what_the_rules_say_of_a_key_set_stays(text: str) -> None:
     kept = b64decode(str(entries.of_secret({"jwks": encoded(text)})["jwks"]))
-    assert jwks._refusal(kept) == jwks._refusal(text.encode())
+    assert jwks.refusal(kept) == jwks.refusal(text.encode())
 
 
 @pytest.mark.parametrize("value", [7, None, "no base64!", {"a": 1}])
@@ -43,5 +44,6 @@ def test_what_is_no_entry_is_left_to_be_complained_about(value: object) -> None:
     assert entries.of_secret({"x": value}) == {"x": value}
 
 
-def test_of_config_maps_the_authorities_stay() -> None:
-    assert entries.of_config_map({"ca.crt": "a", "game.properties": "b"}) == {"ca.crt": "a"}
+def test_of_config_maps_authorities_and_key_sets_stay() -> None:
+    kept: Raw = {"ca.crt": "a", "jwks": "b", "jwks.json": "c"}
+    assert entries.of_config_map({**kept, "game.properties": "d"}) == kept

@@ -1,8 +1,10 @@
 """AuthenticationFilters: what they require of requests, and what their routes are told."""
 
+import json
+
 import pytest
 
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
 from dag.gateway import authenticationfilters
@@ -11,7 +13,7 @@ from dag.references import keysets
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import gateway, gateway_class, route, service, to
 from tests.dag.world import FLEET, apply, delete, routes, world
-from tests.testbed import tokens
+from tests.testbed import certificates, tokens
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 KEY = NamespacedName("default", "it")
@@ -28,8 +30,24 @@ ROUTE = route("r", FILTERED, to("s2"))
 KNOWN = keysets.KeySet(tokens.jwks())
 
 
-def provider(name: str = "one", more: str = "", uri: str = URI) -> str:
-    return f"{{name: {name}, remoteJWKS: {{uri: '{uri}'}}{more}}}"
+def provider(name: str = "one", more: str = "", uri: str = URI, authority: str = "") -> str:
+    trusted = f", caCertificateRefs: [{authority}]" if authority else ""
+    return f"{{name: {name}, remoteJWKS: {{uri: '{uri}'{trusted}}}{more}}}"
+
+
+def local(spec: str) -> str:
+    return f"{{name: one, localJWKS: {{{spec}}}}}"
+
+
+STORED = "type: ValueRef, valueRef: {group: '', kind: ConfigMap, name: keys}"
+
+
+def text(kind: str, name: str, entry: str, content: str) -> str:
+    field = "stringData" if kind == "Secret" else "data"
+    return (
+        f"---\n{{apiVersion: v1, kind: {kind}, metadata: {{name: {name}, namespace: default}}, "
+        f"{field}: {{{entry}: {json.dumps(content)}}}}}\n"
+    )
 
 
 def filter_(*providers: str) -> str:
@@ -122,10 +140,10 @@ def test_the_tokens_of_providers_with_keys_will_do_and_the_others_are_told() -> 
         ([provider(), provider()], "spec.jwtProviders[1].name: 'one' is the name of two"),
         ([provider("'a b'")], "spec.jwtProviders[0].name: 'a b' is no qualified name"),
         ([provider(more=", issuer: foo")], "spec.jwtProviders[0].issuer: 'foo' is neither"),
-        (["{name: one}"], "spec.jwtProviders[0]: exactly one of remoteJWKS and remoteJwks"),
+        (["{name: one}"], "spec.jwtProviders[0]: exactly one of remoteJWKS, remoteJwks and"),
         (
             [provider(more=", remoteJwks: {uri: 'https://a.b/'}")],
-            "spec.jwtProviders[0]: exactly one of remoteJWKS and remoteJwks",
+            "spec.jwtProviders[0]: exactly one of remoteJWKS, remoteJwks and",
         ),
         ([provider(uri="http://a.b/")], "spec.jwtProviders[0].remoteJWKS.uri: the scheme must be"),
         ([provider(uri="https://localhost/")], "leads to the proxy itself"),
@@ -139,6 +157,20 @@ def test_the_tokens_of_providers_with_keys_will_do_and_the_others_are_told() -> 
         (
             [provider(more=", claimToHeaders: [{claim: '', header: x-a}]")],
             "spec.jwtProviders[0].claimToHeaders[0].claim: must not be empty",
+        ),
+        ([provider(more=", localJWKS: {inline: '{}'}")], "exactly one of remoteJWKS"),
+        ([local("inline: hello")], "localJWKS.inline: the key set is not JSON"),
+        ([local("inline: '{\"keys\": []}'")], "localJWKS.inline: the key set has 0 keys"),
+        ([local("type: Inline")], "spec.jwtProviders[0].localJWKS: needs inline for the type"),
+        ([local("type: ValueRef, inline: '{}'")], "localJWKS: needs inline for the type"),
+        ([local(f"{STORED}, inline: '{{}}'")], "localJWKS: needs inline for the type"),
+        (
+            [local("type: ValueRef, valueRef: {group: apps, kind: Deployment, name: keys}")],
+            "localJWKS.valueRef: kind apps/Deployment is not supported; use ConfigMap or Secret",
+        ),
+        (
+            [provider(authority="{group: '', kind: Service, name: ca}")],
+            "remoteJWKS.caCertificateRefs[0]: kind Service is not supported",
         ),
     ],
 )
@@ -187,3 +219,59 @@ def test_tokens_are_required_on_redirects_too() -> None:
     it = world(GIVEN + filter_(provider()) + route("r", moved))
     know(it)
     assert guards(it) == [nodes.Policies(jwt=nodes.Jwt("AuthenticationFilter/default/it", KEY))]
+
+
+def test_keys_in_the_filter_itself_need_no_server() -> None:
+    it = world(GIVEN + filter_(local(f"inline: {json.dumps(tokens.jwks())}")) + ROUTE)
+    assert routes(it, "*")[0] == "/a/... -> default/s1:80"
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+@pytest.mark.parametrize("entry", ["jwks", "jwks.json"])
+def test_keys_in_an_object_are_live(kind: str, entry: str) -> None:
+    stored = local(STORED.replace("ConfigMap", kind))
+    it = world(GIVEN + filter_(stored) + ROUTE)
+    assert routes(it, "*")[0] == "/a/... -> 500"
+    assert f"{kind} default/keys not found" in status_text.route_messages(it, "r")[1]
+    apply(it, text(kind, "keys", entry, tokens.jwks()))
+    assert routes(it, "*")[0] == "/a/... -> default/s1:80"
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    apply(it, text(kind, "keys", entry, "hello"))
+    assert routes(it, "*")[0] == "/a/... -> 500"
+    told = f"spec.jwtProviders[0]: {kind} default/keys is not JSON"
+    assert told in status_text.route_messages(it, "r")[1]
+    delete(it, kind, "keys")
+    assert routes(it, "*")[0] == "/a/... -> 500"
+
+
+def test_new_keys_in_an_object_run_no_route() -> None:
+    many = "".join(route(f"r{it}", FILTERED, hosts=(f"h{it}.com",)) for it in range(100))
+    newer = tokens.jwks().replace('"one"', '"newer"')
+    it = world(GIVEN + filter_(local(STORED)) + text("ConfigMap", "keys", "jwks", "x") + many)
+    apply(it, text("ConfigMap", "keys", "jwks", tokens.jwks()))
+    before = it.work.runs
+    apply(it, text("ConfigMap", "keys", "jwks", newer))
+    assert it.work.runs - before == 3, "what is in the object, twice, and that it is well"
+
+
+def test_authorities_of_a_server_are_read_and_their_lack_is_told() -> None:
+    authority = certificates.authority()
+    named = provider(authority="{group: '', kind: ConfigMap, name: ca}")
+    it = world(GIVEN + filter_(named) + ROUTE)
+    trust = nodes.Trust((ObjectRef("ConfigMap", "default", "ca"),))
+    tls = nodes.UpstreamTls(trust=trust, sni="keys.example.com")
+    asked = nodes.RemoteJwks(URI, tls, 5.0)
+    assert "ConfigMap default/ca not found" in status_text.route_messages(it, "r")[1]
+    assert it.answer(keysets.wanted, asked) == keysets.Wanted(b"", loopback=True)
+    apply(it, text("ConfigMap", "ca", "ca.crt", authority.pem.decode()))
+    wanted = it.answer(keysets.wanted, asked)
+    assert wanted is not None
+    assert wanted.authorities == authority.pem
+    keysets.write(it, asked, KNOWN)
+    it.settle()
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    delete(it, "ConfigMap", "ca")
+    assert routes(it, "*")[0] == "/a/... -> default/s1:80"
+    told = "the last key set that was fetched stays in use: ConfigMap default/ca not found"
+    assert told in status_text.route_messages(it, "r")[1]

@@ -1,0 +1,96 @@
+"""Where the keys of an AuthenticationFilter's provider come from, and whether there are any.
+
+From a server (`remoteJWKS`), from the filter itself or from an object beside it (`localJWKS`). What
+a filter says wrongly is refused; keys that are missing are told, and leave their provider out.
+"""
+
+from collections.abc import Iterator
+
+from crds.envoygateway import authenticationfilter as crd
+from crds.meta import ObjectRef
+from dag import nodes
+from dag.engine.view import View
+from dag.problems import Refused
+from dag.problems import gateway as problems
+from dag.problems.places import Place
+from dag.references import jwks, keysets, trust
+from dag.references.keysets import State
+from dag.values import uris
+
+TIMEOUT = 5.0
+"""Seconds in which the server of a key set has to answer."""
+
+KeySource = nodes.RemoteJwks | nodes.LocalJwks | nodes.StoredJwks
+
+
+def source(at: Place, written: crd.JWTAuthenticationProvider) -> KeySource:
+    """The keys of a provider, by what its filter says alone."""
+    given = {
+        "remoteJWKS": written.remote_jwks,
+        "remoteJwks": written.remote_jwks_as_designed,
+        "localJWKS": written.local_jwks,
+    }
+    found = [(name, it) for name, it in given.items() if it is not None]
+    if len(found) != 1:
+        text = "exactly one of remoteJWKS, remoteJwks and localJWKS must be set"
+        raise Refused(problems.filter_not_valid(at, text))
+    ((name, it),) = found
+    return _local(at.at(name), it) if isinstance(it, crd.LocalKeySet) else _remote(at.at(name), it)
+
+
+def state(view: View, found: KeySource) -> State:
+    """Whether there are keys, and what is wrong with them; it stays the same for newer keys."""
+    match found:
+        case nodes.RemoteJwks():
+            known = view.ask(keysets.state, found)
+            return known._replace(fault=_distrust(view, found) or known.fault)
+        case nodes.StoredJwks():
+            fault = view.ask(jwks.fault, found)
+            return State(not fault, fault)
+        case nodes.LocalJwks():
+            return State(is_known=True, fault="")
+
+
+def _distrust(view: View, found: nodes.RemoteJwks) -> str:
+    """Why the certificate of a server cannot be verified."""
+    trusted = found.tls.trust if found.tls is not None else None
+    refusal = view.ask(trust.refusal, trusted) if trusted is not None else None
+    return refusal.message if refusal is not None else ""
+
+
+def _remote(at: Place, written: crd.RemoteKeySet) -> nodes.RemoteJwks:
+    if refusal := uris.refusal(written.uri, ("https",)):
+        raise Refused(problems.filter_not_valid(at.at("uri"), refusal.why))
+    authorities = tuple(_authorities(at, written))
+    tls = nodes.UpstreamTls(
+        trust=nodes.Trust(authorities) if authorities else None,
+        system=not authorities,
+        sni=uris.host(written.uri),
+    )
+    return nodes.RemoteJwks(written.uri, tls, TIMEOUT)
+
+
+def _authorities(at: Place, written: crd.RemoteKeySet) -> Iterator[ObjectRef]:
+    for index, it in enumerate(written.ca_certificate_refs):
+        yield _object(at.at("caCertificateRefs", index), it)
+
+
+def _local(at: Place, written: crd.LocalKeySet) -> nodes.LocalJwks | nodes.StoredJwks:
+    wanted, other = written.inline, written.value_ref
+    if written.type == "Inline" and wanted is not None and other is None:
+        if why := jwks.refusal(wanted.encode()):
+            raise Refused(problems.filter_not_valid(at.at("inline"), f"the key set {why}"))
+        return nodes.LocalJwks(wanted)
+    if written.type == "ValueRef" and wanted is None and other is not None:
+        return nodes.StoredJwks(_object(at.at("valueRef"), other))
+    text = "needs inline for the type Inline, or valueRef for the type ValueRef, and not the other"
+    raise Refused(problems.filter_not_valid(at, text))
+
+
+def _object(at: Place, reference: crd.ContentReference) -> ObjectRef:
+    """An object in the namespace of the filter."""
+    if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
+        kind = f"{reference.group}/{reference.kind}".lstrip("/")[:60]
+        text = f"kind {kind} is not supported; use ConfigMap or Secret"
+        raise Refused(problems.filter_not_valid(at, text))
+    return ObjectRef(reference.kind, at.subject.namespace, reference.name)
