@@ -17,7 +17,7 @@ from contour.envoyreports.reporting import Reporter
 from contour.instance import Instance
 from contour.kubernetes.cluster import Cluster, Collection
 from contour.leading import Leader
-from contour.metrics import certificates, cluster, fleets, graph, httpproxies
+from contour.metrics import certificates, cluster, envoyconfigs, fleets, graph, httpproxies
 from contour.pages import debug, dot, health
 from contour.pages.listeners import Pages
 from contour.pages.settings import Purpose
@@ -77,6 +77,12 @@ def _metrics(of: Shown) -> exposition.Metrics:
     return exposition.Metrics(
         graph.Graph(controller.engine, of.timings.settlings, of.timings.operations),
         fleets.Fleets(of.server.fleets),
+        envoyconfigs.EnvoyConfigs(
+            controller.engine,
+            controller.envoy_configs.counts,
+            of.server.by_node,
+            leader.is_leader,
+        ),
         httpproxies.HTTPProxies(controller.engine, controller.board, leader.is_leader),
         certificates.Certificates(controller.engine, of.certificates),
         cluster.Provider(lambda: _collections(of)),

@@ -7,7 +7,7 @@ others, are annotations, so that both are there from the first write.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -101,6 +101,15 @@ def revision(found: Stored) -> Revision | None:
     is_tainted = found.says(TAINTED) or found.status.get("tainted") is True
     taint = str(told.get("message") or "it is marked as tainted") if is_tainted else ""
     return Revision(found.content, taint, found.says(TAKEN), found.object.metadata.name)
+
+
+def counting(found: Iterable[Stored], served: str) -> list[Stored]:
+    """Those that count among the revisions of an EnvoyConfig.
+
+    One that is deleted and kept by somebody's finalizer does not, unless its version is served:
+    that stays, and is made again when the object is gone.
+    """
+    return [it for it in found if not it.is_deleted or it.version == served]
 
 
 def name(node: str, version: str) -> str:

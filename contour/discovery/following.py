@@ -210,9 +210,7 @@ class Following:
         """A revision is gone: what was heard of it counts no more; if it is served, it stays."""
         owner, version = _owner(before), before.spec.version
         there = self.known(ObjectRef(_OWNER.kind, *owner))
-        choice = self.instance.controller.engine.answer(revisions.choice, owner)
-        published = choice.published if choice is not None else None
-        if published is not None and published.version == version and there is not None:
+        if self._served(owner) == version and there is not None:
             self._kept[owner] = Revision(Unread(before.spec.node_id, version, before))
         witness = self.instance.witnesses.get(NodeKey(key.namespace, before.spec.node_id))
         if witness is not None:
@@ -221,6 +219,12 @@ class Following:
         if not self._of[owner]:
             del self._of[owner]
         self._write_row(owner)
+
+    def _served(self, owner: NamespacedName) -> str:
+        """The version of an EnvoyConfig that is served; empty if none is."""
+        choice = self.instance.controller.engine.answer(revisions.choice, owner)
+        published = choice.published if choice is not None else None
+        return published.version if published is not None else ""
 
     def _write_rows(self) -> bool:
         """Writes the rows that have changed; whether there were any."""
@@ -246,7 +250,7 @@ class Following:
         if there is None:
             self._kept.pop(owner, None)
         stored = [it for it in self.of(owner) if there is not None and it.owner_uid == there.uid]
-        row = self._with_kept(owner, [it for it in stored if not it.is_deleted])
+        row = self._with_kept(owner, documents.counting(stored, self._served(owner)))
         self.instance.controller.engine.write(revisions.HISTORY, owner, row or None)
         self.on_change(owner)
 

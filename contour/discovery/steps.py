@@ -7,7 +7,8 @@ served does not wait for any of it: that is decided in `dag.rawconfig.revisions`
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from contour.discovery import documents
@@ -31,6 +32,11 @@ class Wanted:
     """The versions of what is served, by type."""
     mark: Mapping[str, str]
     """The labels of what is ours."""
+
+    def without(self, leaving: AbstractSet[str]) -> "Wanted":
+        """Without versions whose objects are deleted and not gone: they are made again then."""
+        kept = tuple(it for it in self.revisions if it.content.version not in leaving)
+        return replace(self, revisions=kept) if leaving else self
 
 
 class Create(NamedTuple):
@@ -67,7 +73,9 @@ def following(wanted: Wanted | None, present: Sequence[Stored], now: str) -> Ste
     if wanted is None:
         return next(map(Remove, _living(present)), None)
     uid = wanted.owner.metadata.uid
-    by_version = {it.version: it for it in present if it.owner_uid == uid and _is_sound(it)}
+    ours = [it for it in present if it.owner_uid == uid]
+    by_version = {it.version: it for it in ours if _is_sound(it)}
+    wanted = wanted.without({it.version for it in ours if it.is_deleted} - by_version.keys())
     return (
         _made(wanted, by_version)
         or _renumbered(wanted, by_version)

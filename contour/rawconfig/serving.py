@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from contour.rawconfig import snapshot
+from contour.rawconfig.counts import Counts
 from contour.rawconfig.reading import Reader
 from contour.rawconfig.snapshot import Snapshot
 from contour.rawconfig.values import Values
@@ -43,6 +44,7 @@ class EnvoyConfigs:
         self.on_change: Callable[[NamespacedName], None] = _nobody
         """Takes an EnvoyConfig whose revisions, or what is served of them, have changed."""
         self.values = Values()
+        self.counts = Counts()
         self._engine = engine
         self._publish = publish
         self._reader = Reader()
@@ -66,13 +68,20 @@ class EnvoyConfigs:
             self._turned.append((change.key, change.old, change.new))
             owner = self._engine.answer(claims.owner, change.key)
             if owner is not None:
+                self._count(owner, change)
                 self.on_change(owner)
         if change.query is not revisions.history:
             return False
+        self.counts.judged(change.key.namespace, change.old or (), change.new or ())
         if not self.are_stored:
             self._engine.write(revisions.HISTORY, change.key, change.new or None)
         self.on_change(change.key)
         return not self.are_stored
+
+    def _count(self, owner: NamespacedName, change: Change) -> None:
+        choice = self._engine.answer(revisions.choice, owner)
+        if choice is not None:
+            self.counts.turned(owner.namespace, change.old, change.new, choice.desired)
 
     def publish(self) -> None:
         """Publishes what has changed since the last call."""

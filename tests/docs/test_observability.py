@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from contour.controller import Controller
-from contour.metrics import certificates, cluster, fleets, graph, httpproxies
+from contour.metrics import certificates, cluster, envoyconfigs, fleets, graph, httpproxies
 from contour_operator import metrics
 from showing import exposition
 from tests.contour.test_controller import Published
@@ -29,6 +29,7 @@ def exported() -> set[str]:
     engine = controller.engine
     found = exposition.Metrics(
         fleets.Fleets({}),
+        envoyconfigs.EnvoyConfigs(engine, controller.envoy_configs.counts, {}, lambda: True),
         httpproxies.HTTPProxies(engine, controller.board, lambda: True),
         graph.Graph(engine, graph.Settlings(), graph.Operations()),
         certificates.Certificates(engine, {}),

@@ -27,13 +27,17 @@ class History:
 
     def run(self, length: int) -> None:
         """A history of so many deeds, and what has to be true in the end."""
-        deeds = [self.edit, self.listen, self.heal, self.delete, self.restart, self.change_leader]
+        deeds = {
+            self.edit: 6, self.listen: 6, self.heal: 1, self.delete: 2, self.release: 1,
+            self.restart: 1, self.change_leader: 1,
+        }  # fmt: skip
         for _ in range(length):
-            self.random.choices(deeds, [6, 6, 1, 2, 1, 1])[0]()
+            self.random.choices([*deeds], [*deeds.values()])[0]()
             if self.random.random() < 0.8:
                 # It may die after any write; whoever leads next goes on.
                 self.replicas[self.leader].write(self.random.randrange(1, 12))
             self.look()
+        self.release()
         self.quiesce()
         self.check()
 
@@ -60,6 +64,19 @@ class History:
         """A user deletes a revision; what was heard of it is forgotten by whoever sees it."""
         if self.store.objects:
             name = self.random.choice(sorted(self.store.objects))
+            if self.random.random() < 0.3:
+                self.store.leaving.add(name)  # a finalizer keeps it
+            else:
+                self.remove(name)
+
+    def release(self) -> None:
+        """Finalizers let go of what was deleted."""
+        for name in sorted(self.store.leaving):
+            self.remove(name)
+
+    def remove(self, name: str) -> None:
+        self.store.leaving.discard(name)
+        if name in self.store.objects:
             gone = next(it for it in self.store.present() if it.key.name == name)
             del self.store.objects[name]
             for it in self.replicas:

@@ -26,6 +26,7 @@ from tests.contour.discovery.world import KEY, NODE
 
 KIND = KINDS[MARIN3R, "EnvoyConfig"]
 WORDS = "refused by Envoy"
+INVALID = "invalid"
 
 
 class Run:
@@ -43,10 +44,13 @@ class Run:
         self.edit(content)
 
     def edit(self, content: str | None) -> None:
-        """Saves the manifest; None removes it."""
+        """Saves the manifest; None removes it, `INVALID` is one without resources."""
         found = None
         if content is not None:
-            read = decode.decode(world.config(content))
+            document = world.config(content)
+            if content == INVALID:
+                document["spec"] = {"nodeID": NODE}
+            read = decode.decode(document)
             assert isinstance(read, decode.Decoded)
             found = read.object
         self.controller.take(Batch((Event(KIND, KEY, found),), {}, ()))

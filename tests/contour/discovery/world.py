@@ -55,6 +55,8 @@ class Store:
 
     content: str = ""
     objects: dict[str, Raw] = field(default_factory=dict)
+    leaving: set[str] = field(default_factory=set)
+    """The names of those that are deleted, and kept by somebody's finalizer."""
     clock: int = 0
     _known: dict[str, EnvoyConfigRevision] = field(default_factory=dict)
 
@@ -68,7 +70,7 @@ class Store:
                     read,
                     "1",
                     mapping(raw.get("status")),
-                    is_deleted=False,
+                    is_deleted=read.metadata.name in self.leaving,
                     content=reading.unread(read),
                 )
             )
@@ -138,7 +140,10 @@ class Process:
 
     def look(self) -> None:
         """Sees what the API server has, and settles."""
-        found = [it for it in map(documents.revision, self.store.present()) if it is not None]
+        choice = self.controller.engine.answer(revisions.choice, KEY)
+        served = choice.published.version if choice and choice.published else ""
+        present = documents.counting(self.store.present(), served)
+        found = [it for it in map(documents.revision, present) if it is not None]
         self.controller.engine.write(revisions.HISTORY, KEY, tuple(found) or None)
         read = decode.decode(config(self.store.content))
         assert isinstance(read, decode.Decoded)
