@@ -14,6 +14,7 @@ from functools import partial
 from importlib import metadata
 
 from contour import audit, currency, observation, process, readiness
+from contour.configfile.source import Source
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
 from contour.envoyreports.collector import Collector
@@ -74,6 +75,8 @@ class Options:
     """The Service in front of Envoy, whose name is in the certificates of Envoys."""
     release: Release
     """What the fleets are of that we keep."""
+    source: Source | None = None
+    """The file that has the configuration; None: the object in the cluster has it."""
     scope: Scope = field(default_factory=Scope)
     limits: Limits = field(default_factory=Limits)
     """What one peer may take of the xDS port."""
@@ -92,7 +95,8 @@ class Options:
 
 
 async def serve(options: Options) -> None:
-    """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
+    """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError`, OSError, and
+    `configfile.source.UnusableFileError` if there is a configuration beside the file."""
     stopped = signals.StopSignals().stopped
     if options.tls is not None:
         options.tls.stamp()
@@ -121,6 +125,7 @@ class Replica:
         self.currency = _currency(client, self.cluster, options.patience)
         self.shedding = Shedding(lambda: self.currency.lack, self.server)
         self.reports: list[FleetReports] = []
+        self._turn = asyncio.Lock()  # of those who take batches
         self.instance = Instance(
             self.server,
             lambda subjects: self.leader.on_answers(subjects),  # noqa: PLW0108 - made below
@@ -170,6 +175,7 @@ class Replica:
         return (
             self.cluster.run(),
             self._serve(),
+            self._follow_file(),
             self.leader.campaign(),
             self.reporter.follow(leaders),
             self.shedding.run(),
@@ -192,14 +198,25 @@ class Replica:
 
     async def _serve(self) -> None:
         """event → write → settle → publish, for ever; the port opens when there is a whole."""
+        source = self.options.source
         with process.without_collections():
-            await self._take(await self.cluster.initial())
+            batch = await self.cluster.initial()
+            await self._take(source.first(batch) if source is not None else batch)
         if missing := readiness.unconfigured(self.controller, self.options.configuration):
             log.warning("%s", missing)
         async for batch in self.cluster.changes():
-            await self._take(batch)
+            await self._take(source.alone(batch) if source is not None else batch)
+
+    async def _follow_file(self) -> None:
+        if self.options.source is not None:
+            async for batch in self.options.source.changes():
+                await self._take(batch)
 
     async def _take(self, batch: Batch) -> None:
+        async with self._turn:
+            await self._taken(batch)
+
+    async def _taken(self, batch: Batch) -> None:
         if self.server.ports:
             self.timings.operations.note(batch.events, self.controller.engine)
             with self.timings.settlings.timed():

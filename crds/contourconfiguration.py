@@ -53,6 +53,9 @@ class GatewaySettings:
     """Single serves the oldest Gateway with the Envoys of Ingress and HTTPProxy. PerGateway serves
     every Gateway with Envoys of its own. The default is Single. Upstream Contour does not have this
     field."""
+    only: Flag = False
+    """If true, Ingresses and HTTPProxies are not served, and with PerGateway there are no Envoys
+    for them. The default is false. Upstream Contour does not have this field."""
     parameters_namespaces: tuple[Label, ...] = ()
     """The namespaces whose EnvoyProxies may set everything if a GatewayClass names them: the image,
     volumes, environment and placement of Envoys, too. By default only those in the namespace of the

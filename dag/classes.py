@@ -1,7 +1,8 @@
 """Which HTTPProxies and Ingresses are for this controller: the ingress class that each names.
 
-Annotations win over the field. Where the configuration lists classes, only objects that name one
-of them are served; else those that name `contour`, and those that name none.
+None are where Gateways alone are served. Annotations win over the field. Where the configuration
+lists classes, only objects that name one of them are served; else those that name `contour`, and
+those that name none.
 """
 
 from crds.meta import ObjectMeta
@@ -22,4 +23,6 @@ def class_name(metadata: ObjectMeta, field: str | None) -> str:
 
 def is_served(view: View, name: str) -> bool:
     """Whether objects of this class are served, as far as names tell."""
+    if view.ask(settings.gateways_only, ()):
+        return False
     return name in (view.ask(settings.class_names, ()) or (DEFAULT, ""))

@@ -3,8 +3,9 @@
 For whoever makes them (`contour.infrastructure`). The ports of a fleet are those of its listeners:
 of the shared one those of the Gateway in charge, with those that the settings name; without such a
 Gateway those of the settings. In mode `PerGateway` that is the fleet of Ingress and HTTPProxy
-alone, and every Gateway has its own. Elsewhere: what a Gateway asks for (`gateway.infrastructure`),
-where Envoy listens (`listeners`), how all of it is written for Kubernetes (`provisioning`).
+alone, which is not there if these are not served, and every Gateway has its own. Elsewhere: what a
+Gateway asks for (`gateway.infrastructure`), where Envoy listens (`listeners`), how all of it is
+written for Kubernetes (`provisioning`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -85,11 +86,17 @@ def fleet(view: View, name: str) -> Fleet | None:
     gateway = _gateway(view, name)
     asked = view.ask(infrastructure.infrastructure, gateway) if gateway is not None else None
     if name == DEFAULT_FLEET:
-        return _shared(view, asked or Infrastructure())
+        return None if _is_for_nobody(view) else _shared(view, asked or Infrastructure())
     if gateway is None:
         return None
     # One that can have none for now, because of what it refers to, keeps what it has.
     return _of_a_gateway(view, name, gateway, asked or Infrastructure())
+
+
+def _is_for_nobody(view: View) -> bool:
+    """The shared fleet would have neither Gateways nor hosts of Ingress and HTTPProxy."""
+    is_only = view.ask(settings.gateways_only, ())
+    return is_only and view.ask(settings.gateway_mode, ()) == "PerGateway"
 
 
 def is_behind_itself(view: View, publishing: NetworkPublishing | None) -> bool:

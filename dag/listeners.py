@@ -4,7 +4,8 @@ Without a Gateway there is a plain and a secure one, on the ports of the setting
 charge brings its own, which Ingress and HTTPProxy then use. Ports that the settings name
 (`externalPorts`) are there in any case. Else, of a protocol for which the Gateway has no listener,
 the static one stays where the fleet is not ours: its Service is for others to say. Of a fleet that
-we make, the Gateway decides the ports, so there is none. A name depends on the port alone: a
+we make, the Gateway decides the ports, so there is none; nor is there where Gateways alone are
+served. A name depends on the port alone: a
 Gateway that comes or goes does not close the ports it shares.
 """
 
@@ -84,6 +85,8 @@ def _stream(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.
 
 def _static(view: View, found: tuple[nodes.Listener, ...]) -> Iterator[nodes.Listener]:
     used = view.ask(settings.ports, ())
+    if view.ask(settings.gateways_only, ()):
+        return
     if found and not used.are_said and view.ask(settings.makes_fleet, ()):
         return
     seen: set[nodes.Protocol] = set() if used.are_said else {it.protocol for it in found}

@@ -1,13 +1,16 @@
 """What the options of `contour serve` mean: a replica with these settings."""
 
 import ipaddress
+import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from contour import serve as serving
+from contour.configfile.source import Source
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
 from contour.pages.settings import ListenAddress
@@ -19,6 +22,11 @@ from kube.credentials import Access
 from kube.election import Place
 from kube.lease import Timing
 from provisioning.keeping.ownership import Owner
+
+log = logging.getLogger(__name__)
+
+USUAL_FILE = Path("/etc/envoy-gateway/config.yaml")
+"""Where Envoy Gateway has its configuration file."""
 
 
 async def serve(flags: Mapping[str, Any]) -> None:
@@ -34,7 +42,7 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
     service = NamespacedName(
         flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
     )
-    configuration = NamespacedName(namespace, flags["contour_config_name"])
+    configuration = NamespacedName(namespace, flags["contour_config_name"] or "contour")
     return serving.Options(
         access=found,
         configuration=configuration,
@@ -48,6 +56,7 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
             flags["xds_streams_per_address"],
             flags["xds_connection_age"],
         ),
+        source=_source(flags["config_path"], flags["contour_config_name"], configuration),
         release=Release(
             Owner(*configuration),
             suffix=flags["name_suffix"],
@@ -63,6 +72,18 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
             "debug": ListenAddress(flags["debug_http_address"], flags["debug_http_port"]),
         },
     )
+
+
+def _source(path: Path | None, named: str | None, configuration: NamespacedName) -> Source | None:
+    """The file that is named, or the usual one where nothing else is. Raises UnusableFileError."""
+    if path is not None and named:
+        raise click.UsageError("--config-path and --contour-config-name exclude each other")
+    if path is None and not named and USUAL_FILE.is_file():
+        path = USUAL_FILE
+    if path is None:
+        return None
+    log.info("the configuration is that of %s; no ContourConfiguration is read", path)
+    return Source(path, configuration, "serve")
 
 
 def _files(flags: Mapping[str, Any]) -> credentials.Files | None:

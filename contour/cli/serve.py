@@ -50,8 +50,15 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Namespace of this instance: of its ContourConfiguration, its Lease and its Envoys.",
 )  # fmt: skip
 @click.option(
-    "--contour-config-name", default="contour",
+    "--contour-config-name", show_default="contour",
     help="Name of the ContourConfiguration to follow. Each instance in a namespace has its own.",
+)  # fmt: skip
+@click.option(
+    "--config-path", "-c", type=_FILE, metavar="FILE",
+    show_default="/etc/envoy-gateway/config.yaml if it is there and --contour-config-name is not "
+    "given",
+    help="File of kind EnvoyGateway that has the configuration instead of a ContourConfiguration. "
+    "Its changes are followed.",
 )  # fmt: skip
 @click.option(
     "--watch-namespaces", default="", metavar="A,B", show_default="all",
@@ -186,10 +193,11 @@ def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
     over these options where it sets the same. Durations are written like 15s, 1m30s or 2h.
     """
     from contour.cli import failures, replica
+    from contour.configfile.source import UnusableFileError
     from kube import errors
     from kube.credentials import AccessError
     from showing import logs, signals
 
     logs.configure(log_format, log_level)
-    with failures.told(AccessError, errors.RequestError, OSError):
+    with failures.told(AccessError, errors.RequestError, OSError, UnusableFileError):
         signals.run(replica.serve(flags))

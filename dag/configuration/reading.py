@@ -98,6 +98,8 @@ class Settings:
     controller_name: str = DEFAULT_CONTROLLER_NAME
     """Whose GatewayClasses are ours; nobody's, if empty."""
     mode: Literal["Single", "PerGateway"] = "Single"
+    gateways_only: bool = False
+    """Ingresses and HTTPProxies are not served."""
     parameters_namespaces: tuple[str, ...] = ()
     """Where an EnvoyProxy of a class may set everything; in the instance's own, if empty."""
     routing: Literal["Auto", "Shards", "Single"] = "Auto"
@@ -151,6 +153,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         makes_fleet=envoy.network_publishing is not None and envoy.managed is not False,
         controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
+        gateways_only=bool(gateway and gateway.only),
         parameters_namespaces=gateway.parameters_namespaces if gateway else (),
         routing=envoy.listener.routing if envoy.listener else "Auto",
         ports=_ports(envoy),

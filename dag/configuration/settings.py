@@ -55,6 +55,7 @@ def _projection(name: str) -> Query[tuple[()], Any]:
 
 
 parameters_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("parameters_namespaces")
+gateways_only: Query[tuple[()], bool] = _projection("gateways_only")
 class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
 root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
 disable_permit_insecure: Query[tuple[()], bool] = _projection("disable_permit_insecure")

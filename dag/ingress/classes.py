@@ -27,6 +27,8 @@ def is_ours(view: View, ingress: Ingress) -> bool:
 @query
 def is_served(view: View, name: str) -> bool:
     """Whether Ingresses that name a class are for this controller."""
+    if view.ask(settings.gateways_only, ()):
+        return False
     if view.ask(settings.class_names, ()):
         return classes.is_served(view, name)
     chosen = name or _default(view)

@@ -27,7 +27,13 @@ def configure(format_: Format = "text", level: str = "info", stream: TextIO | No
     for before in list(root.handlers):
         root.removeHandler(before)
     root.addHandler(sink)
+    set_level(level)
+    logging.captureWarnings(True)
+
+
+def set_level(level: str) -> None:
+    """The least severe messages that are logged from now on."""
+    root = logging.getLogger()
     root.setLevel(level.upper())
     for name in _CHATTY:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
-    logging.captureWarnings(True)

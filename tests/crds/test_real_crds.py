@@ -184,7 +184,7 @@ EXTENSIONS = {
         *(".spec.envoy.listener.routing", ".spec.gateway.controllerName", ".spec.gateway.mode"),
         *(".spec.gateway.parametersNamespaces", ".spec.discovery", ".spec.rateLimitFilters"),
         *(".spec.gateway.name", ".spec.gateway.namespace", ".spec.xdsServer.grpcClients"),
-        *(".spec.extensions", ".spec.foreignGuards"),
+        *(".spec.extensions", ".spec.foreignGuards", ".spec.gateway.only"),
         *(".spec.envoy.bootstrap", ".spec.envoy.listener.disablePathNormalization"),
         *(".spec.envoy.listener.escapedSlashes", ".spec.envoy.listener.headersWithUnderscores"),
         *(".spec.envoy.listener.maxHeadersCount", ".spec.envoy.timeouts.requestHeadersTimeout"),

@@ -2,9 +2,10 @@
 
 import pytest
 
-from dag import fleets
+from dag import fleets, hosts, listeners
 from dag.engine.incremental import Engine
 from dag.fleets import Fleet
+from dag.plan import STATUSES
 from tests.dag.gateway.manifests import (
     configuration,
     gateway,
@@ -12,7 +13,7 @@ from tests.dag.gateway.manifests import (
     http,
     listener,
 )
-from tests.dag.world import FLEET, apply, delete, world
+from tests.dag.world import FLEET, apply, delete, key, world
 
 PUBLISHED = "networkPublishing: {type: ClusterIPService}"
 
@@ -148,3 +149,56 @@ def test_every_fleet_starts_with_the_bootstrap_of_the_configuration() -> None:
     assert [it and it.custom.value for it in found] == ["a: 1", "a: 1"]
     apply(it, settings(mode="PerGateway"))
     assert fleet(it, "a/gw").bootstrap is None
+
+
+INGRESS = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: i}
+spec: {rules: [{host: i.example.com, http: $paths}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: j}
+spec: {ingressClassName: ours, rules: [{host: j.example.com, http: $paths}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: ours}
+spec: {controller: projectcontour.io/ingress-controller}
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: p}
+spec:
+  virtualhost: {fqdn: p.example.com}
+  routes: [{directResponsePolicy: {statusCode: 200}}]
+"""
+PATHS = "{paths: [{path: /, pathType: Prefix, backend: {service: {name: s, port: {number: 80}}}}]}"
+UNSERVED = (("Ingress", "i"), ("Ingress", "j"), ("HTTPProxy", "p"))
+OTHERS = {"i.example.com", "j.example.com", "p.example.com"}
+
+
+@pytest.mark.parametrize("mode", ["Single", "PerGateway"])
+def test_where_gateways_alone_are_served_nothing_else_is(mode: str) -> None:
+    text = settings(mode=mode)
+    ingress = INGRESS.replace("$paths", PATHS)
+    it = world(text + ingress + gateway_class() + gateway("gw", http(port=8081)))
+    assert hosts_of(it) == OTHERS
+    apply(it, text.replace(f"mode: {mode}", f"mode: {mode}, only: true"))
+    assert hosts_of(it) == set()
+    assert all(it.answer(STATUSES[kind], key(name)) is None for kind, name in UNSERVED)
+    if mode == "Single":
+        assert ports(it) == ["http-8081 8081/TCP->16081"]
+    else:
+        assert it.answer(fleets.fleet, FLEET) is None
+        assert it.answer(listeners.listeners, FLEET) == ()
+        assert ports(it, "default/gw") == ["http-8081 8081/TCP->16081"]
+    apply(it, text)
+    assert hosts_of(it) == OTHERS
+
+
+def hosts_of(engine: Engine) -> set[str]:
+    """The hosts that are served, but for those of everybody."""
+    return {it.host for it, found in engine.answers(hosts.virtual_host) if found} & OTHERS

@@ -223,3 +223,36 @@ def test_told_to_stop_it_frees_the_lease_and_ends_soon(instance: Instance) -> No
     assert replica.code == 0, replica.log.read_text()
     assert envoy.is_ready
     assert instance.ask("site.example.com").backend == "one"
+
+
+FILE = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
+
+
+def test_a_file_of_envoy_gateway_is_the_configuration(instance: Instance) -> None:
+    path = instance.folder / "config.yaml"
+    path.write_text(f"{FILE}gateway: {{controllerName: somebody.else/entirely}}\n")
+    instance.apply(SERVICES + "---" + PROXY + "---" + GATEWAY)
+    replica = instance.start_replica("--config-path", str(path))
+    instance.until_ready()
+    path.write_text(f"{FILE}gateway: {{controllerName: {instance.controller_name}}}\n")
+    instance.until_condition("GatewayClass", instance.namespace, "Accepted", status="True")
+    # Gateways alone are served, each as a fleet of its own.
+    instance.until_condition("Gateway", "gateway", "Accepted", status="True")
+    assert not instance.condition("HTTPProxy", "site", "Valid")
+    assert f"{instance.namespace}/gateway" in replica.page("debug", "/debug/config")[1]
+    path.write_text("gateway: [")
+    instance.until(lambda: "its last good version" in replica.last_words, "the line of the log")
+    assert replica.is_ready
+    instance.apply(CONFIGURATION)
+    instance.until(lambda: "is not read, since" in replica.last_words, "the other line")
+    assert instance.condition("Gateway", "gateway", "Accepted")["status"] == "True"
+
+
+def test_a_file_beside_a_configuration_ends_the_start(instance: Instance) -> None:
+    path = instance.folder / "config.yaml"
+    path.write_text(FILE)
+    instance.apply(CONFIGURATION)
+    replica = instance.start_replica("--config-path", str(path))
+    instance.until(lambda: replica.code is not None, "the end of the replica")
+    assert replica.code == 2
+    assert "there is also the ContourConfiguration" in replica.last_words

@@ -1,0 +1,180 @@
+"""A configuration file as the only source of configuration of a process.
+
+At the start it must be good, and there must be no ContourConfiguration beside it. Later the last
+good version stays in force: what is wrong with a newer one is told as a complaint about the file,
+and a ContourConfiguration that appears is told that it is not read. The file is looked at in
+intervals, for it may be a ConfigMap's, where links are exchanged instead of files.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from pathlib import Path
+
+from contour.complaints import Complaint, ManifestSource, Severity, Subject
+from contour.configfile import reading, translation
+from contour.configfile.translation import Command, Translated
+from contour.events import Batch, Event
+from crds.contourconfiguration import ContourConfiguration
+from crds.kinds import CONTOUR, KINDS
+from crds.meta import NamespacedName, ObjectRef
+from showing import logs
+
+_INTERVAL = 0.5
+"""Seconds between two looks at the file."""
+
+_KIND = KINDS[CONTOUR, "ContourConfiguration"]
+
+Signature = tuple[int, int, int] | None
+
+
+class UnusableFileError(Exception):
+    """A configuration file that a process cannot start with; the text begins with its path."""
+
+
+class Source:
+    """The configuration of one process, by a file."""
+
+    def __init__(self, path: Path, name: NamespacedName, command: Command) -> None:
+        """`name`: that of the ContourConfiguration that the file stands for. Raises
+        UnusableFileError."""
+        self._path = path
+        self._place = ManifestSource(str(path))
+        self._name = name
+        self._command: Command = command
+        self._level = logging.getLogger().level
+        self._signature = _signature(path)
+        self._told: tuple[Complaint, ...] = ()
+        try:
+            self._found, self._warnings = self._read()
+        except (reading.FaultError, OSError) as error:
+            raise UnusableFileError(_line(path, error)) from None
+        self._set_level()
+
+    @property
+    def fixed(self) -> translation.Fixed:
+        """What the file says of what the process cannot change while it runs."""
+        return self._found.fixed
+
+    def first(self, batch: Batch) -> Batch:
+        """The first batch of the provider, with the configuration. Raises UnusableFileError if
+        there is another one."""
+        for it in batch.events:
+            if self._is_beside(it) and it.object is not None:
+                raise UnusableFileError(
+                    f"{self._path}: there is also the ContourConfiguration {it.key}; remove one of "
+                    "the two, for a process has one configuration"
+                )
+        own = self._batch((self._event(),), self._complaints())
+        return Batch(
+            own.events + batch.events,
+            {**batch.complaints, **own.complaints},
+            own.fresh + batch.fresh,
+            batch.healed,
+        )
+
+    def alone(self, batch: Batch) -> Batch:
+        """A later batch of the provider, without a ContourConfiguration beside the file."""
+        beside = [it for it in batch.events if self._is_beside(it)]
+        if not beside:
+            return batch
+        told: dict[Subject, tuple[Complaint, ...]] = dict(batch.complaints)
+        for it in beside:
+            subject = _subject(it)
+            told[subject] = () if it.object is None else (self._not_read(subject),)
+        return batch._replace(
+            events=tuple(it for it in batch.events if it not in beside),
+            complaints=told,
+            fresh=batch.fresh + tuple(one for it in beside for one in told[_subject(it)]),
+        )
+
+    async def changes(self) -> AsyncGenerator[Batch, None]:
+        """What changes in the file, until it is cancelled."""
+        while True:
+            await asyncio.sleep(_INTERVAL)
+            now = _signature(self._path)
+            if now == self._signature:
+                continue
+            self._signature = now
+            batch = self._reloaded()
+            if not batch.is_empty:
+                yield batch
+
+    def _reloaded(self) -> Batch:
+        before = self._found
+        try:
+            found, self._warnings = self._read()
+        except (reading.FaultError, OSError) as error:
+            text = f"{_said(error)}; its last good version stays in force"
+            return self._batch((), (self._complaint(text, "error", _at(error)),))
+        # What cannot change goes on, and is told as long as the file says something else.
+        changed = found.fixed != before.fixed
+        self._found = Translated(found.configuration, before.fixed, found.log_level)
+        self._set_level()
+        told = [*self._complaints()]
+        if changed:
+            text = "provider: takes effect at the next start"
+            told.append(self._complaint(text, "warning"))
+        events = (self._event(),) if found.configuration != before.configuration else ()
+        return self._batch(events, told)
+
+    def _read(self) -> tuple[Translated, tuple[str, ...]]:
+        found = reading.read(self._path)
+        return translation.translated(found.written, self._name, self._command), found.warnings
+
+    def _event(self) -> Event:
+        return Event(_KIND, self._name, self._found.configuration)
+
+    def _complaints(self) -> Iterator[Complaint]:
+        for it in self._warnings:
+            yield self._complaint(it, "warning")
+
+    def _batch(self, events: tuple[Event, ...], complaints: Iterable[Complaint]) -> Batch:
+        told, before = tuple(complaints), self._told
+        self._told = told
+        if told == before:
+            return Batch(events, {})
+        return Batch(events, {self._place: told}, tuple(it for it in told if it not in before))
+
+    def _complaint(self, text: str, severity: Severity, line: int = 0) -> Complaint:
+        return Complaint(str(self._path), line, self._place, "", text, severity)
+
+    def _not_read(self, subject: ObjectRef) -> Complaint:
+        text = f"is not read, since {self._path} is the configuration"
+        return Complaint(str(self._path), 0, subject, "", text, "error")
+
+    def _is_beside(self, event: Event) -> bool:
+        """In a cluster other ContourConfigurations are those of other instances."""
+        is_one = event.kind.model is ContourConfiguration
+        return is_one and (self._command == "run" or event.key == self._name)
+
+    def _set_level(self) -> None:
+        logs.set_level(self._found.log_level or logging.getLevelName(self._level))
+
+
+def _subject(event: Event) -> ObjectRef:
+    return ObjectRef(event.kind.kind, *event.key)
+
+
+def _signature(path: Path) -> Signature:
+    """Equal while the file is the same; None if it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _at(error: reading.FaultError | OSError) -> int:
+    return error.line if isinstance(error, reading.FaultError) else 0
+
+
+def _said(error: reading.FaultError | OSError) -> str:
+    if isinstance(error, reading.FaultError):
+        return str(error)
+    return f"cannot read the file: {error.strerror}"
+
+
+def _line(path: Path, error: reading.FaultError | OSError) -> str:
+    line = _at(error)
+    return f"{path}:{line}: {_said(error)}" if line else f"{path}: {_said(error)}"

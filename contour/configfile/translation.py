@@ -1,0 +1,199 @@
+"""An EnvoyGateway as settings of ours: a ContourConfiguration, and what a process is told besides.
+
+The file implies what its users know: Gateways alone, each with Envoys of its own, and in a cluster
+a load balancer in front of them. What the rules of our configuration find wrong is told with the
+path of the field that the user wrote.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from contour.configfile.reading import FaultError
+from crds.contourconfiguration import (
+    ContourConfiguration,
+    ContourConfigurationSpec,
+    GatewaySettings,
+)
+from crds.counting import RateLimitFilterSettings
+from crds.endpoints import DebugEndpoint, ObjectName
+from crds.envoygateway import configfile as crd
+from crds.envoygateway.extensionmanager import (
+    CertificateRef,
+    ExtensionManager,
+    ExtensionService,
+    Retry,
+)
+from crds.envoysettings import Envoy
+from crds.hooks import Extension, ExtensionHooks, ExtensionServer, ExtensionTLS
+from crds.meta import NamespacedName, ObjectMeta
+from crds.workloads import NetworkPublishing
+from dag.configuration import reading
+
+Command = Literal["run", "serve"]
+"""Which command reads the file: one machine, or a cluster."""
+
+NAME = "extension"
+"""That of an extension that has none."""
+
+_MOST_ATTEMPTS = 11
+_LEVELS: Mapping[str, str] = {"warn": "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What a process cannot change while it runs."""
+
+    provider: str = ""
+    """As it is written; empty: that of the command."""
+    paths: tuple[Path, ...] = ()
+    """Manifests that are served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What a file comes to."""
+
+    configuration: ContourConfiguration
+    fixed: Fixed
+    log_level: str | None
+    """Of the standard library, in lower case; None: as the command line says."""
+
+
+def translated(written: crd.EnvoyGateway, name: NamespacedName, command: Command) -> Translated:
+    """What the file says, as a ContourConfiguration of this name. Raises FaultError."""
+    errors = [*_wrong(written), *_wrong_for(written, command)]
+    configuration = ContourConfiguration(
+        metadata=ObjectMeta(name=name.name, namespace=name.namespace),
+        spec=_spec(written, name.namespace, command),
+    )
+    if not errors:
+        errors += (_told(it.message, written) for it in reading.resolved(configuration)[1])
+    if errors:
+        raise FaultError("; ".join(errors))
+    return Translated(configuration, _fixed(written.provider), _level(written.logging))
+
+
+def _wrong(written: crd.EnvoyGateway) -> Iterator[str]:
+    for component in (written.logging or crd.Logging()).level:
+        if component != "default":
+            yield f"logging.level.{component}: is not served; the level of all is that of default"
+    for path, it in _managers(written):
+        retry = it.service.retry or Retry()
+        if retry.max_attempts > _MOST_ATTEMPTS:
+            yield f"{path}.service.retry.maxAttempts: must be at most {_MOST_ATTEMPTS}"
+
+
+def _wrong_for(written: crd.EnvoyGateway, command: Command) -> Iterator[str]:
+    provider = written.provider
+    if command == "serve":
+        if provider is not None and provider.type != "Kubernetes":
+            yield f"provider.type: {provider.type} is served by `contour run`"
+        if written.rate_limit is not None:
+            yield "rateLimit: is not served in a cluster; only `contour run` counts requests"
+        return
+    if provider is not None and provider.type == "Kubernetes":
+        yield "provider.type: Kubernetes is served by `contour serve`; write File"
+    elif provider is not None and provider.custom is not None:
+        yield from _wrong_for_a_machine(provider.custom)
+    if written.admin is not None:
+        yield "admin: `contour run` has no such pages; `contour config` asks it by a socket"
+
+
+def _wrong_for_a_machine(custom: crd.CustomProvider) -> Iterator[str]:
+    if custom.resource.type != "File":
+        yield "provider.custom.resource.type: Kubernetes needs `contour serve`; write File"
+    if custom.infrastructure is None:
+        yield "provider.custom.infrastructure: is required"
+
+
+def _fixed(provider: crd.Provider | None) -> Fixed:
+    if provider is None:
+        return Fixed()
+    custom = provider.custom
+    infrastructure = custom.infrastructure.type if custom and custom.infrastructure else ""
+    file = custom.resource.file if custom else provider.file
+    paths = tuple(map(Path, file.paths)) if file else ()
+    return Fixed(" ".join(filter(None, (provider.type, infrastructure))), paths)
+
+
+def _level(logging: crd.Logging | None) -> str | None:
+    said = logging.level.get("default") if logging is not None else None
+    return _LEVELS.get(said, said) if said is not None else None
+
+
+def _spec(written: crd.EnvoyGateway, namespace: str, command: Command) -> ContourConfigurationSpec:
+    gateway = written.gateway or crd.GatewaySettings()
+    limits, admin = written.rate_limit, written.admin
+    debug = (admin.address or crd.AdminAddress()) if admin is not None else None
+    in_front = NetworkPublishing(type="LoadBalancerService") if command == "serve" else None
+    return ContourConfigurationSpec(
+        gateway=GatewaySettings(
+            controller_name=gateway.controller_name, mode="PerGateway", only=True
+        ),
+        envoy=Envoy(network_publishing=in_front),
+        debug=DebugEndpoint(address=debug.host, port=debug.port) if debug is not None else None,
+        rate_limit_filters=RateLimitFilterSettings(fail_closed=limits.fail_closed)
+        if limits is not None
+        else None,
+        extensions=tuple(_extension(it, namespace) for _, it in _managers(written)),
+    )
+
+
+def _managers(written: crd.EnvoyGateway) -> Iterator[tuple[str, ExtensionManager]]:
+    """The extensions in their order, each with the path of its field."""
+    if written.extension is not None:
+        yield "extension", written.extension
+    if written.extension_manager is not None:
+        yield "extensionManager", written.extension_manager
+    for index, it in enumerate(written.extension_managers):
+        yield f"extensionManagers[{index}]", it
+
+
+def _extension(written: ExtensionManager, namespace: str) -> Extension:
+    hooks, service = written.hooks.xds_translator or written.hooks, written.service
+    return Extension(
+        name=written.name or NAME,
+        resources=written.resources,
+        hooks=ExtensionHooks(pre=hooks.pre, post=hooks.post),
+        service=_server(service, namespace),
+        retries=min((service.retry or Retry()).max_attempts, _MOST_ATTEMPTS) - 1,
+        fail_open=written.fail_open,
+    )
+
+
+def _server(written: ExtensionService, namespace: str) -> ExtensionServer:
+    host, port = written.host, written.port
+    if written.fqdn is not None:
+        host, port = written.fqdn.hostname, written.fqdn.port
+    if written.ip is not None:
+        host, port = written.ip.address, written.ip.port
+    unix, tls = written.unix.path if written.unix else None, written.tls
+    shown = tls.client_certificate_ref if tls is not None else None
+    return ExtensionServer(
+        host=host,
+        port=port,
+        unix=unix,
+        tls=ExtensionTLS(
+            certificate_ref=_secret(tls.certificate_ref, namespace),
+            client_certificate_ref=_secret(shown, namespace) if shown is not None else None,
+        )
+        if tls is not None
+        else None,
+    )
+
+
+def _secret(written: CertificateRef, namespace: str) -> ObjectName:
+    return ObjectName(namespace=written.namespace or namespace, name=written.name)
+
+
+def _told(message: str, written: crd.EnvoyGateway) -> str:
+    """A message about our configuration, with the path of the field in the file."""
+    for index, (path, it) in enumerate(_managers(written)):
+        own = f"spec.extensions[{index}]"
+        if message.startswith(own):
+            rest, hooks = message.removeprefix(own), it.hooks.xds_translator
+            nested = "hooks.xdsTranslator" if hooks is not None else "hooks"
+            return path + rest.replace(".hooks.", f".{nested}.", 1)
+    return message

@@ -1,0 +1,176 @@
+"""What configuration files are accepted, what they come to, and what is said of the others."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from contour.configfile import reading, translation
+from contour.configfile.translation import Command, Translated
+from crds.meta import NamespacedName
+from dag.configuration import reading as configurations
+
+NAME = NamespacedName("home", "contour")
+HEAD = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
+OLDER = "apiVersion: config.gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
+SERVICE = "service: {host: localhost, port: 5005}"
+HOOKS = "hooks: {xdsTranslator: {post: [VirtualHost]}}"
+
+HELM = """\
+extensionApis: {}
+gateway: {controllerName: gateway.envoyproxy.io/gatewayclass-controller}
+logging: {level: {default: info}}
+provider:
+  type: Kubernetes
+  kubernetes:
+    rateLimitDeployment: {container: {image: some/ratelimit}}
+    shutdownManager: {image: some/gateway}
+"""
+"""The fields that installations by Envoy Gateway's chart have."""
+
+CUSTOM = """\
+provider:
+  type: Custom
+  custom:
+    resource: {type: File, file: {paths: [one, two]}}
+    infrastructure: {type: Host, host: {}}
+"""
+
+
+def translated(tmp_path: Path, text: str, command: Command = "run") -> Translated:
+    path = tmp_path / "any name"
+    path.write_text(text)
+    return translation.translated(reading.read(path).written, NAME, command)
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "fault"),
+    [
+        ("", "run", "the file is empty"),
+        ("# nothing\n---\n", "run", "the file is empty"),
+        ("\0", "run", "control characters are not allowed: 0x00"),
+        ("a: [\n", "run", "did not find expected node content"),
+        ("- 1\n", "run", "must be one EnvoyGateway"),
+        (HEAD + "---\n" + HEAD, "run", "the file holds 2 documents"),
+        ("kind: Pod\napiVersion: v1\n", "run", "Pod of v1 is no configuration file"),
+        (HEAD.replace("v1alpha1", "v9"), "run", "EnvoyGateway of gateway.envoyproxy.io/v9"),
+        (HEAD + "a: &a [1]\nb: *c\n", "run", "the alias *c refers to no complete anchor"),
+        (HEAD + "metadata: {name: x}\n", "run", "metadata: unknown field"),
+        (HEAD + "gateway: {controllerName: ''}\n", "run", "gateway.controllerName: must have 1"),
+        (HEAD + "provider: {type: Kubernetes, kubernetes: {foo: bar}}\n", "serve",
+         "provider.kubernetes.foo: unknown field"),
+        (HEAD + "provider: {type: File, file: {}, kubernetes: {}}\n", "run",
+         "provider: kubernetes, file and custom are each allowed only with the type of that name"),
+        (HEAD + "provider: {type: Custom}\n", "run", "provider: the type Custom needs custom"),
+        (HEAD + "provider: {type: Kubernetes}\n", "run", "provider.type: Kubernetes is served by"),
+        (HEAD + "provider: {type: File}\n", "serve", "provider.type: File is served by"),
+        (HEAD + CUSTOM.replace("Host, host: {}", "Remote"), "run",
+         "provider.custom.infrastructure.type: is not served; only Host is served"),
+        (HEAD + CUSTOM.replace("    infrastructure: {type: Host, host: {}}\n", ""), "run",
+         "provider.custom.infrastructure: is required"),
+        (HEAD + CUSTOM.replace("type: File, file: {paths: [one, two]}", "type: Kubernetes"), "run",
+         "provider.custom.resource.type: Kubernetes needs `contour serve`"),
+        (HEAD + "provider: {type: Kubernetes, kubernetes: {watch: {type: Namespaces}}}\n", "serve",
+         "provider.kubernetes.watch: is not served"),
+        (HEAD + "provider: {type: Kubernetes, kubernetes: {deploy: {type: ControllerNamespace}}}\n",
+         "serve", "provider.kubernetes.deploy.type: is not served"),
+        (HEAD + "logging: {level: {infrastructure: debug}}\n", "run",
+         "logging.level.infrastructure: is not served"),
+        (HEAD + "logging: {level: {default: loud}}\n", "run", "logging.level.default: must be"),
+        (HEAD + "admin: {}\n", "run", "admin: `contour run` has no such pages"),
+        (HEAD + "admin: {enablePprof: true}\n", "serve", "admin.enablePprof: is not served"),
+        (HEAD + "telemetry: {metrics: {prometheus: {disable: true}}}\n", "serve",
+         "telemetry: is not served"),
+        (HEAD + "extensionApis: {enableBackend: true}\n", "run",
+         "extensionApis.enableBackend: is not served"),
+        (HEAD + "rateLimit: {}\n", "serve", "rateLimit: is not served in a cluster"),
+        (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}\n", "run",
+         "rateLimit.backend: is not served"),
+        (HEAD + f"extension: {{{HOOKS}, service: {{host: a, unix: {{path: /x}}}}}}\n", "run",
+         "extension.service: exactly one of host, fqdn, ip and unix must be set"),
+        (HEAD + f"extensionManager: {{hooks: {{}}, {SERVICE}}}\n", "run",
+         "extensionManager.hooks.post: names no hook"),
+        (HEAD + f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}},"
+         f" {{name: a, {HOOKS}, {SERVICE}}}]\n", "run",
+         "each of several extensionManagers needs a name of its own"),
+        (HEAD + f"extensionManagers: [{{{HOOKS}, {SERVICE}}}]\n", "run",
+         "each of several extensionManagers needs a name of its own"),
+        (HEAD + f"extension: {{{HOOKS}, {SERVICE}}}\nextensionManager: {{{HOOKS}, {SERVICE}}}\n",
+         "run", "only one of extension, extensionManager and extensionManagers may be set"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_served_is_refused_with_its_field(
+    tmp_path: Path, text: str, command: Command, fault: str
+) -> None:
+    with pytest.raises(reading.FaultError) as refused:
+        translated(tmp_path, text, command)
+    assert str(refused.value).startswith(fault)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_document_that_cannot_be_parsed_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(reading.FaultError) as refused:
+        translated(tmp_path, HEAD + "gateway: {\n  controllerName: ]\n")
+    assert refused.value.line == 4
+
+
+@pytest.mark.parametrize("command", ["run", "serve"])
+def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command) -> None:
+    it = translated(tmp_path, HEAD, command)
+    found, errors = configurations.resolved(it.configuration)
+    assert not errors
+    assert found.controller_name == "gateway.envoyproxy.io/gatewayclass-controller"
+    assert (found.mode, found.gateways_only) == ("PerGateway", True)
+    assert found.makes_fleet == (command == "serve")
+    assert it.configuration.metadata.key == NAME
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "path", "value"),
+    [
+        ("gateway: {controllerName: a.b/c}", "run", "gateway.controller_name", "a.b/c"),
+        ("rateLimit: {failClosed: true}", "run", "rate_limit_filters.fail_closed", True),
+        ("admin: {}", "serve", "debug.port", 19000),
+        ("admin: {address: {host: 127.0.0.2, port: 1}}", "serve", "debug.address", "127.0.0.2"),
+        ("extension: {hooks: {post: [VirtualHost]}, service: {host: a}}", "run",
+         "extensions.0.name", "extension"),
+        (f"extensionManager: {{{HOOKS}, failOpen: true, {SERVICE}}}", "run",
+         "extensions.0.fail_open", True),
+        (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}, retry: "
+         "{maxAttempts: 3}}}", "run", "extensions.0.retries", 2),
+        (f"extensionManager: {{{HOOKS}, service: {{fqdn: {{hostname: a.b, port: 7}}}}}}", "run",
+         "extensions.0.service.port", 7),
+        (f"extensionManager: {{{HOOKS}, service: {{ip: {{address: 127.0.0.1, port: 7}}}}}}", "run",
+         "extensions.0.service.host", "127.0.0.1"),
+        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+         "{certificateRef: {name: s}}}}", "run",
+         "extensions.0.service.tls.certificate_ref.namespace", "home"),
+        (f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}}, {{name: b, {HOOKS}, {SERVICE}}}]",
+         "run", "extensions.1.name", "b"),
+    ],
+)  # fmt: skip
+def test_a_field_is_mapped_onto_ours(
+    tmp_path: Path, text: str, command: Command, path: str, value: object
+) -> None:
+    found: Any = translated(tmp_path, f"{HEAD}{text}\n", command).configuration.spec
+    for step in path.split("."):
+        found = found[int(step)] if step.isdigit() else getattr(found, step)
+    assert found == value
+
+
+def test_what_is_fixed_and_the_level_of_the_log_are_known(tmp_path: Path) -> None:
+    it = translated(tmp_path, f"{HEAD}{CUSTOM}logging: {{level: {{default: warn}}}}\n")
+    assert (it.fixed.provider, it.fixed.paths) == ("Custom Host", (Path("one"), Path("two")))
+    assert it.log_level == "warning"
+
+
+def test_what_is_about_other_pods_is_told_and_taken(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(OLDER + HELM)
+    told = reading.read(path).warnings
+    assert [it.split(": ")[0] for it in told] == [
+        "provider.kubernetes.rateLimitDeployment",
+        "provider.kubernetes.shutdownManager",
+        "apiVersion",
+    ]
+    assert translated(tmp_path, OLDER + HELM, "serve").fixed.provider == "Kubernetes"
