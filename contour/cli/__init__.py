@@ -9,14 +9,15 @@ import importlib
 import os
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import ClassVar
 
 import click
 from click.shell_completion import CompletionItem
 
-_COMMANDS = {
+COMMANDS = {
     "demo": "Serves example manifests with example backends on this machine.",
     "run": "Serves manifests on this machine with a local Envoy, and follows their changes.",
     "serve": "Runs the control plane in a Kubernetes cluster.",
@@ -63,12 +64,18 @@ def _end_at_once(_: int, __: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
-class _Commands(click.Group):
+class Commands(click.Group):
+    """Imports a command when it is called, and knows the first sentence of each."""
+
+    names: ClassVar[Mapping[str, str]] = COMMANDS
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        """All of them, in the order of the help."""
+        return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        """The command, imported by now."""
+        if cmd_name not in self.names:
             return None
         with ending_at_once():
             module = importlib.import_module(f"contour.cli.{cmd_name}")
@@ -85,23 +92,26 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] not in _COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+        """The command, or an error with the one that was probably meant."""
+        if args[0] not in self.names and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.names, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists them without importing any."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+            formatter.write_dl(list(self.names.items()))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        names = (it for it in _COMMANDS if it.startswith(incomplete))
+        """Those that begin so, and the options of the group."""
+        names = (it for it in self.names if it.startswith(incomplete))
         own = click.Command.shell_complete(self, ctx, incomplete)
-        return [*(CompletionItem(it, help=_COMMANDS[it]) for it in names), *own]
+        return [*(CompletionItem(it, help=self.names[it]) for it in names), *own]
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="contour-ingress", prog_name="contour")
 def main() -> None:
     """Configures Envoy from Ingress, HTTPProxy and Gateway API objects."""

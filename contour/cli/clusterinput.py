@@ -6,6 +6,7 @@ from contour.cli import remotely
 from contour.cli.manifestinput import Present
 from contour.cli.source import Source
 from contour.remote import instances, objects
+from contour.remote.instances import Instance, NoInstance
 from crds.meta import NamespacedName
 from kube.client import Client
 
@@ -17,11 +18,17 @@ def present(source: Source) -> Present:
     """
 
     async def read(client: Client) -> Present:
-        instance = await instances.one(client, source.namespace, source.instance)
+        instance: Instance | None = None
+        try:
+            instance = await instances.one(client, source.namespace, source.instance)
+        except NoInstance as error:
+            if source.instance or source.namespace:
+                raise
+            click.echo(f"warning: {error}; read as if one watched all namespaces", err=True)
         found = await objects.read(client, instance)
         for it in found.left_out:
             click.echo(it, err=True)
-        name = NamespacedName(instance.namespace, instance.name)
+        name = NamespacedName(instance.namespace, instance.name) if instance else None
         return Present(name, found.batch)
 
     return remotely.connected(source, read)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import click
 
@@ -85,3 +85,45 @@ def _tell(source: Source, instance: Instance, found: instances.Leader) -> None:
             "not know what Envoys of other replicas say",
             err=True,
         )
+
+
+class Versions(TypedDict):
+    """Of a replica."""
+
+    instance: str
+    namespace: str
+    pod: str
+    image: str
+    versions: dict[str, str]
+    why: str
+    """Why they are not known, if they are not."""
+
+
+def versions(source: Source) -> list[Versions]:
+    """Of the packages of each replica of the instances that are chosen; none need be ready."""
+
+    async def ask(client: Client) -> list[Versions]:
+        found = await instances.every(client, source.namespace)
+        chosen = [it for it in found if source.instance in {"", it.name}]
+        return [await _versions(client, it, replica) for it in chosen for replica in it.replicas]
+
+    return connected(source, ask)
+
+
+async def _versions(client: Client, of: Instance, replica: instances.Replica) -> Versions:
+    found: dict[str, str] = {}
+    why = ""
+    try:
+        async with asking.opened(client, of, replica) as conversation:
+            found = await conversation.version()
+            why = "" if found else "it is of a version that does not tell"
+    except (RequestError, Unanswered) as error:
+        why = str(error)
+    return {
+        "instance": str(of),
+        "namespace": replica.namespace,
+        "pod": replica.pod,
+        "image": replica.image,
+        "versions": found,
+        "why": why,
+    }

@@ -61,8 +61,26 @@ def chosen() -> Source:
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> object:
-    ctx.meta.setdefault(_KEPT, {})[param.name] = value
+    kept: dict[str | None, object] = ctx.meta.setdefault(_KEPT, {})
+    if value or param.name not in kept:  # the group of `kubectl contour` has the same options
+        kept[param.name] = value
     return value
+
+
+def of_kubectl(command: C) -> C:
+    """Those that kubectl has for all of its commands, and `--instance`."""
+    for add in reversed(_OPTIONS[2:]):
+        command = add(command)
+    return command
+
+
+def require_cluster(ctx: click.Context) -> None:
+    """From now on commands ask an instance in a cluster, whatever runs on this machine."""
+    ctx.meta.setdefault(_KEPT, {})["in_cluster"] = True
+
+
+ON_THIS_MACHINE = frozenset({"state_dir", "in_cluster"})
+"""The parameters by which a command is told whether to ask this machine."""
 
 
 def options(command: C) -> C:
@@ -72,9 +90,9 @@ def options(command: C) -> C:
     return command
 
 
-def of_cluster(command: C) -> C:
-    """Those of a cluster alone, without `--state-dir` and `--cluster`."""
-    for add in reversed(_OPTIONS[2:]):
+def in_clusters(command: C) -> C:
+    """The same without `--state-dir`, of a command that asks no `contour run`."""
+    for add in reversed(_OPTIONS[1:]):
         command = add(command)
     return command
 

@@ -5,15 +5,18 @@ place of Envoys. Scripts rely on this interface; it changes only by addition.
 """
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour.cli import options
+from contour.cli import options, source
+
+if TYPE_CHECKING:
+    from contour.cli.manifestinput import Present
 
 
 @click.command()
-@options.manifests("required without PATH")
+@options.manifests("required without PATH and --from-cluster")
 @click.option(
     "--to", type=click.Choice(["xds", "routes", "status", "dag", "fleets"]), default="xds",
     show_default=True,
@@ -54,26 +57,42 @@ from contour.cli import options
 )  # fmt: skip
 @options.controller_name
 @click.option(
+    "--from-cluster", is_flag=True, default=False,
+    help="Read the objects of a cluster with your own rights, and apply the manifests to them, if "
+    "there are any. So do --cluster, --kubeconfig, --context, --namespace and --instance.",
+)  # fmt: skip
+@source.in_clusters
+@click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
 )  # fmt: skip
 @click.option("--lenient", is_flag=True, help=options.LENIENT)
 def translate(
-    paths: tuple[str, ...], more: tuple[str, ...], strict: bool, lenient: bool, **how: Any
+    paths: tuple[str, ...],
+    more: tuple[str, ...],
+    strict: bool,
+    lenient: bool,
+    from_cluster: bool = False,
+    **how: Any,
 ) -> None:
     """Prints the Envoy configuration or the statuses that manifests lead to.
 
     Each PATH is a file, a folder (recursive), or - for standard input. Works offline: nothing is
     served. Errors and warnings about documents go to standard error, each with its file, line and
-    field. Exit code 2 means that some input could not be read.
+    field. With --from-cluster, what may not be read is named there as well, and left out; private
+    keys are never printed. Exit code 2 means that some input could not be read.
     """
-    if not paths + more:
+    from_cluster = from_cluster or source.chosen().is_cluster
+    if not paths + more and not from_cluster:
         raise click.UsageError("name the manifests: a file, a folder, or - for standard input")
     if how["format_"] == "table" and how["to"] != "routes":
         raise click.UsageError("-o table is for `--to routes`")
     from contour.cli import extensions, manifestinput, translation
 
     asked = extensions.addresses(how["extensions"])
-    found = manifestinput.read(paths + more, how["controller_name"], lenient=lenient, asked=asked)
+    present = _present() if from_cluster else None
+    found = manifestinput.read(
+        paths + more, how["controller_name"], lenient=lenient, asked=asked, present=present
+    )
     for line in found.complaints:
         click.echo(line, err=True)
     wanted = translation.Wanted(
@@ -84,3 +103,9 @@ def translate(
         sys.exit(2)
     if strict and any(it.state == "error" for it in manifestinput.listed(found)):
         sys.exit(1)
+
+
+def _present() -> "Present":
+    from contour.cli import clusterinput
+
+    return clusterinput.present(source.chosen())

@@ -123,3 +123,35 @@ def test_an_instance_of_another_version_is_not_asked(
     assert found.exit_code == 2, found.output
     (line,) = found.stderr.splitlines()
     assert line.endswith("and this is 99.0: ask with its version"), line
+
+
+def test_versions_of_the_replicas_are_told(site: Site) -> None:
+    found = site.contour("version", "--cluster", "-o", "json")
+    assert found.exit_code == 0, found.output
+    told = json.loads(found.stdout)
+    ours = packages.versions()
+    assert told["client"] == ours
+    assert {it["pod"] for it in told["replicas"]} == {
+        it["metadata"]["name"] for it in site.pods.all(NAMESPACE, "app=contour")
+    }
+    assert all(it["versions"][packages.OURS] == ours[packages.OURS] for it in told["replicas"])
+
+
+def test_the_objects_of_a_cluster_are_translated(site: Site) -> None:
+    found = site.contour("translate", "--from-cluster", "--to", "routes", "-o", "json")
+    assert (found.exit_code, found.stderr) == (0, "")
+    hosts = {it["Host"] if "Host" in it else it["host"] for it in json.loads(found.stdout)}
+    assert HOST in hosts
+
+
+def test_what_may_not_be_read_is_left_out_and_told(site: Site) -> None:
+    some = ("namespaces", "services", "endpointslices", "httpproxies", "contourconfigurations")
+    rules = [{"apiGroups": ["*"], "resources": [it], "verbs": ["list"]} for it in some]
+    token = site.pods.cluster.service_account(NAMESPACE, "reader", [SEES], rules)
+    found = site.contour(
+        "translate", "--from-cluster", "-n", NAMESPACE, "--to", "routes", token=token
+    )
+    assert found.exit_code == 0, found.output
+    assert HOST in found.stdout
+    lines = [it for it in found.stderr.splitlines() if it.startswith("warning: secrets may not be")]
+    assert [it.endswith("as if their Secrets were missing") for it in lines] == [True]
