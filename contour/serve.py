@@ -35,7 +35,10 @@ from contour.shedding import Shedding
 from contour.xds import credentials
 from contour.xds.limits import Limits
 from contour.xds.server import Server
+from crds import foreign
+from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
+from dag import foreignobjects, nodes
 from dag.listeners import DEFAULT_FLEET
 from kube import election
 from kube.client import Client
@@ -153,6 +156,7 @@ class Replica:
         parts = Parts(*found, self.fleet_status, self.following)
         self.leader = Leader(client, self.leadership, parts, options.configuration, options.release)
         self.cluster.hear(self._on_object)
+        self.cluster.extension_kinds.on_fault = self._on_extension_kind
         self.readiness = readiness.readiness(
             self.cluster, self.controller, options.configuration, self.server, self.currency
         )
@@ -228,12 +232,28 @@ class Replica:
             await self._place_pages()
         if self.controller.is_configured:
             self.following.configure(self._discovered())
+            await self._follow_extension_kinds()
         if self.controller.is_configured and not self.server.ports:
             await self.instance.fetch()
             await self.instance.asker.begin()
             await self.server.start()
             self.leader.finalizers.notice(self.cluster.subjects(wanted.KINDS))
             log.info("serving xDS on %s", self.options.address)
+
+    async def _follow_extension_kinds(self) -> None:
+        """Follows the kinds that extensions bring; before anybody is served, all of them are
+        there."""
+        found = [foreign.kind(*it) for it in self.controller.extension_kinds]
+        self.cluster.extension_kinds.follow(found)
+        if found and not self.server.ports:
+            await self.cluster.extension_kinds.settled()
+            await self._build(self.cluster.pending())
+
+    def _on_extension_kind(self, kind: Kind, fault: str) -> None:
+        """The objects of a kind can be read, or not any more."""
+        key = nodes.ForeignKind(kind.group, kind.versions[0], foreign.name(kind))
+        self.controller.engine.write(foreignobjects.FAULTS, key, fault or None)
+        self.controller.settle()
 
     def _discovered(self) -> tuple[str, ...]:
         """The namespaces whose EnvoyConfigs are served."""

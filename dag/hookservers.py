@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import nodes, tables
+from dag import foreignobjects, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Table, View, query
 from dag.problems import Problem
@@ -85,6 +85,9 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
         if server.tls is not None:
             for field, why in _refusals(view, server.tls):
                 yield problems.unresolved(place.at("service").at("tls").at(field), why)
+        for number, kind in enumerate(server.kinds):
+            if (fault := view.read(foreignobjects.FAULTS, kind)) is not None:
+                yield problems.extension_kind_unread(place.at("resources", number), fault)
         for text in view.read(TROUBLES, server.name) or ():
             yield problems.extension_fails(place, text)
 

@@ -22,11 +22,21 @@ class Wanted(NamedTuple):
     versions: tuple[str, ...]
     plural: str
     namespaced: bool = True
+    kind: str = ""
+    """If given, the resource is looked for by its kind, and `plural` is a guess."""
 
     @property
     def resources(self) -> tuple[Resource, ...]:
         """What it may be."""
         return tuple(Resource(self.group, it, self.plural, self.namespaced) for it in self.versions)
+
+
+class _Served(NamedTuple):
+    """A resource of an API server; a subresource has a slash in its name."""
+
+    plural: str
+    kind: str
+    namespaced: bool
 
 
 class Discovery:
@@ -36,37 +46,49 @@ class Discovery:
         self._client = client
         self._good_for = good_for  # seconds
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._plurals: dict[str, tuple[float, frozenset[str]]] = {}
+        self._resources: dict[str, tuple[float, frozenset[_Served]]] = {}
 
     async def resource(self, wanted: Wanted) -> Resource | None:
         """The first of its versions that is served; None if none is."""
         for resource in wanted.resources:
-            if resource.plural in await self._served(resource.root):
-                return resource
+            for it in await self._served(resource.root):
+                if _fits(it, wanted):
+                    return resource._replace(plural=it.plural)
         return None
 
-    async def _served(self, root: str) -> frozenset[str]:
-        """The plurals of a group and version; none if there is no such version."""
+    async def _served(self, root: str) -> frozenset[_Served]:
+        """The resources of a group and version; none if there is no such version."""
         loop = asyncio.get_running_loop()
         async with self._locks[root]:
-            known = self._plurals.get(root)
+            known = self._resources.get(root)
             if known is None or loop.time() >= known[0]:
-                plurals = await self._asked(root)
-                self._plurals[root] = known = (loop.time() + self._good_for, plurals)
+                found = await self._asked(root)
+                self._resources[root] = known = (loop.time() + self._good_for, found)
         return known[1]
 
-    async def _asked(self, root: str) -> frozenset[str]:
+    async def _asked(self, root: str) -> frozenset[_Served]:
         try:
             found = await self._client.get(root)
         except errors.Refused as error:
             if error.code == 404:
                 return frozenset()
             raise
-        return frozenset(_plurals(found))
+        return frozenset(_listed(found))
 
 
-def _plurals(found: object) -> list[str]:
+def _fits(found: _Served, wanted: Wanted) -> bool:
+    if not wanted.kind:
+        return found.plural == wanted.plural
+    is_whole = "/" not in found.plural
+    return is_whole and (found.kind, found.namespaced) == (wanted.kind, wanted.namespaced)
+
+
+def _listed(found: object) -> list[_Served]:
     resources = raw.at(found, "resources")
     if not raw.is_list(resources):
         raise errors.Unreachable("the answer is not a list of resources")
-    return [str(it["name"]) for it in filter(raw.is_mapping, resources) if "name" in it]
+    return [
+        _Served(str(it["name"]), str(it.get("kind", "")), bool(it.get("namespaced")))
+        for it in filter(raw.is_mapping, resources)
+        if "name" in it
+    ]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from contour.complaints import ManifestSource
 from contour.events import Batch
 from contour.kubernetes import scope
+from contour.kubernetes.extensionkinds import ExtensionKinds
 from contour.kubernetes.known import Hear, ObservedObject
 from contour.kubernetes.objects import Objects
 from contour.kubernetes.values import Values
@@ -56,11 +57,14 @@ class Cluster:
         self._objects.wanted = self._values.wanted
         timings = timings or Timings()
         discovery = Discovery(client, good_for=timings.absent * 2 / 3)
-        self._followed: list[tuple[scope.Source, Reflector]] = []
-        for source in scope.sources(within, kinds):
+
+        def made(source: scope.Source) -> Reflector:
             intake = _Intake(source, self._objects, self._values, self._arrived)
-            reflector = Reflector(client, discovery, source.collection, intake, timings)
-            self._followed.append((source, reflector))
+            return Reflector(client, discovery, source.collection, intake, timings)
+
+        self.extension_kinds = ExtensionKinds(within, self._objects, made)
+        """Kinds that extensions bring."""
+        self._followed = [(it, made(it)) for it in scope.sources(within, kinds)]
 
     async def run(self) -> None:
         """Follows every collection. Never ends."""
@@ -68,11 +72,16 @@ class Cluster:
             for _, reflector in self._followed:
                 tasks.create_task(reflector.run())
             tasks.create_task(self._values.run())
+            tasks.create_task(self.extension_kinds.run())
 
     async def initial(self) -> Batch:
         """Everything there is, once every collection is listed, or known not to be there for us."""
         for _, reflector in self._followed:
             await reflector.settled.wait()
+        return self._objects.batch()
+
+    def pending(self) -> Batch:
+        """What has changed and nobody has taken yet."""
         return self._objects.batch()
 
     async def changes(self) -> AsyncGenerator[Batch, None]:

@@ -11,6 +11,7 @@ from hashlib import blake2b
 import orjson
 
 from contour.kubernetes import entries
+from crds import foreign
 from crds.kinds import Kind
 from crds.raw import Raw, is_mapping
 
@@ -22,6 +23,8 @@ def excerpt(kind: Kind, raw: Raw, wanted: frozenset[str] = entries.NONE) -> Raw:
     """
     if raw.get("type", _OPAQUE) != _OPAQUE:
         wanted = entries.NONE
+    if foreign.is_foreign(kind):
+        return foreign.content(kind, raw)
     named = {"apiVersion": kind.api_version, "kind": kind.kind}
     never = _NEVER | _NEVER_OF.get(kind.kind, frozenset())
     found = named | {name: value for name, value in raw.items() if name not in never}

@@ -14,7 +14,7 @@ from contour.events import Batch, Event
 from contour.kubernetes import excerpts
 from contour.kubernetes.entries import NONE
 from contour.kubernetes.known import Statuses
-from crds import decode
+from crds import decode, foreign
 from crds.complaints import dotted
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
@@ -54,6 +54,11 @@ class Objects:
                 wanted = self.wanted.get(key, NONE) if kind.kind == "Secret" else NONE
                 self._is_there(kind, ref, excerpts.excerpt(kind, raw, wanted))
 
+    def forget(self, kind: Kind) -> None:
+        """A kind is not followed any more."""
+        for ref in [it for it in self._seen if it.kind == kind.kind]:
+            self._is_gone(kind, ref)
+
     def trouble(self, place: ManifestSource, message: str) -> None:
         """Something is wrong with a whole collection; empty if nothing is any more."""
         self._complaints[place] = (
@@ -77,7 +82,7 @@ class Objects:
             return
         metadata = mapping(found["metadata"])
         uid = str(metadata.get("uid", ""))
-        new, told = _decoded(ref, found)
+        new, told = _decoded(kind, ref, found)
         is_leaving = "deletionTimestamp" in metadata
         keeps = before is not None and before.uid == uid and not is_leaving
         is_served = self._serve(kind, ref, new, before, keeps)
@@ -114,8 +119,8 @@ class Objects:
             del self._said[subject]
 
 
-def _decoded(ref: ObjectRef, found: Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
-    result = decode.decode(found)
+def _decoded(kind: Kind, ref: ObjectRef, found: Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
+    result = foreign.decoded(kind, found) if foreign.is_foreign(kind) else decode.decode(found)
     if not isinstance(result, decode.Decoded):
         message = result.message if isinstance(result, decode.NotAnObject) else "is not supported"
         return None, (Complaint("", 0, ref, "", message, "error"),)

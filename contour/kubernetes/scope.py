@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from crds import foreign
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.kinds import Kind
 from kube.discovery import Wanted
@@ -37,9 +38,17 @@ class Source(NamedTuple):
 def sources(scope: Scope, kinds: Iterable[Kind]) -> Iterator[Source]:
     """Every collection that belongs to a scope."""
     for kind in kinds:
-        wanted = Wanted(kind.group, kind.versions, kind.plural, kind.namespaced)
+        wanted = _wanted(kind)
         for namespace in _namespaces(scope, kind):
             yield Source(kind, Collection(wanted, namespace, _SELECTORS.get(kind.kind, {})))
+
+
+def _wanted(kind: Kind) -> Wanted:
+    """What is asked for; the API server says how it calls a kind of an extension."""
+    if not foreign.is_foreign(kind):
+        return Wanted(kind.group, kind.versions, kind.plural, kind.namespaced)
+    name = foreign.name(kind)
+    return Wanted(kind.group, kind.versions, f"{name.lower()}s", kind=name)
 
 
 def _namespaces(scope: Scope, kind: Kind) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
     return nodes.HookServer(
         name=it.name,
         hooks=frozenset(known for hook in it.hooks.post if (known := _known(hook)) is not None),
-        kinds=tuple(nodes.ForeignKind(k.group, k.kind, k.version) for k in it.resources),
+        kinds=tuple(nodes.ForeignKind(k.group, k.version, k.kind) for k in it.resources),
         host=service.host or "",
         port=service.port,
         unix=service.unix or "",

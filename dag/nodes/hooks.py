@@ -13,8 +13,8 @@ class ForeignKind(NamedTuple):
     """A kind of objects that an extension brings."""
 
     group: str
-    kind: str
     version: str
+    kind: str
 
 
 class ForeignKey(NamedTuple):

@@ -56,6 +56,12 @@ def extension_fails(place: Place, text: str) -> Problem:
     return place.error(ErrorType.ExtensionError, Own.NotAnswered, text)
 
 
+def extension_kind_unread(place: Place, why: str) -> Problem:
+    """A kind of an extension whose objects cannot be read: rules that refer to one are closed."""
+    text = f"{why}; rules that refer to an object that is not known answer 500"
+    return unresolved(place, text)
+
+
 def left_alone(place: Place, text: str) -> Problem:
     """A namespace of EnvoyConfigs in which somebody else keeps revisions."""
     at = place.at("discovery").at("namespaces")

@@ -10,7 +10,7 @@ from dag.plan import STATUSES
 from tests.dag.gateway.manifests import gateway, gateway_class, service
 from tests.dag.world import FLEET, apply, routes, world
 
-KIND = nodes.ForeignKind("example.com", "Guard", "v1")
+KIND = nodes.ForeignKind("example.com", "v1", "Guard")
 CONFIGURATION = """---
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
