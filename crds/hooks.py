@@ -47,8 +47,8 @@ class ExtensionHooks:
     """Hooks before the translation. They are accepted as in Envoy Gateway, and never called."""
     post: tuple[Hook, ...] = Field(default=(), max_length=4)
     """Hooks after the translation. `Route` is called for each route whose rule refers to an object
-    of `resources`, and `VirtualHost` for each host of each listener. The others are errors in this
-    release."""
+    of `resources`, `VirtualHost` for each host of each listener, and `HTTPListener` for each
+    listener for HTTP and HTTPS. The others are errors in this release."""
 
 
 @model

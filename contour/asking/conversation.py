@@ -56,8 +56,8 @@ class Replied(Protocol):
 
 def encoded(question: Question) -> bytes:
     """A question as it goes out."""
-    fields: dict[str, wire.Field] = {"Route": "route", "VirtualHost": "virtual_host"}
-    resources: wire.Resources = {fields[question.hook]: (question.body,)}
+    (field,) = wire.FIELDS[question.hook]
+    resources: wire.Resources = {field: (question.body,)}
     request = wire.Request(resources, question.hostnames, question.objects)
     return wire.encoded_request(question.hook, request)
 

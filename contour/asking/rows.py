@@ -1,14 +1,14 @@
-"""What the controller keeps of hosts that extensions shape.
+"""What the controller keeps of hosts and listeners that extensions shape.
 
 Last good states are history, which rules do not know: an answer that is finished is written down as
 a row. Questions are counted, since hosts may share one. Nothing here waits for a server.
 """
 
 from collections import Counter, defaultdict
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from contour.envoy.hooks import questions
-from contour.envoy.hooks.questions import Question, Reply, Shaped
+from contour.envoy.hooks.questions import Question, Reply, Shaped, ShapedListener, TemplateKey
 from crds.meta import ObjectRef
 from dag import hookservers, nodes
 from dag.engine.incremental import Engine
@@ -43,28 +43,34 @@ class Nobody:
 
 
 MOST_TOLD = 5
-"""Hosts of which an object is told; of the others the number is."""
+"""Hosts and listeners of which an object is told; of the others the number is."""
+
+Key: TypeAlias = nodes.HostKey | TemplateKey
+State: TypeAlias = Shaped | ShapedListener
 
 
 class HookRows:
-    """The rows that belong to hosts of extensions, between the graph and who asks."""
+    """The rows that belong to what extensions shape, between the graph and who asks."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.questioner: Questioner = Nobody()
         self._uses: Counter[bytes] = Counter()
-        self._told: defaultdict[ObjectRef, dict[nodes.HostKey, str]] = defaultdict(dict)
+        self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
         self._turned: set[ObjectRef] = set()
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether there are rows to be written, or were."""
         if change.query is hookservers.connection:
             self.questioner.connect(change.key, change.new)
-        if change.query is not questions.shaped:
+        if change.query is questions.shaped:
+            self._keep_good(change.key, change.new)
+        elif change.query is questions.shaped_listener:
+            self._keep_good_listener(change.key, change.new)
+        else:
             return False
-        old: Shaped | None = change.old
-        new: Shaped | None = change.new
-        self._keep_good(change.key, new)
+        old: State | None = change.old
+        new: State | None = change.new
         self._tell(change.key, old, new)
         return self._count(old, new) or bool(self._turned)
 
@@ -80,7 +86,13 @@ class HookRows:
         elif new.is_finished:
             self._engine.write(questions.GOOD, key, new.served)
 
-    def _count(self, old: Shaped | None, new: Shaped | None) -> bool:
+    def _keep_good_listener(self, key: TemplateKey, new: ShapedListener | None) -> None:
+        if new is None:
+            self._engine.write(questions.GOOD_LISTENERS, key, None)
+        elif new.is_finished:
+            self._engine.write(questions.GOOD_LISTENERS, key, new.served)
+
+    def _count(self, old: State | None, new: State | None) -> bool:
         """Counts who depends on questions; whether a reply was known already."""
         before = {it.key: it for it in (old.asked if old else ())}
         now = {it.key: it for it in (new.asked if new else ())}
@@ -103,7 +115,7 @@ class HookRows:
             self._engine.write(questions.REPLIES, question.key, known)
         return known is not None
 
-    def _tell(self, key: nodes.HostKey, old: Shaped | None, new: Shaped | None) -> None:
+    def _tell(self, key: Key, old: State | None, new: State | None) -> None:
         origins = set(new.origins) if new is not None and new.told else set[ObjectRef]()
         for it in set(old.origins if old else ()) - origins:
             if self._told[it].pop(key, None) is not None:
@@ -122,13 +134,18 @@ class HookRows:
         return tuple(texts) if more <= 0 else (*texts[:MOST_TOLD], f"and {more} more")
 
 
-def _text(key: nodes.HostKey, found: Shaped) -> str:
+def _text(key: Key, found: State) -> str:
     said = questions.silences(found.told)
+    where, closed = f"listener {key.listener}", "it is not opened"
+    if isinstance(key, nodes.HostKey):
+        where, closed = f"host {key.host}", "the host answers 503"
+    elif key.is_quic:
+        where += " (HTTP/3)"
     if found.is_finished:
-        return f"host {key.host}: {said}"
+        return f"{where}: {said}"
     if found.served is None:
-        return f"host {key.host}: {said}; until then the host answers 503"
-    return f"host {key.host}: {said}; until then {_UNTIL_THEN[found.until_then]}"
+        return f"{where}: {said}; until then {closed}"
+    return f"{where}: {said}; until then {_UNTIL_THEN[found.until_then]}"
 
 
 _UNTIL_THEN = {

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from contour.envoy import listening, names, policy, quic, server_names
 from contour.envoy.credentials import Pieces
+from contour.envoy.hooks.questions import TemplateKey
 from contour.envoy.listening import ChainKey
 from contour.xds import resources
 from dag import hosts, listeners, nodes
@@ -21,8 +22,22 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = view.ask(listeners.listener, key)
     if found is None or not policy.serves_http3(view, key):
         return None
-    part = replace(resources.part(quic.head(found), origins=found.origins), is_fragment=True)
+    state = listening.opened(view, _template(key))
+    if state is None:
+        return None
+    found = state.node or found
+    body = quic.head(found, state.policy.answer)
+    part = resources.part(body, origins=(*found.origins, *state.origins))
+    part = replace(part, is_fragment=True)
     return (resources.Change(_name(key.name), "", part),)
+
+
+def _template(key: nodes.ListenerKey) -> TemplateKey:
+    return TemplateKey(*key, is_quic=True)
+
+
+def _is_open(view: View, key: nodes.ListenerKey) -> bool:
+    return policy.serves_http3(view, key) and not view.ask(listening.is_waiting, _template(key))
 
 
 def _name(listener: str) -> resources.Name:
@@ -34,10 +49,13 @@ def chain(view: View, key: ChainKey) -> Pieces | None:
     """The filter chain that hosts with equal TLS share."""
     if key.tls is None or not policy.serves_http3(view, nodes.ListenerKey(key.fleet, key.listener)):
         return None
-    settings, needs = listening.downstream(view, key.fleet)
+    state = listening.opened(view, TemplateKey(key.fleet, key.listener, is_quic=True))
+    if state is None:
+        return None
     name = names.chain(key.tls)
-    body = quic.chain(name, key.listener, key.tls, settings)
-    part = resources.part(body, needs, tuple(listening.demanded(view, key)))
+    body = quic.chain(name, key.listener, key.tls, state.policy)
+    origins = (*listening.demanded(view, key), *state.origins)
+    part = resources.part(body, state.needs, origins)
     part = replace(part, completes=True)
     return (resources.Change(_name(key.listener), f"chain/{name}", part),)
 
@@ -47,7 +65,7 @@ def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
     """How an exact host leads to its chain."""
     found = view.ask(hosts.secure_host, key)
     at = nodes.ListenerKey(key.fleet, key.listener)
-    if found is None or key.host.startswith("*") or not policy.serves_http3(view, at):
+    if found is None or key.host.startswith("*") or not _is_open(view, at):
         return None
     body = server_names.exact(key.host, server_names.Way(names.chain(found.tls)))
     part = replace(resources.part(body, origins=found.origins), hosts=(key.host,))
@@ -57,7 +75,7 @@ def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
 @query
 def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """What the map of exact names looks at; kept while there is one."""
-    if not policy.serves_http3(view, key):
+    if not _is_open(view, key):
         return None
     return (resources.Change(_name(key.name), "names", resources.part(server_names.exact_input())),)
 
@@ -65,7 +83,7 @@ def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
 @query
 def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """How hosts with a wildcard lead to their chains."""
-    if not policy.serves_http3(view, key):
+    if not _is_open(view, key):
         return None
     found = [
         (host, server_names.Way(names.chain(secure.tls)))

@@ -7,11 +7,11 @@ SDS, so neither does its renewal. Which name leads to which chain: `server_names
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from envoy.config.listener.v3 import listener_pb2
+from envoy.config.listener.v3 import listener_components_pb2, listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, listeners, names, tls_parameters
+from contour.envoy import answered, connection_manager, encoding, names, tls_parameters
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -30,17 +30,23 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
     else:
         manager = connection_manager.secure(listener, policy, tls)
     terms = _Terms(termination(tls, policy), policy.timeouts.tls_handshake)
-    return _encoded(name, ((listeners.CONNECTION_MANAGER, manager),), terms)
+    result, chain = _begun(name, terms)
+    answered.write_filters(chain, manager, policy.answer)
+    return encoding.encoded(result)
 
 
 def stream(
     name: str, tls: nodes.Tls | None, filters: Iterable[Filter], policy: Downstream
 ) -> bytes:
     """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
-    if tls is None:
-        return _encoded(name, filters, None)
-    terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
-    return _encoded(name, filters, terms)
+    terms = None
+    if tls is not None:
+        terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
+    result, chain = _begun(name, terms)
+    for filter_, content in filters:
+        added = chain.filters.add(name=filter_)
+        added.typed_config.CopyFrom(encoding.packed(content))
+    return encoding.encoded(result)
 
 
 class _Terms(NamedTuple):
@@ -50,17 +56,17 @@ class _Terms(NamedTuple):
     handshake: float
 
 
-def _encoded(name: str, filters: Iterable[Filter], terms: _Terms | None) -> bytes:
+def _begun(
+    name: str, terms: _Terms | None
+) -> tuple[listener_pb2.Listener, listener_components_pb2.FilterChain]:
+    """A Listener with one chain, whose filters are to be added."""
     result = listener_pb2.Listener()
     chain = result.filter_chains.add(name=name)
     if terms is not None:
         chain.transport_socket_connect_timeout.CopyFrom(encoding.seconds(terms.handshake))
         chain.transport_socket.name = "envoy.transport_sockets.tls"
         chain.transport_socket.typed_config.CopyFrom(encoding.packed(terms.tls))
-    for filter_, content in filters:
-        added = chain.filters.add(name=filter_)
-        added.typed_config.CopyFrom(encoding.packed(content))
-    return encoding.encoded(result)
+    return result, chain
 
 
 def termination(

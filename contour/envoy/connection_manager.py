@@ -55,6 +55,14 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
     return _routed(result, listener, policy, "")
 
 
+def shared(listener: str, policy: Downstream, *, is_secure: bool) -> Pb:
+    """What is the same for all connections of a listener: no tables, and no scripts."""
+    result = _hardened(listener, policy, http_filters.shared(policy))
+    edge = policy.edge
+    result.access_log.extend(logs.access_logs(edge.https_log if is_secure else edge.http_log))
+    return result
+
+
 _HOST = "%REQ(:AUTHORITY)%"
 
 

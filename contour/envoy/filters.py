@@ -18,12 +18,14 @@ from contour.envoy import encoding, names, scripts, slots
 from contour.envoy.policy import Downstream
 from dag import nodes
 
+ROUTER = "envoy.filters.http.router"
+
 
 def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For plain HTTP."""
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.plain())
-    yield from _others(policy)
+    yield from shared(policy)
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
@@ -31,7 +33,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Htt
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.secure(names.terms(tls)))
-    yield from _others(policy)
+    yield from shared(policy)
 
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
@@ -39,7 +41,7 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Ht
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.default(names.terms(tls)))
-    yield from _others(policy)
+    yield from shared(policy)
 
 
 def _table(listener: str, policy: Downstream) -> pb.HttpFilter:
@@ -55,13 +57,14 @@ def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
         yield _filter(scripts.CERTIFICATE, scripts.certificate())
 
 
-def _others(policy: Downstream) -> Iterator[pb.HttpFilter]:
+def shared(policy: Downstream) -> Iterator[pb.HttpFilter]:
+    """What every chain has after the scripts; the router is the last one."""
     for name, content in slots.installed(policy):
         if isinstance(content, config_source_pb2.ExtensionConfigSource):
             yield pb.HttpFilter(name=name, config_discovery=content)
         else:
             yield _filter(name, content)
-    yield _filter("envoy.filters.http.router", router_pb2.Router())
+    yield _filter(ROUTER, router_pb2.Router())
 
 
 def _filter(name: str, content: Message) -> pb.HttpFilter:

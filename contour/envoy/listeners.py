@@ -8,14 +8,11 @@ from envoy.config.core.v3 import address_pb2, socket_option_pb2
 from envoy.config.listener.v3 import listener_pb2 as pb
 from envoy.extensions.filters.listener.proxy_protocol.v3 import proxy_protocol_pb2
 from envoy.extensions.filters.listener.tls_inspector.v3 import tls_inspector_pb2
-from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, logs, streams
+from contour.envoy import answered, connection_manager, encoding, logs, streams
 from contour.envoy.forwarding import ClusterNames
 from contour.envoy.policy import BUFFER, Downstream
 from dag import nodes
-
-CONNECTION_MANAGER = "envoy.filters.network.http_connection_manager"
 
 # Level, option, value (Linux): dead clients are noticed after 45 s and nine probes 5 s apart.
 _KEEPALIVE = ((1, 9, 1), (6, 4, 45), (6, 5, 5), (6, 6, 9))
@@ -44,19 +41,17 @@ def head(node: nodes.Listener, policy: Downstream, names: ClusterNames) -> bytes
         case "TCP":
             proxy = streams.tcp(node.name, node.stream or _NOTHING, names, policy.timeouts.tcp_idle)
             proxy.access_log.extend(logs.access_logs(policy.edge.http_log))
-            _write_chain(result, streams.TCP, proxy)
+            added = result.filter_chains.add(name=node.name).filters.add(name=streams.TCP)
+            added.typed_config.CopyFrom(encoding.packed(proxy))
         case "HTTP":
             manager = connection_manager.plain(node.name, policy)
-            _write_chain(result, CONNECTION_MANAGER, manager)
+            chain = result.filter_chains.add(name=node.name)
+            answered.write_filters(chain, manager, policy.answer)
+    answered.write_head(result, policy.answer)
     return encoding.encoded(result)
 
 
 _NOTHING = nodes.Stream(())
-
-
-def _write_chain(target: pb.Listener, name: str, content: Message) -> None:
-    added = target.filter_chains.add(name=target.name).filters.add(name=name)
-    added.typed_config.CopyFrom(encoding.packed(content))
 
 
 def _write_limits(target: pb.Listener, edge: nodes.Edge) -> None:

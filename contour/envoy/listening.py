@@ -22,9 +22,12 @@ from contour.envoy import (
 )
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
+from contour.envoy.hooks import questions
+from contour.envoy.hooks.questions import TemplateKey
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
+from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 
 
@@ -43,10 +46,14 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = view.ask(listeners.listener, key)
     if found is None or not _is_open(view, key, found):
         return None
-    settings, needs = downstream(view, key.fleet)
+    state = opened(view, TemplateKey(*key))
+    if state is None:
+        return None
+    found = state.node or found
     used = routing.clusters_of(view, key.fleet, _targets(found))
-    body = sockets.head(found, settings, {it: name.name for it, name in used.items()})
-    part = resources.part(body, (*needs, *used.values()), found.origins)
+    body = sockets.head(found, state.policy, {it: name.name for it, name in used.items()})
+    origins = (*found.origins, *state.origins)
+    part = resources.part(body, (*state.needs, *used.values()), origins)
     part = replace(part, is_fragment=found.protocol == "HTTPS")
     return (resources.Change(names.listener(key.name), "", part),)
 
@@ -65,32 +72,75 @@ def _targets(found: nodes.Listener) -> Iterable[nodes.AnyCluster]:
     return streams.clusters(found.stream)
 
 
-def downstream(view: View, fleet: str) -> tuple[policy.Downstream, Iterable[resources.Name]]:
-    """What holds for every listener, and the clusters that takes."""
-    found = view.ask(policy.downstream, ())
-    used = routing.clusters_of(view, fleet, found.services())
-    return found._replace(names={it: name.name for it, name in used.items()}), used.values()
+class Open(NamedTuple):
+    """What a listener is made of."""
+
+    policy: policy.Downstream
+    needs: frozenset[resources.Name] = frozenset()
+    """The clusters that takes."""
+    origins: tuple[ObjectRef, ...] = ()
+    """Who is told beside the makers of the listener what Envoy refuses."""
+    node: nodes.Listener | None = None
+    """How it was when extensions last answered; None: they are not asked."""
+
+
+def opened(view: View, key: TemplateKey) -> Open | None:
+    """What a listener is made of; None while it has to wait for extensions."""
+    good = view.ask(questions.opened, key) if view.ask(is_shaped, ()) else None
+    if good is None:
+        return _opened(view, key.fleet, Open(view.ask(policy.downstream, ())))
+    if good.good is None:
+        return None
+    node, found = good.good
+    chosen = view.ask(settings.chosen_name, ())
+    asked = () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
+    return _opened(view, key.fleet, Open(found, origins=asked, node=node))
+
+
+def _opened(view: View, fleet: str, found: Open) -> Open:
+    used = routing.clusters_of(view, fleet, found.policy.services())
+    called = {it: name.name for it, name in used.items()}
+    named = found.policy._replace(names=called)
+    return found._replace(policy=named, needs=frozenset(used.values()))
 
 
 @query
-def chain(view: View, key: ChainKey) -> Pieces:
+def is_shaped(view: View, _: tuple[()]) -> bool:
+    """Whether extensions are asked about listeners."""
+    return any("HTTPListener" in it.hooks for it in view.ask(settings.hook_servers, ()))
+
+
+@query
+def is_waiting(view: View, key: TemplateKey) -> bool:
+    """Whether a listener is not opened until extensions have answered."""
+    found = view.ask(questions.opened, key) if view.ask(is_shaped, ()) else None
+    return found is not None and found.good is None
+
+
+@query
+def chain(view: View, key: ChainKey) -> Pieces | None:
     """The filter chain that hosts with equal settings share."""
-    return (_chain(view, key, names.chain(key.tls, key.stream)),)
+    state = opened(view, TemplateKey(key.fleet, key.listener))
+    if state is None:
+        return None
+    return (_chain(view, key, state, names.chain(key.tls, key.stream)),)
 
 
-def _chain(view: View, key: ChainKey, name: str, only: tuple[str, ...] = ()) -> resources.Change:
-    settings, needs = downstream(view, key.fleet)
+def _chain(
+    view: View, key: ChainKey, state: Open, name: str, only: tuple[str, ...] = ()
+) -> resources.Change:
+    terms, needs = state.policy, state.needs
     stream = key.stream or nodes.Stream(())
     used = routing.clusters_of(view, key.fleet, streams.clusters(stream))
     if key.tls is not None and key.stream is None:
-        body = chains.http(name, key.listener, key.tls, settings)
+        body = chains.http(name, key.listener, key.tls, terms)
     else:
         called = {it: found.name for it, found in used.items()}
-        proxy = streams.tcp(key.listener, stream, called, settings.timeouts.tcp_idle)
-        proxy.access_log.extend(logs.access_logs(settings.edge.https_log))
-        guards = streamguards.filters(key.listener, stream.guards, settings)
-        body = chains.stream(name, key.tls, (*guards, (streams.TCP, proxy)), settings)
-    origins = tuple(demanded(view, key))
+        proxy = streams.tcp(key.listener, stream, called, terms.timeouts.tcp_idle)
+        proxy.access_log.extend(logs.access_logs(terms.edge.https_log))
+        guards = streamguards.filters(key.listener, stream.guards, terms)
+        body = chains.stream(name, key.tls, (*guards, (streams.TCP, proxy)), terms)
+    origins = (*demanded(view, key), *state.origins)
     part = resources.part(body, (*needs, *used.values()), origins)
     part = replace(part, completes=True, hosts=only)
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
@@ -112,7 +162,8 @@ def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
 def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
     """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
     found = view.ask(hosts.secure_host, key)
-    if found is None or key.host.startswith("*."):
+    at = TemplateKey(key.fleet, key.listener)
+    if found is None or key.host.startswith("*.") or view.ask(is_waiting, at):
         return None
     if key.host == "*":
         return tuple(_default(view, key, found))
@@ -123,7 +174,9 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
 
 def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterator[resources.Change]:
     wanted = ChainKey(key.fleet, key.listener, found.tls, found.stream)
-    yield _chain(view, wanted, chains.DEFAULT, (key.host,))
+    state = opened(view, TemplateKey(key.fleet, key.listener))
+    if state is not None:
+        yield _chain(view, wanted, state, chains.DEFAULT, (key.host,))
     body = server_names.default(_way(found, chains.DEFAULT))
     part = resources.part(body, origins=found.origins)
     yield resources.Change(names.listener(key.listener), "default", part)
@@ -142,7 +195,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
         for host in sorted(view.bucket(WILDCARDS, key))
         if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
     ]
-    if not found:
+    if not found or view.ask(is_waiting, TemplateKey(*key)):
         return None
     body = server_names.wildcards(
         (host, _way(it, names.chain(it.tls, it.stream))) for host, it in found
@@ -153,8 +206,10 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
 
 
 @query
-def exact_names(_: View, key: nodes.ListenerKey) -> Pieces:
+def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
     """What the map of exact names looks at; kept while there is one."""
+    if view.ask(is_waiting, TemplateKey(*key)):
+        return None
     part = resources.part(server_names.exact_input())
     return (resources.Change(names.listener(key.name), "names", part),)
 

@@ -11,6 +11,7 @@ from contour.envoy import (
     credentials,
     extending,
     limits,
+    listenershaping,
     listening,
     monitors,
     routing,
@@ -50,6 +51,7 @@ PLAN = Plan(
         + monitors.PUBLISHED
         + grpcclients.PUBLISHED
         + shaping.PUBLISHED
+        + listenershaping.PUBLISHED
         + limits.PUBLISHED
     ),
 )
@@ -63,7 +65,7 @@ def stand_in(name: resources.Name, part: str) -> resources.Part | None:
     return resources.part(virtual_hosts.closed(part))
 
 
-_OURS = frozenset(PLAN.published) - frozenset(shaping.PUBLISHED)
+_OURS = frozenset(PLAN.published) - frozenset(shaping.PUBLISHED + listenershaping.PUBLISHED)
 
 
 def is_opening(change: Change) -> bool:

@@ -43,6 +43,8 @@ class Downstream(NamedTuple):
     """Who counts for RateLimitFilters."""
     names: Mapping[nodes.AnyCluster, str] = MappingProxyType({})
     """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
+    answer: bytes | None = None
+    """Of one listener: its template as extensions want it (`answered`); None: as it is."""
 
     def services(self) -> Iterator[nodes.AnyCluster]:
         """The clusters that filter chains themselves ask."""

@@ -13,7 +13,7 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 )
 from envoy.extensions.transport_sockets.quic.v3 import quic_transport_pb2
 
-from contour.envoy import chains, connection_manager, encoding, listeners
+from contour.envoy import answered, chains, connection_manager, encoding, listeners
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -39,11 +39,12 @@ def advertisement(port: int) -> str:
     return f'h3=":{port}"; ma={_MAX_AGE}'
 
 
-def head(node: nodes.Listener) -> bytes:
-    """The UDP listener without filter chains."""
+def head(node: nodes.Listener, answer: bytes | None) -> bytes:
+    """The UDP listener without filter chains, as extensions want it if there is an answer."""
     result = listener_pb2.Listener(name=listener_name(node.name), address=listeners.address(node))
     result.address.socket_address.protocol = address_pb2.SocketAddress.UDP
     result.udp_listener_config.quic_options.SetInParent()
+    answered.write_head(result, answer)
     return encoding.encoded(result)
 
 
@@ -58,15 +59,14 @@ def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes
     transport.enable_early_data.value = False
     made.transport_socket.typed_config.CopyFrom(encoding.packed(transport))
     manager = connection_manager.secure(listener, policy, tls)
-    manager.codec_type = hcm_pb2.HttpConnectionManager.HTTP3
-    _write_bounds(manager)
-    added = made.filters.add(name=listeners.CONNECTION_MANAGER)
-    added.typed_config.CopyFrom(encoding.packed(manager))
+    write_protocol(manager)
+    answered.write_filters(made, manager, policy.answer)
     return encoding.encoded(result)
 
 
-def _write_bounds(target: hcm_pb2.HttpConnectionManager) -> None:
-    """The same bounds for a client as over HTTP/2."""
+def write_protocol(target: hcm_pb2.HttpConnectionManager) -> None:
+    """Speaks HTTP/3, with the same bounds for a client as over HTTP/2."""
+    target.codec_type = hcm_pb2.HttpConnectionManager.HTTP3
     same, quic = target.http2_protocol_options, target.http3_protocol_options.quic_protocol_options
     quic.max_concurrent_streams.value = same.max_concurrent_streams.value
     stream, connection = same.initial_stream_window_size, same.initial_connection_window_size

@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from contour.envoy import routing, virtual_hosts
-from contour.envoy.hooks import bare, chain, questions, trust
-from contour.envoy.hooks.questions import Good, Shaped, Told
+from contour.envoy import listening, policy, routing, virtual_hosts
+from contour.envoy.hooks import bare, chain, questions, templates, trust
+from contour.envoy.hooks.questions import Good, Shaped, TemplateKey, Told
 from crds.meta import ObjectRef
 from dag import foreignobjects, hosts, nodes
 from dag.configuration import settings
-from dag.engine.view import View
+from dag.engine.view import View, query
 
 
 @questions.shaped.answer
@@ -49,12 +49,31 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
         found = found._replace(until_then="partly", origins=tuple(origins))
     if not end.is_changed:
         return found._replace(served=Good(node, None))
-    body, refused = trust.closed(
-        end.body, trust.Allowed({*called.values(), trust.NOWHERE}, taken, guarded)
-    )
+    known = {*called.values(), trust.NOWHERE}
+    allowed = trust.Allowed(known, _filters(view, key), taken, guarded)
+    body, refused = trust.closed(end.body, allowed)
     names = ", ".join(sorted({it.server for it in way.asked}))
     words = (Told(names, f"{_where(it)} {it.why}, so it is answered with 500") for it in refused)
     return found._replace(served=Good(node, body), told=(*found.told, *words))
+
+
+def _filters(view: View, key: nodes.HostKey) -> frozenset[str]:
+    """The filters that every chain has on which the host is served."""
+    found = view.ask(added_filters, TemplateKey(key.fleet, key.listener))
+    if found and policy.serves_http3(view, nodes.ListenerKey(key.fleet, key.listener)):
+        also = view.ask(added_filters, TemplateKey(key.fleet, key.listener, is_quic=True))
+        found = found & also
+    return trust.INSTALLED | found
+
+
+@query
+def added_filters(view: View, key: TemplateKey) -> frozenset[str]:
+    """The filters that extensions have added to a listener."""
+    if not view.ask(listening.is_shaped, ()):
+        return frozenset()
+    found = view.ask(questions.opened, key)
+    good = found.good if found is not None else None
+    return templates.filters(good.policy.answer) if good is not None else frozenset()
 
 
 def _where(refused: trust.Refusal) -> str:

@@ -100,9 +100,9 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
 
 def _known(hook: crd.Hook) -> nodes.Hook | None:
     match hook:
-        case "Route" | "VirtualHost":
+        case "Route" | "VirtualHost" | "HTTPListener":
             return hook
-        case "HTTPListener" | "Translation":
+        case "Translation":
             return None
 
 

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 
-Hook = Literal["Route", "VirtualHost"]
+Hook = Literal["Route", "VirtualHost", "HTTPListener"]
 """The hooks that are called; others of Envoy Gateway are refused (`dag.configuration.hooks`)."""
 
 

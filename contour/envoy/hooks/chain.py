@@ -68,7 +68,14 @@ class Way:
         before = encoding.encoded(host)
         body = before if self._routes(host, referred) else None
         if body is not None:
-            body = self._hosts(encoding.encoded(host) if any(referred) else before)
+            body = self._each("VirtualHost", encoding.encoded(host) if any(referred) else before)
+        return self._finished(before, body)
+
+    def listener(self, before: bytes) -> Finished:
+        """The template of a listener after all hooks."""
+        return self._finished(before, self._each("HTTPListener", before))
+
+    def _finished(self, before: bytes, body: bytes | None) -> Finished:
         if body is not None:
             return Finished(body, self._is_whole, body != before)
         return Finished(None if self._is_closed else before, is_whole=False, is_changed=False)
@@ -101,11 +108,11 @@ class Way:
                 body = self._next(server, Question(server.name, "Route", body, hostnames, mine))
         return body
 
-    def _hosts(self, body: bytes | None) -> bytes | None:
-        """What became of a host; None if something has to be waited for."""
+    def _each(self, hook: nodes.Hook, body: bytes | None) -> bytes | None:
+        """What became of a host or listener; None if something has to be waited for."""
         for server in self.servers:
-            if body is not None and "VirtualHost" in server.hooks:
-                body = self._next(server, Question(server.name, "VirtualHost", body))
+            if body is not None and hook in server.hooks:
+                body = self._next(server, Question(server.name, hook, body))
         return body
 
     def _next(self, server: nodes.HookServer, question: Question) -> bytes | None:

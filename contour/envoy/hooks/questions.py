@@ -10,6 +10,7 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
+from contour.envoy.policy import Downstream
 from crds.meta import ObjectRef
 from dag import nodes
 from dag.engine.view import OpenQuery, Table, View, query
@@ -23,7 +24,7 @@ class Question:
     """The name of the extension."""
     hook: nodes.Hook
     body: bytes
-    """The resource in canonical form: a Route or VirtualHost."""
+    """The resource in canonical form: a Route, a VirtualHost or the template of a Listener."""
     hostnames: tuple[str, ...] = ()
     """Of the host of a Route."""
     objects: tuple[bytes, ...] = ()
@@ -71,8 +72,29 @@ GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
 """Written by the controller when the answer `shaped` is finished."""
 
 
+class TemplateKey(NamedTuple):
+    """A listener for HTTP whose template extensions are asked about."""
+
+    fleet: str
+    listener: str
+    is_quic: bool = False
+    """The one for HTTP/3 beside it."""
+
+
+class GoodListener(NamedTuple):
+    """The last state of a listener that all extensions have answered for."""
+
+    node: nodes.Listener
+    policy: Downstream
+    """What its template was made of, with the answer: the clusters of both stay asked for."""
+
+
+GOOD_LISTENERS: Table[TemplateKey, GoodListener] = Table("last good listeners")
+"""Written by the controller when the answer `shaped_listener` is finished."""
+
+
 class Told(NamedTuple):
-    """What the author of an object is told of its host."""
+    """What the author of an object is told of its host or listener."""
 
     server: str
     text: str
@@ -97,6 +119,37 @@ class Shaped(NamedTuple):
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
 """How a host is to be served; None where there is none. Answered by `contour.envoy.shaping`."""
+
+
+class ShapedListener(NamedTuple):
+    """A listener as extensions want it. The fields are those of a host (`Shaped`)."""
+
+    served: GoodListener | None
+    """None: it is not opened."""
+    asked: tuple[Question, ...] = ()
+    told: tuple[Told, ...] = ()
+    is_finished: bool = True
+    until_then: Literal["last", "unmodified"] = "unmodified"
+    origins: tuple[ObjectRef, ...] = ()
+
+
+shaped_listener: OpenQuery[TemplateKey, ShapedListener | None] = OpenQuery("shaped_listener")
+"""How a listener is to be served; None where there is none for HTTP. Answered by
+`contour.envoy.listenershaping`."""
+
+
+class Opened(NamedTuple):
+    """What is served of a listener, and nothing of what is asked."""
+
+    good: GoodListener | None
+    """None: it is not opened."""
+
+
+@query
+def opened(view: View, key: TemplateKey) -> Opened | None:
+    """What is served of a listener for HTTP that extensions shape."""
+    found = view.ask(shaped_listener, key)
+    return Opened(found.served) if found is not None else None
 
 
 class Served(NamedTuple):

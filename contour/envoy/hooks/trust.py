@@ -23,6 +23,8 @@ class Allowed(NamedTuple):
     """What a host may name."""
 
     clusters: Collection[str]
+    filters: Collection[str]
+    """Filters that its listener has, and that it may configure."""
     taken: Collection[str]
     """Filters that its author has told something: what they are told is not for extensions."""
     guarded: Mapping[str, pb.RouteMatch]
@@ -85,12 +87,19 @@ def _missing(host: pb.VirtualHost, guarded: Mapping[str, pb.RouteMatch]) -> Iter
             yield f"changes which requests the route {name} takes, which has guards"
 
 
-def _refusals(found: pb.VirtualHost | pb.Route, allowed: Allowed) -> Iterator[str]:
+def refusals(found: Message, clusters: Collection[str], otherwise: str) -> Iterator[str]:
+    """What no reply may say, wherever: what is Contour's own, and the names of clusters other than
+    these; `otherwise` ends the sentence about such a cluster."""
     for it in _messages(found, 0):
         yield from _own(it)
-        yield from _clusters(it, allowed.clusters)
+        yield from _clusters(it, clusters, otherwise)
+
+
+def _refusals(found: pb.VirtualHost | pb.Route, allowed: Allowed) -> Iterator[str]:
+    yield from refusals(found, allowed.clusters, "which the host does not lead to")
+    for it in _messages(found, 0):
         if isinstance(it, pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight):
-            yield from _filters(it.typed_per_filter_config, allowed.taken)
+            yield from _filters(it.typed_per_filter_config, allowed)
 
 
 def _own(found: Message) -> Iterator[str]:
@@ -104,11 +113,11 @@ def _own(found: Message) -> Iterator[str]:
                 yield f"names the header {shards.HEADER}, which is Contour's own"
 
 
-def _filters(told: Collection[str], taken: Collection[str]) -> Iterator[str]:
+def _filters(told: Collection[str], allowed: Allowed) -> Iterator[str]:
     for name in sorted(told):
-        if name in taken:
+        if name in allowed.taken:
             yield f"changes what the filter {name} is told by the host's author"
-        elif name not in INSTALLED:
+        elif name not in allowed.filters:
             yield f"configures the filter {name}, which no listener has"
 
 
@@ -118,14 +127,25 @@ _CHOOSING = frozenset(
 )
 
 
-def _clusters(found: Message, known: Collection[str]) -> Iterator[str]:
+def _clusters(found: Message, known: Collection[str], otherwise: str) -> Iterator[str]:
     for field, value in found.ListFields():
         if field.name in _CHOOSING and value:
             yield f"sets {field.name}, by which requests choose clusters themselves"
+    for name in _named(found):
+        if name not in known:
+            yield f"names the cluster {name[:200]!r}, {otherwise}"
+
+
+def clusters(found: Message) -> frozenset[str]:
+    """The clusters that a message names, however deep."""
+    return frozenset(name for it in _messages(found, 0) for name in _named(it))
+
+
+def _named(found: Message) -> Iterator[str]:
+    for field, value in found.ListFields():
         is_share = isinstance(found, pb.WeightedCluster.ClusterWeight) and field.name == "name"
-        names_one = is_share or field.name in _NAMING
-        if names_one and isinstance(value, str) and value not in known:
-            yield f"names the cluster {value[:200]!r}, which the host does not lead to"
+        if (is_share or field.name in _NAMING) and isinstance(value, str):
+            yield value
 
 
 _DEEPEST = 40

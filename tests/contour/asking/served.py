@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from envoy.config.listener.v3 import listener_pb2
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
 
 from contour.hooks import wire
 from contour.hooks.wire import Hook
@@ -24,6 +28,7 @@ from tests.testbed.extensionserver import Scripted, scripted
 from tests.testbed.patience import PATIENCE
 from tests.testbed.world import Document, World, fqdn
 
+Manager = hcm_pb2.HttpConnectionManager
 WORLD = World.of(20)
 HEADER = "x-extension"
 
@@ -86,6 +91,18 @@ class Shaped:
             if part is not None:
                 yield route_pb2.RouteConfiguration.FromString(part.body).virtual_hosts[0]
 
+    def listener(self, name: str) -> listener_pb2.Listener | None:
+        """A listener as it is served, with all its filter chains."""
+        store = self.instance.server.fleet(DEFAULT_FLEET).store.types
+        found = store.get(resources.LISTENER, {}).get(name)
+        return None if found is None else listener_pb2.Listener.FromString(found.body())
+
+    def managers(self, name: str) -> list[Manager]:
+        """The connection managers of its filter chains."""
+        found = self.listener(name)
+        chains = found.filter_chains if found is not None else ()
+        return [Manager.FromString(it.filters[-1].typed_config.value) for it in chains]
+
     def is_changed(self, number: int) -> bool:
         """Whether the extension's header is there."""
         host = self.host(number)
@@ -123,7 +140,7 @@ class Shaped:
 
 
 def instance(*extensions: Document, answers: Path | None = None, **spec: Any) -> Instance:
-    """An instance with these extensions, and no objects."""
+    """An instance with these extensions and other settings, and no objects."""
     made = Instance(Server(()), answers=answers)
     made.controller.bind(HostPorts())
     made.take(world.batch(world.configuration(extensions=list(extensions), **spec)))

@@ -11,6 +11,7 @@ from contour.envoy import (
     credentials,
     extending,
     limits,
+    listenershaping,
     listening,
     monitors,
     names,
@@ -255,7 +256,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
         *(alternatives, runtime, credentials, routing, extending, limits, listening, monitors),
-        *(grpcclients, shaping),
+        *(grpcclients, shaping, listenershaping),
     )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 

@@ -1,0 +1,90 @@
+"""A listener and its filter chains as extensions want them, cut out of the template they answered.
+
+A template is a listener with one filter chain: what all its chains for HTTP have in common. What
+differs from chain to chain is ours and not in it: where routes come from, the scripts that find
+and judge them, what backends are told of certificates. It is put back into each chain. What the
+template was and what an answer may say: `contour.envoy.hooks`.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from envoy.config.listener.v3 import listener_components_pb2
+from envoy.config.listener.v3 import listener_pb2 as pb
+from envoy.extensions.filters.network.http_connection_manager.v3 import (
+    http_connection_manager_pb2 as hcm_pb2,
+)
+
+from contour.envoy import encoding, scripts
+
+Manager: TypeAlias = hcm_pb2.HttpConnectionManager
+
+CONNECTION_MANAGER = "envoy.filters.network.http_connection_manager"
+SCRIPTS = (scripts.CERTIFICATE, scripts.TABLE, scripts.ADMISSION)
+"""Filters that come before all others; they name the listener and the terms of a chain."""
+
+
+class Template(NamedTuple):
+    """A template that has been read. Its messages are shared: copy them."""
+
+    listener: pb.Listener
+    """Without filter chains."""
+    filters: Sequence[listener_components_pb2.Filter]
+    """Network filters before the connection manager."""
+    manager: Manager
+
+
+@lru_cache(maxsize=64)
+def read(body: bytes) -> Template:
+    """A template, of which the last filter of the only chain is the connection manager."""
+    listener = pb.Listener.FromString(body)
+    *filters, last = listener.filter_chains[0].filters
+    manager = manager_of(last)
+    del listener.filter_chains[:]
+    return Template(listener, tuple(filters), manager)
+
+
+def manager_of(found: listener_components_pb2.Filter) -> Manager:
+    """The connection manager that a filter is. Raises DecodeError if it is none."""
+    return Manager.FromString(found.typed_config.value)
+
+
+def write_head(target: pb.Listener, answer: bytes | None) -> None:
+    """Makes the listener what the answer wants; its filter chains stay."""
+    if answer is None:
+        return
+    chains = list(target.filter_chains)
+    target.CopyFrom(read(answer).listener)
+    target.filter_chains.extend(chains)
+
+
+def write_filters(
+    target: listener_components_pb2.FilterChain, ours: Manager, answer: bytes | None
+) -> None:
+    """Adds the filters of a chain for HTTP: those of the answer, and the connection manager."""
+    if answer is not None:
+        target.filters.extend(read(answer).filters)
+        ours = _completed(read(answer).manager, ours)
+    added = target.filters.add(name=CONNECTION_MANAGER)
+    added.typed_config.CopyFrom(encoding.packed(ours))
+
+
+def _completed(found: Manager, ours: Manager) -> Manager:
+    """The connection manager that came back, with what is ours. Our filters were not touched."""
+    result = Manager()
+    result.CopyFrom(found)
+    if ours.HasField("scoped_routes"):
+        result.scoped_routes.CopyFrom(ours.scoped_routes)
+    else:
+        result.rds.CopyFrom(ours.rds)
+    del result.http_filters[:]
+    result.http_filters.extend(it for it in ours.http_filters if it.name in SCRIPTS)
+    result.http_filters.extend(found.http_filters)
+    # The last one has the last word: about the header by which tables are found.
+    result.early_header_mutation_extensions.extend(ours.early_header_mutation_extensions)
+    if ours.HasField("set_current_client_cert_details"):
+        result.forward_client_cert_details = ours.forward_client_cert_details
+        details = result.set_current_client_cert_details
+        details.CopyFrom(ours.set_current_client_cert_details)
+    return result

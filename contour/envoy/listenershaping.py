@@ -1,0 +1,64 @@
+"""The tracked query behind listeners that extensions shape, and what is served meanwhile.
+
+A listener whose extensions have not all answered, or whose answer is refused, stays as it was when
+they last had. One that has no such state is not opened, or is opened as it is where every extension
+may be passed over (`failOpen`).
+"""
+
+from contour.envoy import policy, routing
+from contour.envoy.hooks import chain, questions, templates
+from contour.envoy.hooks.questions import GoodListener, ShapedListener, TemplateKey, Told
+from crds.meta import ObjectRef
+from dag import listeners, nodes
+from dag.configuration import settings
+from dag.engine.view import View
+
+
+@questions.shaped_listener.answer
+def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
+    """A listener as extensions want it."""
+    node = view.ask(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
+    if node is None or node.protocol not in {"HTTP", "HTTPS"}:
+        return None
+    plain = view.ask(policy.downstream, ())
+    used = routing.clusters_of(view, key.fleet, plain.services())
+    names = {it: name.name for it, name in used.items()}
+    template = templates.template(node, plain._replace(names=names), is_quic=key.is_quic)
+    servers = view.ask(settings.hook_servers, ())
+    last = _last(view, key, node)
+    way = chain.Way(
+        servers, lambda it: view.read(questions.REPLIES, it.key), lambda: last is not None
+    )
+    end = way.listener(template)
+    checked = templates.Checked(end.body)
+    if end.body is not None and end.is_changed:
+        allowed = templates.Allowed(frozenset(), plain.sharded)
+        checked = templates.checked(template, end.body, allowed)
+    every = ", ".join(sorted({it.server for it in way.asked}))
+    told = (*way.told, *(Told(every, it) for it in checked.refused))
+    asked, origins = tuple(way.asked), (*node.origins, *_configuration(view))
+    answer = checked.body if end.is_changed else None
+    found = GoodListener(node, plain._replace(answer=answer))
+    if end.is_whole and checked.body is not None:
+        return ShapedListener(found, asked, told, origins=origins)
+    waiting = ShapedListener(None, asked, told, is_finished=False, origins=origins)
+    if last is not None:
+        return waiting._replace(served=last, until_then="last")
+    is_open = checked.body is not None or all(it.fail_open for it in servers)
+    return waiting._replace(served=found if is_open else None)
+
+
+def _last(view: View, key: TemplateKey, node: nodes.Listener) -> GoodListener | None:
+    """What was served last, if that can serve still."""
+    found = view.read(questions.GOOD_LISTENERS, key)
+    return found if found is not None and found.node.protocol == node.protocol else None
+
+
+def _configuration(view: View) -> tuple[ObjectRef, ...]:
+    """The object whose author has registered the extensions."""
+    chosen = view.ask(settings.chosen_name, ())
+    return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
+
+
+PUBLISHED = (questions.shaped_listener,)
+"""For who asks; Envoy sees what is made of it."""
