@@ -314,7 +314,7 @@ class Controller:
             if (kind := _CROSSING_KINDS.get(change.query)) is not None:
                 who = ObjectRef(kind, *change.key)
                 turned.append(Turned(who, change.old or (), change.new or ()))
-            refits = refits or change.query is fleets.fleet
+            refits = refits or change.query in plan.MADE
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
             if outputs.is_opening(change):

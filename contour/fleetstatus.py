@@ -15,7 +15,7 @@ from contour.status.addresses import Address
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import at, items, mapping
-from dag import exports
+from dag import counting, exports, ratelimitservice
 from dag.fleets import Fleet, FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
@@ -104,6 +104,16 @@ class FleetStatus:
         server = self.configuration.xds_server
         clients = server.grpc_clients if server is not None else None
         return clients.certificate_namespaces if clients is not None else ()
+
+    def rate_limit_service(self) -> ratelimitservice.Wanted | None:
+        """What there is to be of the rate limit service; None: nothing."""
+        if not self._controller.is_configured:
+            return None
+        return self._controller.engine.answer(ratelimitservice.wanted, ())
+
+    def tell_rate_limits(self, found: Sequence[FleetProblem]) -> None:
+        """What is not as it should be with that service."""
+        self._controller.set_fleet_problems(counting.FLEET, tuple(found))
 
     def tell_applications(self, found: Sequence[FleetProblem]) -> None:
         """What is wrong with these certificates."""

@@ -17,6 +17,7 @@ from contour.envoyreports.reporting import Reporter
 from contour.finalizers import finalizers, wanted
 from contour.fleetstatus import FleetStatus
 from contour.infrastructure.applications import Applications
+from contour.infrastructure.counters import RateLimits
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from contour.kubernetes.cluster import Cluster
@@ -90,6 +91,9 @@ class Leader:
         self._applications = Applications(
             fenced, release, status.application_namespaces, status.tell_applications
         )
+        self._rate_limits = RateLimits(
+            fenced, release, status.rate_limit_service, status.tell_rate_limits
+        )
         self._campaign: asyncio.Task[None] | None = None
 
     async def campaign(self) -> None:
@@ -139,8 +143,10 @@ class Leader:
         self.writer.notice(self._answers.relocate(found))
 
     def on_fleets(self) -> None:
-        """The fleets that there should be, or their ports, have changed."""
+        """The fleets that there should be, or their ports, or the rate limit service have
+        changed."""
         self._infrastructure.notice()
+        self._rate_limits.notice()
 
     def on_configuration(self) -> None:
         """The configuration has changed."""
@@ -159,6 +165,7 @@ class Leader:
                     self.recorder.run(),
                     self._infrastructure.run(),
                     self._applications.run(),
+                    self._rate_limits.run(),
                     self.revisions.run(),
                     self._after_reports(),
                 ):

@@ -15,6 +15,7 @@ from importlib import metadata
 
 from contour import audit, currency, observation, process, readiness
 from contour.configfile.source import Source
+from contour.controller import Controller
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
 from contour.envoyreports.collector import Collector
@@ -23,6 +24,7 @@ from contour.envoyreports.reporting import Reporter
 from contour.events import Batch
 from contour.finalizers import wanted
 from contour.fleetstatus import FleetStatus
+from contour.infrastructure.counters import provisioned
 from contour.infrastructure.desired import Release
 from contour.instance import Instance
 from contour.kubernetes.cluster import Cluster
@@ -38,7 +40,7 @@ from contour.xds.server import Server
 from crds import foreign
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
-from dag import foreignobjects, nodes
+from dag import counting, foreignobjects, nodes
 from dag.listeners import DEFAULT_FLEET
 from kube import election
 from kube.client import Client
@@ -137,8 +139,7 @@ class Replica:
             self._on_node,
         )
         self.controller = self.instance.controller
-        self.controller.follow(options.configuration)
-        self.controller.audit = audit.tell
+        _place(self.controller, options)
         self.controller.envoy_configs.are_stored = True
         self.controller.envoy_configs.on_change = self._on_envoy_config
         self.controller.envoy_configs.values.on_change = self.cluster.want
@@ -342,6 +343,13 @@ def _identities(fleet: str, service: NamespacedName) -> frozenset[str]:
         return frozenset(identities.fleet(service.name, service.namespace))
     namespace, _, name = fleet.partition("/")
     return frozenset(identities.gateway_fleet(name, namespace))
+
+
+def _place(controller: Controller, options: Options) -> None:
+    """Says which instance it is, in which cluster."""
+    controller.follow(options.configuration)
+    controller.engine.write(counting.PROVISIONED, (), provisioned(options.release))
+    controller.audit = audit.tell
 
 
 def _leadership(client: Client, options: Options) -> election.Elector | election.Unopposed:

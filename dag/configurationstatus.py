@@ -20,6 +20,7 @@ from dag import (
     hookservers,
     hosts,
     nodes,
+    ratelimitservice,
     releases,
     tables,
 )
@@ -77,6 +78,7 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
             yield problems.fleet_not_provisioned(spec, trouble.message)
         for trouble in view.read(fleets.PROBLEMS, exports.FLEET) or ():
             yield problems.certificate_not_made(spec, trouble.message)
+        yield from ratelimitservice.told(view, spec)
     for field in unserved(found):
         if field.guards:
             yield problems.unsupported_guard(spec._replace(path=field.path))

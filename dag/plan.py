@@ -18,6 +18,7 @@ from dag import (
     hookservers,
     hosts,
     listeners,
+    ratelimitservice,
     refusals,
     releases,
     services,
@@ -44,6 +45,9 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 CROSSINGS = crossings.queries(STATUSES)
 """By kind: what an object of it uses of other namespaces; None where that is nothing."""
 
+MADE = (fleets.fleet, ratelimitservice.wanted)
+"""What an instance in a cluster makes."""
+
 PLAN = Plan(
     indexes=(
         *tables.INDEXES,
@@ -57,6 +61,7 @@ PLAN = Plan(
         services.LEFT_OUT,
         *exports.INDEXES,
         *fleets.INDEXES,
+        *ratelimitservice.INDEXES,
         *releases.INDEXES,
         *rawconfig.INDEXES,
     ),
@@ -69,6 +74,7 @@ PLAN = Plan(
         *hookservers.KEPT,
         *foreignobjects.KEPT,
         *fleets.KEPT,
+        *ratelimitservice.KEPT,
         *exports.KEPT,
         *rawconfig.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
@@ -78,7 +84,7 @@ PLAN = Plan(
         listeners.listener,
         hosts.virtual_host,
         hosts.secure_host,
-        fleets.fleet,
+        *MADE,
         hookservers.connection,
         validity.validity,
         keysets.wanted,

@@ -6,12 +6,18 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 from collections.abc import Mapping
 
 from crds import draining, workloads
-from provisioning.installation import ControlPlane, Fleet, Operator
+from crds.ratelimitservice import PASSWORD
+from crds.raw import Raw
+from provisioning.identities import CONTROL_PLANE
+from provisioning.installation import ControlPlane, Counter, Fleet, Operator
 from provisioning.names import ENVOY_IMAGE, IMAGE
 
 HEAP = 900 << 20
 """Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
 
+
+LONGEST_LIMITS = 256 << 20
+"""Bytes of all limits together that a rate limit service takes."""
 
 BOOTSTRAP = "CONTOUR_BOOTSTRAP"
 """The variable with a bootstrap of one's own."""
@@ -81,3 +87,50 @@ def envoy(workload: workloads.Workload, log_levels: Mapping[str, str]) -> list[s
         *(("--component-log-level", components) if components else ()),
         *(("--base-id", str(workload.base_id)) if workload.base_id else ()),
     ]
+
+
+def rate_limit_service(given: Counter) -> list[Raw]:
+    """The environment of the rate limit service, which is all of its settings.
+
+    Its page for health and its page for debugging, which could also count and reset, are for the
+    pod itself.
+    """
+    place, redis = given.place, given.redis
+    control_plane = place.named("contour")
+    settings = {
+        "HOST": "127.0.0.1",
+        "DEBUG_HOST": "127.0.0.1",
+        "USE_STATSD": "false",
+        "DISABLE_STATS": "true",
+        "LOG_LEVEL": "info",
+        "LOG_FORMAT": "json",
+        "GRPC_PORT": "8081",
+        "GRPC_SERVER_USE_TLS": "true",
+        "GRPC_SERVER_TLS_CERT": "/certs/tls.crt",
+        "GRPC_SERVER_TLS_KEY": "/certs/tls.key",
+        "GRPC_CLIENT_TLS_CACERT": "/certs/ca.crt",
+        "GRPC_CLIENT_TLS_SAN": given.client,
+        "CONFIG_TYPE": "GRPC_XDS_SOTW",
+        "CONFIG_GRPC_XDS_NODE_ID": given.called,
+        "CONFIG_GRPC_XDS_SERVER_URL": f"{control_plane}:8001",
+        "CONFIG_GRPC_XDS_SERVER_USE_TLS": "true",
+        "CONFIG_GRPC_XDS_SERVER_TLS_SAN": CONTROL_PLANE,
+        "CONFIG_GRPC_XDS_SERVER_TLS_CACERT": "/certs/ca.crt",
+        "CONFIG_GRPC_XDS_CLIENT_TLS_CERT": "/certs/tls.crt",
+        "CONFIG_GRPC_XDS_CLIENT_TLS_KEY": "/certs/tls.key",
+        "XDS_CLIENT_BACKOFF_INITIAL_INTERVAL": "1s",
+        "XDS_CLIENT_BACKOFF_MAX_INTERVAL": "10s",
+        "XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES": str(LONGEST_LIMITS),
+        "REDIS_SOCKET_TYPE": "tcp",
+        "REDIS_URL": redis.address,
+        "REDIS_TIMEOUT": "800ms",
+        "REDIS_POOL_SIZE": "32",
+        **({"REDIS_TLS": "true"} if redis.tls is not None else {}),
+    }
+    if redis.tls is not None and redis.tls.ca_secret is not None:
+        settings["REDIS_TLS_CACERT"] = "/redis/ca.crt"
+    found: list[Raw] = [{"name": key, "value": it} for key, it in settings.items()]
+    if (password := redis.password_secret) is not None:
+        source = {"secretKeyRef": {"name": password, "key": PASSWORD}}
+        found.append({"name": "REDIS_AUTH", "valueFrom": source})
+    return found

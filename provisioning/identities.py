@@ -40,6 +40,15 @@ GRPC_PROVIDER = "contour"
 RATE_LIMIT_SERVICE = "projectcontour://rate-limit-service"
 """The URI in the certificate of the rate limit service of an instance."""
 
+RATE_LIMIT_CLIENT = "contour-rate-limit-client"
+"""The name in the certificate that Envoys show that service. It checks DNS names only, and trusts
+public authorities, too: none of them certifies a name without a dot."""
+
+
+def rate_limit_service(service: str, namespace: str) -> tuple[str, ...]:
+    """The names of the rate limit service, which is reached through a Service."""
+    return (*_of_a_service(service, namespace), RATE_LIMIT_SERVICE)
+
 
 def _of_a_service(service: str, namespace: str) -> tuple[str, ...]:
     name = f"{service}.{namespace}"

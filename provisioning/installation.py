@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from crds import fleetdetails, workloads
+from crds.ratelimitservice import RateLimitService, Redis
 from provisioning.names import ENVOY_IMAGE, IMAGE, NAMESPACE, OPERATORS_NAMESPACE
 
 # Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
@@ -111,6 +112,21 @@ class Fleet:
     """That the Service is to have; any if empty."""
     takes_host_ports: bool = False
     """Whether the ports are also those of the nodes, which restricted namespaces forbid."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter:
+    """The rate limit service for RateLimitFilters, and the Service in front of it."""
+
+    place: Place
+    service: RateLimitService
+    redis: Redis
+    called: str
+    """What its objects are called, and the Secret with its certificate."""
+    client: str
+    """The name in the certificates of those who may ask it."""
+    state: str = ""
+    """Changes with what its pods read only when they start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ them up to date in a cluster. They stay the same when they are applied again: no
 is made up, and nothing is empty that an API server would leave out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from pydantic import TypeAdapter
 
-from crds import fleetdetails, kinds, raw, schema, workloads
+from crds import fleetdetails, kinds, schema, workloads
 from crds.gateway.references import ParametersReference
 from crds.raw import Raw
-from provisioning import admission, commands, exposure, rights, templating
+from provisioning import admission, commands, counters, exposure, rendering, rights
 from provisioning.installation import (
     ControlPlane,
     Fleet,
@@ -40,31 +40,6 @@ ADDED = {"projectcontour.io/aggregate-to-contour": "true"}
 """The label of the ClusterRoles that the API server adds up to it."""
 
 _BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE, CLASSES_ROLE, ADDED_ROLE)
-
-MONITORING = {"projectcontour.io/monitoring": "true"}
-"""The label of namespaces whose pods may read metrics."""
-
-_PART = {"app.kubernetes.io/part-of": "contour"}  # the mark of what is ours
-
-_OF_ENVOYS = {"app.kubernetes.io/name": "envoy", "app.kubernetes.io/part-of": "contour"}
-
-_USER = 65532
-
-_SECURITY = {
-    "pod": {
-        "runAsNonRoot": True,
-        "runAsUser": _USER,
-        "runAsGroup": _USER,
-        "fsGroup": _USER,
-        "seccompProfile": {"type": "RuntimeDefault"},
-    },
-    "container": {
-        "allowPrivilegeEscalation": False,
-        "capabilities": {"drop": ["ALL"]},
-        "readOnlyRootFilesystem": True,
-    },
-}
-_PRIVATE = 0o440  # the volume's group is the pods' own
 
 _CONTROL_PLANE = workloads.Resources(
     requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"}
@@ -120,7 +95,11 @@ def opted_in(group: str) -> list[Document]:
     found = [it for it in kinds.KINDS.values() if it.opt_in and it.group == group]
     role = f"contour-{group.replace('.', '-')}"
     return [
-        *(_placed(schema.crd(it), Place(namespace=""), _PART) for it in found if it.ours),
+        *(
+            rendering.placed(schema.crd(it), Place(namespace=""), rendering.PART)
+            for it in found
+            if it.ours
+        ),
         *_cluster_role(role, rights.of_group(group), is_added=True),
     ]
 
@@ -145,12 +124,12 @@ def _cluster_role(name: str, found: list[Raw] | None, *, is_added: bool = False)
         "is_added": is_added,
         "added": ADDED,
     }
-    return _rendered("cluster_role", Place(), values)
+    return rendering.rendered("cluster_role", Place(), values)
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
     """The namespace of an instance, closed to pods that want more than ours."""
-    return _rendered("namespace", place, {"is_restricted": is_restricted})
+    return rendering.rendered("namespace", place, {"is_restricted": is_restricted})
 
 
 def certgen(place: Place) -> list[Document]:
@@ -164,11 +143,11 @@ def certgen(place: Place) -> list[Document]:
         "version": VERSION.replace(".", "-"),
         "rights": rights.certificates(secrets),
         "subject": _account(name, place),
-        "labels": _labels(name, "contour-certgen", place),
+        "labels": rendering.labels(name, "contour-certgen", place),
         "arguments": ["certgen", "--kube", "--incluster", *suffix],
         "beside": _BESIDE,
     }
-    return _rendered("certgen", place, values)
+    return rendering.rendered("certgen", place, values)
 
 
 def configuration(given: Installation) -> list[Document]:
@@ -178,7 +157,7 @@ def configuration(given: Installation) -> list[Document]:
         "controller_name": given.controller_name,
         "publishing": given.fleet.publishing.type if given.control_plane.makes_fleet else "",
     }
-    return _rendered("configuration", given.place, values)
+    return rendering.rendered("configuration", given.place, values)
 
 
 def control_plane(given: ControlPlane) -> list[Document]:
@@ -199,7 +178,13 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "watched_namespaces": [*dict.fromkeys((*home, *contour.watch_namespaces))],
         "rights": {
             "at_home": rights.at_home(
-                lease, watches_everything or given.makes_no_roles, given.makes_fleet
+                lease,
+                watches_everything or given.makes_no_roles,
+                given.makes_fleet,
+                rights.Counters(
+                    Names(place.namespace, place.suffix).authority,
+                    (place.named(counters.CALLED), place.named(counters.CLIENT)),
+                ),
             ),
             "watched": [
                 *rights.in_a_watched_namespace(),
@@ -208,15 +193,16 @@ def control_plane(given: ControlPlane) -> list[Document]:
         },
         "subject": _account(name, place),
         "selector": {"app": name},
-        "envoy_selector": _OF_ENVOYS,
-        "labels": _labels(name, "contour", place),
+        "envoy_selector": rendering.OF_ENVOYS,
+        "counter_selector": rendering.OF_COUNTERS,
+        "labels": rendering.labels(name, "contour", place),
         "arguments": commands.serve(given),
         "control_plane": given,
-        "placement": _placement(contour.placement),
-        "resources": _resources(contour.resources or _CONTROL_PLANE),
-        "spread": _spread(name),
+        "placement": rendering.placement(contour.placement),
+        "resources": rendering.resources(contour.resources or _CONTROL_PLANE),
+        "spread": rendering.spread(name),
     }
-    return _rendered("control_plane", place, values)
+    return rendering.rendered("control_plane", place, values)
 
 
 def operator(given: Operator) -> list[Document]:
@@ -233,20 +219,20 @@ def operator(given: Operator) -> list[Document]:
         },
         "subject": _account(name, place),
         "selector": {"app": name},
-        "labels": _labels(name, "contour-operator", place),
+        "labels": rendering.labels(name, "contour-operator", place),
         "arguments": commands.operator(given),
-        "resources": _resources(_OPERATOR),
-        "spread": _spread(name),
+        "resources": rendering.resources(_OPERATOR),
+        "spread": rendering.spread(name),
     }
     where = namespace(place, is_restricted=True)
     asked = admission_policy() if given.trusted is None else ()
-    return [*where, *cluster_roles(), *asked, *_rendered("operator", place, values)]
+    return [*where, *cluster_roles(), *asked, *rendering.rendered("operator", place, values)]
 
 
 def admission_policy() -> list[Document]:
     """What lets the API server refuse instances that would hold more than their authors do."""
     values = {"policy": admission.NAME, "cel": admission.policy()}
-    return _rendered("admission", Place(), values)
+    return rendering.rendered("admission", Place(), values)
 
 
 def fleet(given: Fleet) -> list[Document]:
@@ -256,7 +242,7 @@ def fleet(given: Fleet) -> list[Document]:
     values = {
         "envoy": name,
         "selector": {"app": name},
-        "labels": _labels(name, "envoy", place),
+        "labels": rendering.labels(name, "envoy", place),
         "bootstrap": commands.bootstrap(given),
         "bootstrap_variable": commands.BOOTSTRAP,
         "arguments": commands.envoy(workload, given.details.pods.log_levels),
@@ -273,13 +259,13 @@ def fleet(given: Fleet) -> list[Document]:
         "of_balancers": exposure.of_balancers(given),
         "address": exposure.address(given),
         "node_ports": exposure.node_ports(given),
-        "placement": _placement(workload.placement),
-        "resources": _resources(workload.resources or _ENVOY),
+        "placement": rendering.placement(workload.placement),
+        "resources": rendering.resources(workload.resources or _ENVOY),
         "beside": _BESIDE,
-        "spread": [*given.details.pods.topology_spread_constraints] or _spread(name),
+        "spread": [*given.details.pods.topology_spread_constraints] or rendering.spread(name),
     }
     outer = outer_gateway(given) if given.publishing.gateway is not None else ()
-    return [*_rendered("fleet", place, values), *outer]
+    return [*rendering.rendered("fleet", place, values), *outer]
 
 
 def outer_gateway(given: Fleet) -> list[Document]:
@@ -288,94 +274,21 @@ def outer_gateway(given: Fleet) -> list[Document]:
     assert outer is not None
     values = {
         "envoy": name,
-        "labels": _labels(name, "envoy", given.place),
+        "labels": rendering.labels(name, "envoy", given.place),
         # No name of a Service has a dot: nobody else's becomes this one.
         "own_class": f"{name}.{given.place.namespace}",
         "outer": outer,
         "parameters": _PARAMETERS.dump_python(outer.parameters_ref, exclude_none=True),
         "ports": [it for it in given.ports if it.protocol == "TCP"],
     }
-    return _rendered("outer_gateway", given.place, values)
+    return rendering.rendered("outer_gateway", given.place, values)
 
 
 _PARAMETERS = TypeAdapter(ParametersReference | None)
 
 
-def _rendered(template: str, place: Place, values: Mapping[str, object]) -> list[Document]:
-    shared: Raw = {
-        "place": place,
-        "namespace": place.namespace,
-        "security": _SECURITY,
-        "private": _PRIVATE,
-        "monitoring": MONITORING,
-        "scraped": _scraped,
-    }
-    usual = {**_PART, **place.labels}
-    labels = raw.mapping(values.get("labels")) or usual
-    found = templating.documents(template, {**shared, **values})
-    return [_placed(it, place, labels) for it in found]
-
-
-def _placed(document: Document, place: Place, labels: Mapping[str, object]) -> Document:
-    """With its namespace, unless it says where it is, and with the labels that all of them have."""
-    meta = document["metadata"]
-    where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
-    rest = {key: it for key, it in meta.items() if key != "namespace"}
-    if annotations := {**place.annotations, **meta.get("annotations", {})}:
-        rest["annotations"] = annotations
-    all_labels = meta.get("labels", {}) | dict(labels)
-    return document | {"metadata": {"name": meta["name"], **where, **rest, "labels": all_labels}}
-
-
-def _labels(name: str, component: str, place: Place) -> dict[str, str]:
-    return {
-        **place.labels,
-        "app": name,
-        "app.kubernetes.io/name": component,
-        "app.kubernetes.io/instance": name,
-        "app.kubernetes.io/component": "ingress-controller",
-        "app.kubernetes.io/part-of": "contour",
-    }
-
-
 def _account(name: str, place: Place) -> dict[str, str]:
     return {"kind": "ServiceAccount", "name": name, "namespace": place.namespace}
-
-
-def _scraped(port: int, path: str) -> dict[str, str]:
-    """What Prometheus' usual configuration for pods looks for."""
-    return {
-        "prometheus.io/scrape": "true",
-        "prometheus.io/port": str(port),
-        "prometheus.io/path": path,
-    }
-
-
-def _spread(name: str) -> list[Raw]:
-    """Over nodes and zones, as far as there are several."""
-    return [
-        {
-            "maxSkew": 1,
-            "topologyKey": key,
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": {"app": name}},
-        }
-        for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
-    ]
-
-
-_TOLERATION = TypeAdapter(workloads.Toleration)
-
-
-def _placement(given: workloads.Placement | None) -> Raw:
-    found = given or workloads.Placement()
-    return {
-        "node_selector": found.node_selector,
-        "tolerations": [
-            _TOLERATION.dump_python(it, by_alias=True, exclude_defaults=True)
-            for it in found.tolerations
-        ],
-    }
 
 
 def _replicas(given: Fleet) -> int:
@@ -391,8 +304,3 @@ def _budget(given: fleetdetails.Budget | None) -> Raw:
         return {"maxUnavailable": 1}
     said = {"minAvailable": given.min_available, "maxUnavailable": given.max_unavailable}
     return {key: it for key, it in said.items() if it is not None}
-
-
-def _resources(given: workloads.Resources) -> dict[str, dict[str, str]]:
-    found = {"requests": given.requests, "limits": given.limits}
-    return {key: it for key, it in found.items() if it}

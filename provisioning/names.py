@@ -7,6 +7,9 @@ VERSION = metadata.version("contour-ingress")
 IMAGE = f"contour-ingress:{VERSION}"
 ENVOY_IMAGE = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
 
+RATE_LIMIT_IMAGE = "docker.io/envoyproxy/ratelimit:3fb70258"
+"""Of the commit that `hack/ratelimit` requires."""
+
 NAMESPACE = "projectcontour"
 """Of an instance."""
 

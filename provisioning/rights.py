@@ -8,12 +8,24 @@ than it holds itself: the Role of an instance, and the ClusterRoles that it may 
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from crds import kinds
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.raw import Raw
+from provisioning import counters
+from provisioning.secrets import Names
 
 Rule = Raw
+
+
+class Counters(NamedTuple):
+    """The Secrets with which an instance makes the rate limit service."""
+
+    authority: str = Names().authority
+    """That signs its certificates."""
+    certificates: tuple[str, ...] = (counters.CALLED, counters.CLIENT)
+
 
 _OF_CONFIGURATIONS = frozenset(
     {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
@@ -83,9 +95,16 @@ def of_node_certificates() -> list[Rule]:
     return [_rule([""], ["secrets"], ["get", "create", "patch"])]
 
 
-def at_home(lease: str, watches_everything: bool, makes_fleet: bool = True) -> list[Rule]:
+def at_home(
+    lease: str,
+    watches_everything: bool,
+    makes_fleet: bool = True,
+    counters: Counters = Counters(),  # noqa: B008 - immutable
+) -> list[Rule]:
     """Of the control plane, in its own namespace."""
-    found = [*_leases(lease), *((*_fleets(), _outer_gateways()) if makes_fleet else ())]
+    found = [*_leases(lease)]
+    if makes_fleet:
+        found += [*_fleets(), _outer_gateways(), *_rate_limit_service(counters)]
     if not watches_everything:
         own = (it for it in kinds.IN_CLUSTERS if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]
@@ -100,6 +119,16 @@ def _fleets() -> list[Rule]:
         _rule(["autoscaling"], ["horizontalpodautoscalers"], _MAKE),
         _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
         _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
+    ]
+
+
+def _rate_limit_service(secrets: Counters) -> list[Rule]:
+    """Of who makes the rate limit service, whose other objects are of the kinds of a fleet's."""
+    return [
+        # A right to create cannot be limited to names.
+        _rule([""], ["secrets"], ["create"]),
+        _rule([""], ["secrets"], ["get"], [secrets.authority]),
+        _rule([""], ["secrets"], ["get", "patch"], secrets.certificates),
     ]
 
 

@@ -17,6 +17,7 @@ from crds.kinds import KINDS, MARIN3R
 from crds.meta import NamespacedName
 from crds.raw import Raw
 from kube.client import Client
+from provisioning.certificates import Subject
 from provisioning.keeping.applying import Applier
 from provisioning.keeping.problems import Problem
 
@@ -59,5 +60,5 @@ class NodeCertificates:
                 "ownerReferences": [{**reference, "uid": owner.metadata.uid}],
             }
 
-        where, names = secret(key, node), (str(NodeIdentity(key.namespace, node)),)
-        return await self._issuer.renew(where, names, describe)
+        subject = Subject((str(NodeIdentity(key.namespace, node)),), ("client",))
+        return await self._issuer.renew(secret(key, node), subject, describe)

@@ -20,6 +20,7 @@ from provisioning import identities, pem, rotation, secrets
 from provisioning.certificates import Authority, Subject
 from provisioning.keeping import objects, ownership
 from provisioning.keeping.applying import Applier
+from provisioning.keeping.ownership import Ownership
 from provisioning.keeping.problems import Problem, Reason
 from provisioning.secrets import Names
 from provisioning.templating import Document
@@ -58,17 +59,24 @@ class Authorities:
 
 
 class Issuer:
-    """Keeps Secrets with certificates of clients, signed by the authority of the instance."""
+    """Keeps Secrets with certificates, signed by the authority of the instance."""
 
-    def __init__(self, client: Client, release: Release, applier: Applier) -> None:
+    def __init__(
+        self,
+        client: Client,
+        release: Release,
+        applier: Applier,
+        owned: Ownership | None = None,
+    ) -> None:
+        """`owned` is whose the Secrets are; by default they are of the release."""
         self._applier = applier
-        self._release = release
+        self._owned = owned or release.ownership
         self._authorities = Authorities(client, release)
 
     async def renew(
         self,
         where: NamespacedName,
-        names: tuple[str, ...],
+        subject: Subject,
         describe: Callable[[], Awaitable[Raw]],
         stored: Document | None = None,
     ) -> Problem | None:
@@ -78,7 +86,7 @@ class Issuer:
         held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
         authorities = await self._authorities.read()
         now = datetime.now(UTC)
-        leaf = rotation.joined(authorities, held, Subject(names, ("client",)), now)
+        leaf = rotation.joined(authorities, held, subject, now)
         if leaf is None:
             return self._authorities.missing()
         if leaf is held and bundle == pem.bundle(authorities):
@@ -86,7 +94,7 @@ class Issuer:
         described = await describe()
         labels = {
             "app.kubernetes.io/part-of": "contour",
-            **self._release.ownership.labels,
+            **self._owned.labels,
             **mapping(described.get("labels")),
         }
         document = {
@@ -96,7 +104,7 @@ class Issuer:
             "type": "kubernetes.io/tls",
             "data": secrets.of_leaf(leaf, authorities),
         }
-        return (await self._applier.apply(document, self._release.ownership)).problem
+        return (await self._applier.apply(document, self._owned)).problem
 
 
 class Certificates:
@@ -128,4 +136,4 @@ class Certificates:
         # One that was made a moment ago may not have been told of yet.
         stored = present.get(secrets.SECRETS.path(*where))
         names = identities.gateway_fleet(gateway.name, gateway.namespace)
-        return await self._issuer.renew(where, names, describe, stored)
+        return await self._issuer.renew(where, Subject(names, ("client",)), describe, stored)

@@ -10,17 +10,18 @@ mistakes of a user.
 import binascii
 from base64 import b64decode
 
+from crds.ratelimitservice import PASSWORD
 from crds.raw import Raw
 from dag.references import jwks
 
-CERTIFICATES = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem"})
+SECRETS = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem", PASSWORD})
 OF_CONFIG_MAPS = frozenset({"ca.crt", *jwks.ENTRIES})
 NONE: frozenset[str] = frozenset()
 
 
 def of_secret(data: Raw, wanted: frozenset[str] = NONE) -> Raw:
     """The content of a Secret, in base64 as it came; the values of wanted keys stay."""
-    kept = CERTIFICATES | wanted
+    kept = SECRETS | wanted
     return {key: value if key in kept or _may_be_json(value) else "" for key, value in data.items()}
 
 

@@ -23,8 +23,6 @@ from dag.problems import gateway as problems
 from dag.problems.places import Findings, Place
 from dag.values import headers, regexes
 
-NOT_ENABLED = "the rate limit service is not enabled"
-
 
 def policies(
     view: View, references: Sequence[Reference], made: nodes.Policies
@@ -40,8 +38,8 @@ def _limits(view: View, reference: Reference) -> Iterator[nodes.Limit]:
     found = view.read(tables.RATE_LIMIT_FILTERS, target)
     if found is None:
         raise Refused(problems.filter_not_found(at, f"RateLimitFilter {target} not found"))
-    if view.ask(counting.service, ()) is None:
-        raise Refused(problems.filter_not_found(at, f"RateLimitFilter {target}: {NOT_ENABLED}"))
+    if obstacle := view.ask(counting.obstacle, ()):
+        raise Refused(problems.filter_not_found(at, f"RateLimitFilter {target}: {obstacle}"))
     try:
         yield from _read(target, found, at)
     except Refused as refused:

@@ -101,6 +101,13 @@ def certificate_not_made(place: Place, text: str) -> Problem:
     return at.error(ErrorType.FleetError, Own.NotProvisioned, text)
 
 
+def counter_not_provisioned(place: Place, text: str, is_error: bool) -> Problem:
+    """The rate limit service for RateLimitFilters is not as it should be."""
+    if is_error:
+        return place.error(ErrorType.FleetError, Own.NotProvisioned, text)
+    return place.warning(ErrorType.FleetError, Own.Progressing, text)
+
+
 def gateways_without_fleet(place: Place) -> Problem:
     """Gateways whose class says nothing either."""
     text = "is not set, so no fleet is made for Gateways whose class does not set it either"

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from contour.cli import main
 from contour.kubernetes import scope
 from crds import decode, kinds, unserved, workloads
-from provisioning import installation, manifests, names, published
+from provisioning import installation, manifests, names, published, rendering
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
 
 Document = dict[str, Any]
@@ -498,7 +498,7 @@ def test_the_operator_outlives_a_drained_node_and_shows_its_metrics_to_few() -> 
     assert template["annotations"]["prometheus.io/port"] == "8000"
     (rule,) = every["NetworkPolicy"]["spec"]["ingress"]
     assert rule["ports"] == [{"protocol": "TCP", "port": 8000}]
-    assert rule["from"] == [{"namespaceSelector": {"matchLabels": manifests.MONITORING}}]
+    assert rule["from"] == [{"namespaceSelector": {"matchLabels": rendering.MONITORING}}]
 
 
 def test_a_rollout_without_progress_fails_within_minutes() -> None:

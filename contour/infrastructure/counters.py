@@ -1,0 +1,194 @@
+"""The rate limit service for RateLimitFilters: made, kept and removed while this replica leads.
+
+It is beside the control plane. Two certificates are made for it: its own, by which the control
+plane knows it and Envoys do, and one that Envoys show it. Whoever has another certificate of the
+instance, as gRPC applications do, cannot have anything counted. Both Secrets go with its
+ServiceAccount. Objects are followed only while there is to be a service; at the beginning of a term
+and when it is to be there no more, whatever there is of it is removed. Elsewhere: what it is to be
+(`dag.ratelimitservice`), its objects (`provisioning.counters`).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from contour.infrastructure.certifying import Issuer
+from contour.infrastructure.desired import Release
+from crds.meta import NamespacedName
+from crds.raw import Raw, at
+from dag import counting
+from dag.fleets import FleetProblem
+from dag.ratelimitservice import Wanted
+from kube import errors
+from kube.client import Client
+from kube.workqueue import BATCH, Requeue, WorkQueue
+from provisioning import counters, identities
+from provisioning.certificates import Subject
+from provisioning.installation import Counter, Place
+from provisioning.keeping import children, objects, ownership, problems
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.children import Collection
+from provisioning.keeping.ownership import Ownership
+from provisioning.templating import Document
+
+MAKER = "contour-rate-limits"
+"""Whose the objects are; fleets have another maker, and are looked for by its label."""
+
+KINDS = ("ServiceAccount", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy")
+"""What it is made of. All objects have its name."""
+
+
+def provisioned(release: Release) -> counting.Provisioned:
+    """What the parts of the service are called."""
+    home, called = release.owner.namespace, release.named(counters.CALLED)
+    return counting.Provisioned(
+        NamespacedName(home, called),
+        NamespacedName(home, called),
+        NamespacedName(home, release.named(counters.CLIENT)),
+        identities.RATE_LIMIT_SERVICE,
+    )
+
+
+def documents(release: Release, wanted: Wanted) -> list[Document]:
+    """All that there is to be but for the certificates, in the order in which it is applied."""
+    own = Ownership(release.owner, MAKER)
+    home = release.owner.namespace
+    place = Place(namespace=home, suffix=release.suffix, labels=own.labels)
+    return counters.documents(
+        Counter(
+            place=place,
+            service=wanted.settings,
+            redis=wanted.redis,
+            called=release.named(counters.CALLED),
+            client=identities.RATE_LIMIT_CLIENT,
+            state=wanted.state,
+        )
+    )
+
+
+class RateLimits:
+    """What the leader does for the service."""
+
+    def __init__(
+        self,
+        client: Client,
+        release: Release,
+        wanted: Callable[[], Wanted | None],
+        tell: Callable[[Sequence[FleetProblem]], None],
+    ) -> None:
+        """`tell` takes all that is wrong now."""
+        self._client = client
+        self._release = release
+        self._wanted = wanted
+        self._tell = tell
+        self._own = Ownership(release.owner, MAKER)
+        self._applier = Applier(client, MAKER)
+        self._issuer = Issuer(client, release, self._applier, self._own)
+        self._names = provisioned(release)
+        self._queue = WorkQueue[str]()
+        self._news = asyncio.Event()
+        self._followed: children.Children[str] | None = None
+
+    def notice(self) -> None:
+        """The service may have to be otherwise."""
+        self._news.set()
+        self._queue.add("")
+
+    async def run(self) -> None:
+        """For one term, until it is cancelled."""
+        self._queue = WorkQueue[str]()
+        self._queue.add("")
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._queue.run(self._reconcile))
+            while True:
+                await self._until(is_wanted=True)
+                following = group.create_task(self._follow())
+                await self._until(is_wanted=False)
+                self._followed = None
+                following.cancel()
+
+    async def _until(self, *, is_wanted: bool) -> None:
+        while (self._wanted() is not None) is not is_wanted:
+            self._news.clear()
+            await self._news.wait()
+
+    async def _follow(self) -> None:
+        """Tells of every change to the objects of the service; never ends."""
+        params = {"labelSelector": ownership.selector(self._own.labels)}
+        home = self._release.owner.namespace
+        collections = [Collection(it, params, home) for it in KINDS]
+        self._followed = children.Children(
+            self._client, collections, lambda _: "", lambda key: self._queue.add(key, BATCH)
+        )
+        await self._followed.run()
+
+    async def _reconcile(self, _: str) -> bool:
+        wanted = self._wanted()
+        found = await (self._remove() if wanted is None else self._keep(wanted))
+        if self._wanted() != wanted:
+            return True  # it is in the queue again
+        self._tell(found)
+        if unfinished := [it.message for it in found if not it.is_settled]:
+            raise Requeue("; ".join(unfinished))
+        return wanted is not None
+
+    async def _keep(self, wanted: Wanted) -> list[FleetProblem]:
+        """Makes it what it should be, as far as that can be; what cannot."""
+        found: list[FleetProblem] = []
+        for document in documents(self._release, wanted):
+            if document["kind"] == "Deployment" and not wanted.state:
+                text = "waits for its certificate and the Secrets of Redis"
+                found.append(FleetProblem(text, is_error=False))
+                continue
+            path = objects.path(document)
+            seen = self._followed.digest(path) if self._followed is not None else ""
+            problem = (await self._applier.apply(document, self._own, seen)).problem
+            if problem is None and document["kind"] == "ServiceAccount":
+                problem = await self._certify(document)
+            if problem is not None:
+                found.append(_trouble(problem))
+        return found
+
+    async def _certify(self, account: Document) -> problems.Problem | None:
+        names = self._names
+        service = identities.rate_limit_service(*reversed(names.service))
+        subjects = {
+            names.certificate: Subject(service, ("server", "client")),
+            names.client_certificate: Subject((identities.RATE_LIMIT_CLIENT,), ("client",)),
+        }
+
+        async def describe() -> Raw:
+            owner = await objects.read(self._client, account)
+            if owner is None:
+                raise objects.Terminating(f"{objects.described(account)} is gone again")
+            reference = {"apiVersion": "v1", "kind": "ServiceAccount"}
+            named = {"name": names.service.name, "uid": at(owner, "metadata", "uid")}
+            return {"ownerReferences": [{**reference, **named}]}
+
+        try:
+            for where, subject in subjects.items():
+                if problem := await self._issuer.renew(where, subject, describe):
+                    return problem
+        except problems.FAILURES as error:
+            return problems.problem("its certificate", error)
+        return None
+
+    async def _remove(self) -> list[FleetProblem]:
+        """Removes what is ours of it. Where nothing may be looked at, nothing was made."""
+        found: list[FleetProblem] = []
+        metadata = self._names.service._asdict()
+        for kind in reversed(KINDS):
+            named = {"kind": kind, "metadata": metadata}
+            try:
+                present = await objects.read(self._client, named)
+            except errors.Refused as error:
+                if error.code == 403:
+                    return []
+                raise
+            if present is not None and self._own.owns(present):
+                problem = await self._applier.prune(present | {"kind": kind})
+                found += [_trouble(problem)] if problem is not None else []
+        return found
+
+
+def _trouble(found: problems.Problem) -> FleetProblem:
+    return FleetProblem(found.message, is_error=found.is_error, is_settled=found.is_settled)
