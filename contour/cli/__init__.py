@@ -27,6 +27,7 @@ COMMANDS = {
     "analyze": "Finds what is wrong with manifests, and what is worth a look although it works.",
     "diff": "Shows which requests would be answered differently, and how.",
     "config": "Shows what the Envoys of a running instance have accepted and refused.",
+    "collect": "Writes one archive for a bug report, without secrets.",
     "doctor": "Checks whether `contour run`, or `contour serve` in a cluster, can work here.",
     "bootstrap": "Writes the bootstrap configuration of an Envoy or gRPC application that you run "
     "yourself.",

@@ -17,7 +17,8 @@ from contour import cli
 from contour.cli import source
 
 _NAMES = (
-    "explain", "status", "analyze", "diff", "config", "translate", "version",
+    "explain", "status", "analyze", "diff", "config", "translate", "collect",
+    "version",
 )  # fmt: skip
 _NAME = "kubectl contour"
 _SAID = {

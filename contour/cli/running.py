@@ -79,11 +79,7 @@ def _of_run(where: Source, name: str, question: str | None = None) -> Any:
     except (OSError, http.client.HTTPException):
         if where.may_be_cluster:
             return None
-        click.echo(
-            f"contour: no instance runs with the state directory {directory}; name that of a "
-            "running `contour run` with --state-dir, or an instance in a cluster with --kubeconfig",
-            err=True,
-        )
+        click.echo(f"contour: {source.nobody(directory)}", err=True)
         sys.exit(2)
 
 

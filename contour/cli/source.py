@@ -60,6 +60,14 @@ def chosen() -> Source:
     return found
 
 
+def nobody(directory: Path) -> str:
+    """What is said if no `contour run` has this state directory, and no cluster may be asked."""
+    return (
+        f"no instance runs with the state directory {directory}; name that of a running "
+        "`contour run` with --state-dir, or an instance in a cluster with --kubeconfig"
+    )
+
+
 def _keep(ctx: click.Context, param: click.Parameter, value: object) -> object:
     kept: dict[str | None, object] = ctx.meta.setdefault(_KEPT, {})
     if value or param.name not in kept:  # the group of `kubectl contour` has the same options

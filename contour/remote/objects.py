@@ -52,11 +52,15 @@ async def read(client: Client, of: Instance | None) -> Found:
     return Found(objects.batch(), tuple(left_out))
 
 
-async def collections(client: Client, of: Instance | None) -> AsyncIterator[Collected]:
-    """Each collection that is served, as the API server has it. Raises likewise."""
+async def collections(
+    client: Client, of: Instance | None, without: frozenset[str] = frozenset()
+) -> AsyncIterator[Collected]:
+    """Each collection that is served, as the API server has it, without some kinds. Raises
+    likewise."""
     within = Scope(of.watched, of.namespace) if of is not None else Scope()
     discovery = Discovery(client, good_for=60.0)
-    for it in scope.sources(within, IN_CLUSTERS):
+    kinds = [it for it in IN_CLUSTERS if it.kind not in without]
+    for it in scope.sources(within, kinds):
         wanted = it.collection.wanted
         try:
             resource = await discovery.resource(wanted)

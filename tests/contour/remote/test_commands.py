@@ -1,12 +1,15 @@
 """The commands that ask an instance in a cluster, through a real API server and port-forward."""
 
 import json
+import tarfile
+from pathlib import Path
 
 import pytest
 import yaml
 
 from contour import packages
 from tests.contour.remote.conftest import HOST, NAMESPACE, Site, proxy
+from tests.pods import written
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
@@ -155,3 +158,50 @@ def test_what_may_not_be_read_is_left_out_and_told(site: Site) -> None:
     assert HOST in found.stdout
     lines = [it for it in found.stderr.splitlines() if it.startswith("warning: secrets may not be")]
     assert [it.endswith("as if their Secrets were missing") for it in lines] == [True]
+
+
+PLANTED = "pl4nt3d-S3cret"
+WANTED = {
+    "versions.json",
+    "events.json",
+    "objects/httpproxies.projectcontour.io.json",
+    "objects/services.json",
+}
+
+
+def test_the_archive_of_a_cluster_has_what_a_report_needs_and_nothing_that_was_planted(
+    site: Site, tmp_path: Path
+) -> None:
+    cluster, space = site.pods.cluster, site.namespace
+    cluster.create(written.configuration(space, "hidden", "Secret", password=PLANTED))
+    cluster.create(written.configuration(space, "hidden", **{"ca.crt": PLANTED}))
+    header = {"name": "authorization", "value": f"Basic {PLANTED}"}
+    route = {"services": [{"name": "web", "port": 80}], "requestHeadersPolicy": {"set": [header]}}
+    other = proxy(space, virtualhost={"fqdn": "hidden.example.com"}, routes=[route])
+    applied = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(other)}
+    other["metadata"] = {"namespace": space, "name": "hidden", "annotations": applied}
+    cluster.create(other)
+    path = tmp_path / "report.tar.gz"
+    found = site.contour("collect", "--cluster", "-o", str(path))
+    assert found.exit_code == 0, found.output
+    with tarfile.open(path) as tar:
+        files = {
+            it.name.removeprefix("contour/"): opened.read()
+            for it in tar
+            if (opened := tar.extractfile(it))
+        }
+    assert not [name for name, content in files.items() if PLANTED.encode() in content]
+    assert not [name for name in files if "secrets" in name]
+    wanted = set(WANTED)
+    for label, container in (("contour", "contour"), ("envoy", "envoy")):
+        for pod in site.pods.all(NAMESPACE, f"app={label}"):
+            name = pod["metadata"]["name"]
+            wanted |= {f"pods/{name}/{it}" for it in ("pod.json", "metrics.txt")}
+            wanted.add(f"pods/{name}/{container}.log")
+            if label == "contour":
+                wanted |= {f"replicas/{name}/{it}.json" for it in ("config", "objects", "findings")}
+    assert wanted <= files.keys(), (wanted - files.keys(), files.get("missing.txt"))
+    assert b"hidden.example.com" in files["objects/httpproxies.projectcontour.io.json"]
+    numbers = [content for name, content in files.items() if name.endswith("metrics.txt")]
+    assert any(b"envoy_server_live" in it for it in numbers)
+    assert any(b"contour_" in it for it in numbers)

@@ -1,0 +1,83 @@
+"""From the `contour run` on this machine: what it tells, its manifests, its Envoy and its logs."""
+
+import http.client
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from contour import inspected, rundir
+from contour.collecting import redaction
+from contour.collecting.archive import Archive
+from contour.complaints import ManifestSource
+from contour.files import documents, listing, parse, reading
+from contour.host import ADMIN
+from crds import decode, raw
+
+LONGEST = 1 << 20
+"""The last bytes of each log."""
+_PAGES = ("objects", "config", "findings", "manifests")
+_LOGS = ("envoy.log", "access.log", "ratelimit.log")
+
+
+def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> None:
+    """Puts everything into the archive. Raises OSError if no instance answers."""
+    address = rundir.socket(directory, rundir.INSPECTION)
+    progress("what the instance tells")
+    for name in _PAGES:
+        into.data(f"instance/{name}.json", json.loads(_asked(address, f"/{name}")))
+    progress("manifests")
+    paths = json.loads(_asked(address, "/manifests"))
+    _manifests([Path(str(it["path"])) for it in paths], into)
+    progress("Envoy")
+    try:
+        into.numbers(
+            "envoy/metrics.txt", _asked(rundir.socket(directory, ADMIN), "/stats/prometheus")
+        )
+        bootstrap: object = json.loads((directory / "bootstrap.json").read_bytes())
+        into.data("envoy/bootstrap.json", bootstrap)
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        into.lacks("Envoy", error)
+    for name in _LOGS:
+        if (path := directory / name).is_file():
+            into.log(f"logs/{name}", _tail(path))
+
+
+def _asked(address: Path, path: str) -> bytes:
+    connected = socket.socket(socket.AF_UNIX)
+    try:
+        connected.settimeout(inspected.TIMEOUT)
+        connected.connect(str(address))
+        reply = inspected.Connection(connected).ask(path)
+    finally:
+        connected.close()
+    if reply.status != http.client.OK:
+        raise OSError(f"{address} answers {reply.status} to {path}")
+    return reply.body
+
+
+def _manifests(paths: list[Path], into: Archive) -> None:
+    for number, (file, source) in enumerate(_files(paths)):
+        found: list[object] = []
+        try:
+            for text in documents.texts(reading.content(source).raw):
+                items = decode.items(parse.value(text.raw))
+                found += [redaction.thing(it) for it in items if raw.is_mapping(it)]
+        except (OSError, parse.MalformedError) as error:
+            into.lacks(f"the rest of {file}", error)
+        into.data(f"manifests/{number:04}-{file.name}.json", found)
+
+
+def _files(paths: list[Path]) -> Iterator[tuple[Path, ManifestSource]]:
+    """Every manifest that is followed; standard input has been read by somebody else."""
+    roots = [ManifestSource(str(it)) for it in paths if it.exists()]
+    for it in listing.listed(roots, frozenset()).files:
+        yield Path(str(it)), it
+
+
+def _tail(path: Path) -> str:
+    with path.open("rb") as opened:
+        opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, opened.tell() - LONGEST))
+        return opened.read().decode(errors="replace")
