@@ -252,3 +252,30 @@ def test_any_value_of_an_opaque_secret_is_served_and_followed(edge: Edge) -> Non
     edge.instance.apply(OPAQUE.replace("VALUE", "another one"))
     edge.instance.until(lambda: edge.version_of_secrets() not in {"", first}, "the other value")
     assert len(edge.revisions()) == 1
+
+
+OF_MARIN3R = """
+apiVersion: marin3r.3scale.net/v1alpha1
+kind: EnvoyConfigRevision
+metadata: {name: edge-v3-7966f8f4b7}
+spec: {nodeID: edge, version: 7966f8f4b7, envoyAPI: v3, resources: []}
+"""
+
+
+def test_a_namespace_is_moved_from_marin3r_as_the_page_says(edge: Edge) -> None:
+    edge.instance.apply(OF_MARIN3R)
+    replica = edge.instance.start_replica()
+    edge.write("one")
+
+    def told() -> str:
+        return str(edge.instance.get("ContourConfiguration", "contour").get("status"))
+
+    edge.instance.until(lambda: "EnvoyConfigRevisions of somebody else" in told(), "a warning")
+    assert edge.status() == {}
+    assert [it["spec"]["version"] for it in edge.revisions()] == ["7966f8f4b7"]
+    edge.instance.delete(OF_MARIN3R)
+    found = edge.until_state("InSync")
+    edge.instance.until(lambda: edge.published() == [found["publishedVersion"]], "a revision")
+    edge.instance.until(lambda: "of somebody else" not in told(), "no warning")
+    edge.start_envoy(replica)
+    edge.until("one")

@@ -4,10 +4,8 @@ import contextlib
 import http.client
 import ssl
 from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -24,6 +22,7 @@ from tests.e2e.standalone import (
     wait_until_ready,
 )
 from tests.testbed import certificates, pairs, processes
+from tests.testbed.envoyconfigs import LOSING, REFUSED, Written
 from tests.testbed.load import Load, Request
 from tests.testbed.ports import free_ports
 from tests.testbed.processes import Process, wait
@@ -66,21 +65,13 @@ class Edge:
 
     instance: Standalone
     envoys: Sequence[Process]
-    document: dict[str, Any] = field(default_factory=dict)
-
-    def resource(self, type_: str) -> dict[str, Any]:
-        """The value of the resource of a type."""
-        found: dict[str, Any] = next(
-            it for it in self.document["spec"]["resources"] if it["type"] == type_
-        )
-        value: dict[str, Any] = found.get("value", found)
-        return value
+    written: Written = field(init=False)
 
     def save(self) -> None:
-        self.instance.write("envoyconfig.yaml", yaml.safe_dump(self.document))
+        self.instance.write("envoyconfig.yaml", yaml.safe_dump(self.written.document))
 
     def reset(self) -> None:
-        self.document = yaml.safe_load(_filled(self.instance, "envoyconfig.yaml"))
+        self.written = Written(_filled(self.instance, "envoyconfig.yaml"))
 
     def ask(self) -> tuple[int, str]:
         """The status, and the version that the configuration says it is; 0 if nobody listens."""
@@ -93,11 +84,6 @@ class Edge:
             except ConnectionRefusedError:
                 return 0, ""
             return answer.status, answer.headers.get("x-version", "")
-
-    def version(self, text: str) -> None:
-        """Makes the configuration say that it is another version."""
-        (host,) = self.resource("route")["virtual_hosts"]
-        host["response_headers_to_add"] = [{"header": {"key": "x-version", "value": text}}]
 
     def until(self, version: str) -> None:
         """Waits until every worker of every Envoy answers so (they share a port)."""
@@ -131,62 +117,6 @@ def edge(instance: Standalone, tmp_path_factory: pytest.TempPathFactory) -> Iter
         yield Edge(instance, running)
 
 
-Change = Callable[[Edge], None]
-
-
-def _unknown_cluster(edge: Edge) -> None:
-    inline = {"name": "inline", "virtual_hosts": deepcopy(edge.resource("route")["virtual_hosts"])}
-    (chain,) = edge.resource("listener")["filter_chains"]
-    config = chain["filters"][0]["typed_config"]
-    del config["rds"]
-    inline["virtual_hosts"][0]["routes"][0]["route"]["cluster"] = "nobody"
-    config["route_config"] = inline | {"validate_clusters": True}
-
-
-def _two_catch_alls(edge: Edge) -> None:
-    hosts = edge.resource("route")["virtual_hosts"]
-    hosts.append(deepcopy(hosts[0]) | {"name": "again"})
-
-
-def _no_source_of_endpoints(edge: Edge) -> None:
-    del edge.resource("cluster")["eds_cluster_config"]
-
-
-def _no_address(edge: Edge) -> None:
-    address = {"socket_address": {"address": "no address", "port_value": 80}}
-    entry = next(it for it in edge.document["spec"]["resources"] if it["type"] == "endpoint")
-    entry.clear()
-    endpoints = [{"lb_endpoints": [{"endpoint": {"address": address}}]}]
-    entry |= {"type": "endpoint", "value": {"cluster_name": "one", "endpoints": endpoints}}
-
-
-def _same_match_twice(edge: Edge) -> None:
-    chains = edge.resource("listener")["filter_chains"]
-    chains.append(deepcopy(chains[0]) | {"name": "again"})
-
-
-def _no_chains(edge: Edge) -> None:
-    del edge.resource("listener")["filter_chains"]
-
-
-def _cannot_bind(edge: Edge) -> None:
-    edge.resource("listener")["address"]["socket_address"]["address"] = "192.0.2.1"
-
-
-REFUSED: dict[str, tuple[Change, str]] = {
-    "listener with an unknown cluster": (_unknown_cluster, "unknown cluster"),
-    "two catch-all hosts": (_two_catch_alls, "Only a single wildcard domain"),
-    "EDS without a source": (_no_source_of_endpoints, "without an EDS config"),
-    "an address that is none": (_no_address, "malformed IP address"),
-    "one match of two chains": (_same_match_twice, "same matching rules"),
-    "a listener without chains": (_no_chains, "no filter chains"),
-    "an address of another machine": (_cannot_bind, "cannot bind"),
-}
-
-LOSING = {("an address that is none", True)}
-"""Envoy takes a changed cluster whose endpoints it refuses into use without any (503)."""
-
-
 @pytest.mark.parametrize("everything", [False, True], ids=["one type", "all types"])
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_envoy_refuses_is_rolled_back_and_loses_no_request(
@@ -195,22 +125,20 @@ def test_what_envoy_refuses_is_rolled_back_and_loses_no_request(
     change, words = REFUSED[name]
     edge.reset()
     before, after = f"before {name} {everything}", f"after {name} {everything}"
-    edge.version(before)
+    edge.written.version(before)
     edge.save()
     edge.until(before)
     wait(lambda: edge.state().startswith("ok"), "in sync")
     load = Load(edge.instance.ports["edge"], [Request("any.example.com")], 50)
     with load.in_background() as tally:
         if everything:
-            edge.version("refused")
-            edge.resource("cluster")["alt_stat_name"] = f"refused {name}"
-            edge.resource("listener")["traffic_direction"] = "INBOUND"
-        change(edge)
+            edge.written.change_everything(f"refused {name}")
+        change(edge.written)
         edge.save()
         edge.instance.until_told(EDGE, words)
         edge.until(before)
         edge.reset()
-        edge.version(after)
+        edge.written.version(after)
         edge.save()
         edge.until(after)
     lost = tally.failures if (name, everything) not in LOSING else ()
@@ -257,20 +185,21 @@ def test_a_run_that_follows_serves_what_was_good_and_tries_nothing_again(tmp_pat
         with envoys(instance, tmp_path / "first", "edge") as running:
             edge = Edge(instance, running)
             edge.reset()
-            edge.version("good")
+            edge.written.version("good")
             edge.save()
             edge.until("good")
-            edge.version("bad")
-            _two_catch_alls(edge)
+            change, words = REFUSED["two catch-all hosts"]
+            edge.written.version("bad")
+            change(edge.written)
             edge.save()
-            instance.until_told(EDGE, "Only a single wildcard domain")
+            instance.until_told(EDGE, words)
         instance.process.kill()
         with contour(tmp_path, instance.ports) as again:
             wait_until_ready(again)
-            assert "Only a single wildcard domain" in again.reasons(EDGE)  # nobody has refused it
+            assert words in again.reasons(EDGE)  # nobody has refused it
             with envoys(again, tmp_path / "second", "edge") as running:
                 Edge(again, running).until("good")
-                assert "Only a single wildcard domain" not in running[0].log.read_text()
+                assert words not in running[0].log.read_text()
 
 
 def _body(answer: Callable[[], tuple[bytes, bytes]]) -> bytes:

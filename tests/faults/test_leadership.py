@@ -37,7 +37,7 @@ alone = doubled.stage(HOSTS)
 @fault("f16", pair, together=2, patience=90, complete=Limit("s", 15), wrong=Limit("", 0))
 async def leader_killed(run: Run, site: Site) -> None:
     """Killed between two of many writes: the other replica does what is left."""
-    number = await _leader(site)
+    number = await the_leader(site)
     async with site.load(100).running() as tally:
         await _in_the_middle(run, site, number)
         await site.replicas[number].end()
@@ -47,7 +47,7 @@ async def leader_killed(run: Run, site: Site) -> None:
         run.prove("left undone", len(left))
         await site.told(documents)
         run.figures["complete"] = time.monotonic() - start
-        run.expect(await _leader(site) != number, "the dead replica leads")
+        run.expect(await the_leader(site) != number, "the dead replica leads")
     run.count(tally)
     run.figures["wrong"] = _wrong(site, documents)
     await site.replicas[number].start()
@@ -64,7 +64,7 @@ async def leader_killed(run: Run, site: Site) -> None:
 )
 async def leader_frozen(run: Run, site: Site) -> None:
     """Frozen between two of many writes, for longer than its Lease: awake again, it writes none."""
-    number = await _leader(site)
+    number = await the_leader(site)
     old = site.replicas[number]
     async with site.load(100).running() as tally:
         await _in_the_middle(run, site, number)
@@ -75,7 +75,7 @@ async def leader_frozen(run: Run, site: Site) -> None:
         run.prove("frozen", old.is_frozen)
         left = [it for it in documents if not doubled.is_told(site.stored(it))]
         run.prove("left undone", len(left))
-        await _other_leads(site, number)
+        await other_leads(site, number)
         await asyncio.sleep(run.chance.uniform(0.0, 4.0))
         await site.write(site.of.child(0, header="for-the-old-one-to-write"))
         run.prove("still frozen", old.is_frozen)
@@ -85,7 +85,7 @@ async def leader_frozen(run: Run, site: Site) -> None:
         await site.told(documents)
         run.figures["complete"] = time.monotonic() - start
         await asyncio.sleep(1)  # whatever it had in mind
-        run.expect(await _leader(site) != number, "the old one leads again")
+        run.expect(await the_leader(site) != number, "the old one leads again")
         run.figures |= _late(site, number, thawed)
     run.count(tally)
     await site.watched()
@@ -121,14 +121,14 @@ async def _until_frozen(replica: Replica) -> None:
 )
 async def leader_cut_off(run: Run, site: Site) -> None:
     """Only the API server is out of its reach: it leads no more, and its Envoy leaves it."""
-    number = await _leader(site)
+    number = await the_leader(site)
     way, old = site.ways[number], site.replicas[number]
     is_silent = run.number % 10 == 1
     async with _hung_on(site, number, run.number):
         async with site.load(100).running() as tally:
             start = time.monotonic()
             run.prove("connections cut", way.close() if is_silent else way.refuse())
-            await _other_leads(site, number)
+            await other_leads(site, number)
             run.figures["other_leads"] = time.monotonic() - start
             await site.edit(run.chance.randrange(HOSTS))
             run.figures["stale"] = time.monotonic() - start
@@ -298,7 +298,7 @@ def _transitions(site: Site) -> int:
     return int(found["spec"]["leaseTransitions"])
 
 
-async def _leader(site: Site) -> int:
+async def the_leader(site: Site) -> int:
     """The number of the replica that leads, as the Lease tells."""
     addresses = {f"127.0.0.1:{it.port}": number for number, it in enumerate(site.replicas)}
     async with asyncio.timeout(20):
@@ -311,13 +311,13 @@ async def _leader(site: Site) -> int:
             await site.double.news()
 
 
-async def _other_leads(site: Site, number: int) -> None:
+async def other_leads(site: Site, number: int) -> None:
     await _until_leader(site, 1 - number)
 
 
 async def _until_leader(site: Site, number: int) -> None:
     async with asyncio.timeout(30):
-        while _holder(site) == "another" or await _leader(site) != number:
+        while _holder(site) == "another" or await the_leader(site) != number:
             await site.double.news()
 
 

@@ -216,6 +216,20 @@ def test_a_bomb_of_aliases_is_refused() -> None:
     assert ["aliases expand" in it.text for it in found.errors] == [True]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: a\n        metadata: &a {filter_metadata: *a}", "refers to no complete anchor"),
+        ('{"a":' * 3000 + "1" + "}" * 3000, "deep"),
+    ],
+)
+def test_a_ring_and_what_is_nested_too_deep_are_refused(text: str, words: str) -> None:
+    spec = f"serialization: yaml\nenvoyResources:\n  clusters:\n    - value: |\n        {text}\n"
+    (error,) = read(spec).errors
+    assert error.path == "spec.envoyResources.clusters[0].value"
+    assert words in error.text
+
+
 @pytest.mark.parametrize("node", ["a b", "ä/ö", "a:b:c", "a.b_c~d", "../../x"])
 def test_odd_node_ids_are_served(node: str) -> None:
     assert read(f"{{nodeID: '{node}', resources: []}}").node == node
