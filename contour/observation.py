@@ -10,6 +10,7 @@ from typing import Any
 
 from contour import packages
 from contour.currency import Currency
+from contour.dashboard import pages as dashboard
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, view
 from contour.envoyreports.collector import Collector
@@ -58,17 +59,20 @@ def pages(of: Shown) -> Mapping[Purpose, Pages]:
     return {
         "health": health.pages(of.readiness),
         "metrics": _metrics(of).pages(),
-        "debug": debug.pages(
-            {
-                **of.instance.pages(),
-                "dag": lambda: dot.drawing(of.instance.controller.engine),
-                "cluster": lambda: [_collection(it) for it in _collections(of)],
-                "replicas": lambda: [view.fleet(it) for it in of.reports],
-                "version": packages.versions,
-            },
-            of.instance.walks(),
-            of.instance.questions(),
-        ),
+        "debug": {
+            **dashboard.pages(of.instance),
+            **debug.pages(
+                {
+                    **of.instance.pages(),
+                    "dag": lambda: dot.drawing(of.instance.controller.engine),
+                    "cluster": lambda: [_collection(it) for it in _collections(of)],
+                    "replicas": lambda: [view.fleet(it) for it in of.reports],
+                    "version": packages.versions,
+                },
+                of.instance.walks(),
+                of.instance.questions(),
+            ),
+        },
     }
 
 

@@ -6,8 +6,8 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from contour import files, host, inspection, localbootstrap, process, rundir, so
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
+from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
 from contour.envoyreports import FleetReports
 from contour.events import Batch
@@ -62,6 +63,8 @@ class RunOptions:
     """Unknown fields of manifests are warnings."""
     bootstrap: CustomBootstrap | None = None
     """With what Envoy starts; it wins over that of a ContourConfiguration."""
+    dashboard_port: int | None = None
+    """On the loopback address; 0: none; None: the usual one, or a free one if that is taken."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
     """Is called with the listeners once Envoy serves the first complete configuration."""
@@ -177,6 +180,8 @@ async def _serve(
                 running.instance.questions(),
             )
         )
+        urls = [await stack.enter_async_context(it) for it in _dashboards(options, running)]
+        notes = [f"dashboard on {it}" for it in urls if it]
         how = replace(options.envoy, admin=start.admin)
         envoy = host.EnvoyProcess(directory, start.text, how)
         await stack.enter_async_context(envoy)
@@ -185,7 +190,7 @@ async def _serve(
             _follow(running),
             _renew(running),
             running.instance.asker.run(),
-            _announce(envoy, running.console, controller, options),
+            _announce(envoy, running.console, controller, options, notes),
             controller.age(),
             running.instance.key_sets.run(),
             _count(directory, running.limited),
@@ -224,12 +229,23 @@ _RENEWALS = 3600
 """Seconds between two looks for certificates to be renewed."""
 
 
+def _dashboards(
+    options: RunOptions, running: Running
+) -> Iterator[AbstractAsyncContextManager[str]]:
+    if options.dashboard_port != 0:
+        yield dashboard.served(running.instance, options.dashboard_port)
+
+
 async def _announce(
-    envoy: host.EnvoyProcess, console: news.Console, controller: Controller, options: RunOptions
+    envoy: host.EnvoyProcess,
+    console: news.Console,
+    controller: Controller,
+    options: RunOptions,
+    notes: Sequence[str],
 ) -> None:
     await envoy.live()
     envoy.mark_ready()
-    await console.greet()
+    await console.greet(notes)
     if options.when_ready:
         options.when_ready(controller.listeners())
     await console.follow()

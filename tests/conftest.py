@@ -1,6 +1,7 @@
 """What all tests may ask for, and what those need that drive an Envoy."""
 
 import os
+import shutil
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,12 +15,19 @@ pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips the tests that drive an Envoy where there is none; in CI they fail."""
+    """Skips the tests that drive an Envoy or a browser where there is none; in CI they fail."""
+    if os.environ.get("CI"):
+        return
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        _skip(items, "browser", "no Chromium (Debian: apt-get install chromium chromium-driver)")
     try:
         installation.binary()
     except errors.NotInstalledError as error:
-        if not os.environ.get("CI"):
-            skipped = pytest.mark.skip(reason=str(error))
-            for it in items:
-                if it.get_closest_marker("envoy"):
-                    it.add_marker(skipped)
+        _skip(items, "envoy", str(error))
+
+
+def _skip(items: list[pytest.Item], marker: str, reason: str) -> None:
+    skipped = pytest.mark.skip(reason=reason)
+    for it in items:
+        if it.get_closest_marker(marker):
+            it.add_marker(skipped)

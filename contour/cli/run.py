@@ -67,6 +67,11 @@ from crds.draining import DRAIN_SECONDS
     help="Take objects with unknown fields, without these fields. Otherwise an unknown field is an "
     "error, as it is for `kubectl apply`, and the last good version of the object stays.",
 )  # fmt: skip
+@click.option(
+    "--dashboard-port", type=click.IntRange(0, 65535), show_default="6060, or a free one",
+    help="TCP port on 127.0.0.1 that serves the dashboard: web pages that show hosts, routes, "
+    "objects and Envoys as they change. 0 serves none.",
+)  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also log messages of level debug.")
 def run(
     paths: tuple[Path, ...],
@@ -81,6 +86,7 @@ def run(
     drain_time: float,
     listener_drain_time: int,
     lenient: bool,
+    dashboard_port: int | None,
     verbose: bool,
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
@@ -106,6 +112,7 @@ def run(
             certifies=tls == "auto",
             controller_name=controller_name,
             lenient=lenient,
+            dashboard_port=dashboard_port,
             bootstrap=custombootstrap.from_file(bootstrap, "--bootstrap") if bootstrap else None,
             envoy=host.EnvoyOptions(
                 concurrency=concurrency,

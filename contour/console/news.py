@@ -7,7 +7,7 @@ is told before, and once more when Envoy has it. Each change costs the objects t
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from contour.complaints import Locate
@@ -81,12 +81,12 @@ class Console:
         told = {it for it in batch.complaints if isinstance(it, ObjectRef)}
         self._concerned(subjects | around | told)
 
-    async def greet(self) -> None:
-        """Tells what is served, once Envoy has it."""
+    async def greet(self, notes: Sequence[str] = ()) -> None:
+        """Tells what is served, once Envoy has it, and where else there is something to see."""
         await self._settled(PATIENCE)
         self._concerned.subjects.clear()
         self._concerned.event.clear()
-        self._tell_first(await self._rows())
+        self._tell_first(await self._rows(), notes)
 
     async def follow(self) -> None:
         """Tells of every change, until it is cancelled."""
@@ -117,10 +117,12 @@ class Console:
         fleets = self._instance.server.fleets.values()
         return any(not it.acceptance.is_settled or it.pacing.waiting for it in fleets)
 
-    def _tell_first(self, found: list[Row]) -> None:
+    def _tell_first(self, found: list[Row], notes: Sequence[str]) -> None:
         self._known = {it.subject: wording.known(it) for it in found}
         self._terminal.say("plain", served.summary(self._instance.controller, found))
         self._tell_listeners()
+        for text in notes:
+            self._terminal.say("plain", text)
         for text in served.unused_backends(self._instance.controller):
             self._terminal.say("note", text)
         for row in found:

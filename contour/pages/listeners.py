@@ -47,6 +47,8 @@ class Listeners:
     """All of them."""
 
     pages: Mapping[Purpose, Pages]
+    level: int = logging.INFO
+    """Of the log messages about sockets that open and close."""
     _open: dict[ListenAddress, OpenSocket] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -97,12 +99,12 @@ class Listeners:
             await runner.cleanup()
             return f"cannot listen on {site}: {error}"
         self._open[site] = OpenSocket(purposes, runner)
-        log.info("listening on %s", site)
+        log.log(self.level, "listening on %s", site)
         return ""
 
     async def _shut(self, site: ListenAddress) -> None:
         await self._open.pop(site).runner.cleanup()
-        log.info("no longer listening on %s", site)
+        log.log(self.level, "no longer listening on %s", site)
 
     async def _answer(self, site: ListenAddress, request: web.BaseRequest) -> web.StreamResponse:
         listener = self._open.get(site)

@@ -32,6 +32,16 @@ def known(board: Board, engine: Engine, *, every: bool = False) -> list[ObjectRe
     return sorted(found | set(_without_status(engine)) if every else found)
 
 
+def walked(board: Board, engine: Engine) -> Iterator[ObjectRef]:
+    """The same objects as `known` with `every`, in no order, without looking at all of them at
+    once."""
+    yield from _objects(engine)
+    for it in {*board.told, *board.remarks}:
+        table = tables.BY_KIND.get(it.kind)
+        if table is None or engine.row(table, it.key) is None:
+            yield it
+
+
 def plain(found: list[Row]) -> list[shown.Row]:
     """The same as plain data, for JSON."""
     return [rows.plain(it) for it in found]

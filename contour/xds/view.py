@@ -1,10 +1,13 @@
-"""What each connected Envoy has, has refused and waits for; `contour config` shows it.
+"""What each connected Envoy has, has refused and waits for; `contour config` shows it all, the
+dashboard counts.
 
 It is plain data, made on request. It contains no bytes of a resource, and so no key of a secret.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
+from contour.xds import releases
 from contour.xds.envoy import Envoy
 from contour.xds.fleet import Fleet
 from contour.xds.resources import RANK
@@ -76,3 +79,57 @@ def _overridden(
             if said(override):
                 found.setdefault(name, {})[part] = said(override)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class TypeCounts:
+    """How far one Envoy is with the resources of one type."""
+
+    type_url: str
+    served: int
+    unsent: int
+    unanswered: int
+    waiting: int
+    """Resources of which parts are held back until the Envoy has what they need."""
+    refusals: tuple[tuple[str, str], ...]
+    """Names of resources, and the Envoy's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnvoyCounts:
+    """How far one Envoy is."""
+
+    fleet: str
+    id: str
+    release: str
+    """Of Envoy, such as 1.40.0; empty if it does not say."""
+    types: tuple[TypeCounts, ...]
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has everything that it should have."""
+        return not any(it.unsent or it.unanswered or it.waiting or it.refusals for it in self.types)
+
+
+def counts(of: Fleet) -> Iterator[EnvoyCounts]:
+    """Of each Envoy of a fleet; what it costs depends on what is not as it should be."""
+    for envoy in sorted(of.envoys, key=lambda it: it.id):
+        types = sorted(envoy.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
+        found = (_counted(it) for url in types for it in envoy.subscriptions[url])
+        yield EnvoyCounts(of.name, envoy.id, releases.written(envoy.release), tuple(found))
+
+
+def _counted(of: Subscription) -> TypeCounts:
+    refused = _refused(of)
+    return TypeCounts(
+        of.type_url,
+        served=len(of.published) if of.is_wildcard else len(of.names),
+        unsent=len(of.dirty),
+        unanswered=len({name for it in of.in_flight for name in it.before}),
+        waiting=sum(any(it.awaits for it in parts.values()) for parts in of.overrides.values()),
+        refusals=tuple((name, words) for name in refused for words in _words(refused[name])),
+    )
+
+
+def _words(of: dict[str, object]) -> list[str]:
+    return list(dict.fromkeys(map(str, of.values())))

@@ -47,8 +47,8 @@ def test_the_transcript_is_what_is_said(tmp_path: Path) -> None:
     (manifests / "shop.yaml").write_text(SHOP)
     (manifests / "cart.yaml").write_text(SERVICE)
     with _terminal(tmp_path, "run", "manifests") as said:
-        _wait_for(said, 2)
-        for number, text in enumerate(EDITS, start=3):
+        _wait_for(said, 3)
+        for number, text in enumerate(EDITS, start=4):
             (manifests / "shop.yaml").write_text(text)
             _wait_for(said, number)
     assert said[: len(expected)] == expected

@@ -1,0 +1,56 @@
+"""The graph of one host: which objects make which routes, and where these lead.
+
+What is drawn is what the table of the page has, so the search and the page number hold for both.
+"""
+
+from contour.dashboard import links
+from contour.dashboard.drawing import Box, Column, Drawing, Sketch
+from contour.dashboard.views import BackendRow, Host, RouteRow, Views
+from crds.meta import ObjectRef
+
+_HEADINGS: dict[Column, str] = {
+    "host": "Host",
+    "object": "Objects",
+    "route": "Routes",
+    "service": "Services",
+    "endpoint": "Endpoints",
+}
+
+
+def of_host(found: Host, views: Views) -> Drawing:
+    """The drawing of the routes that are shown."""
+    sketch = Sketch()
+    host = Box(found.row.key.host, found.row.key.host, links.host(found.row.key), found.row.state)
+    sketch.add("host", host)
+    # In the order of their routes, so that few lines cross.
+    for origin in dict.fromkeys((*(it.origin for it in found.routes), *found.row.origins)):
+        sketch.connect("host", host, "object", sketch.add("object", _object(origin, views)))
+    for route in found.routes:
+        _add_route(sketch, route, views)
+    return sketch.placed(_HEADINGS)
+
+
+def _add_route(sketch: Sketch, route: RouteRow, views: Views) -> None:
+    text = route.match if route.backends else f"{route.match} {route.action}"
+    box = sketch.add("route", Box(str(route.number), text, f"#route-{route.number}"))
+    sketch.connect("object", sketch.add("object", _object(route.origin, views)), "route", box)
+    for backend in route.backends:
+        _add_backend(sketch, box, backend, views)
+
+
+def _add_backend(sketch: Sketch, route: Box, backend: BackendRow, views: Views) -> None:
+    if backend.service is None:
+        missing = sketch.add("service", Box("missing", "no such backend", "", "error"))
+        sketch.connect("route", route, "service", missing)
+        return
+    name = f"{backend.service.key}:{backend.port}"
+    state = "ok" if backend.endpoints else "error"
+    service = sketch.add("service", Box(name, name, links.subject(backend.service), state))
+    sketch.connect("route", route, "service", service)
+    for address in backend.endpoints:
+        box = sketch.add("endpoint", Box(f"{name} {address}", address))
+        sketch.connect("service", service, "endpoint", box)
+
+
+def _object(subject: ObjectRef, views: Views) -> Box:
+    return Box(str(subject), str(subject), links.subject(subject), views.row(subject).state)

@@ -1,0 +1,228 @@
+"""The pages of the dashboard: what each address shows, as HTML.
+
+Links carry everything that a page needs, so that each can be kept as a bookmark, opened in another
+tab, and asked for again when something has changed. Without scripts the pages work all the same;
+they do not follow changes then.
+"""
+
+import heapq
+import importlib.resources
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from aiohttp import web
+
+from contour import turns
+from contour.dashboard import access, graph, live
+from contour.dashboard.links import ROOT
+from contour.dashboard.templating import rendered
+from contour.dashboard.views import ROUTES, Views
+from contour.explained import Explained
+from contour.explaining import Explainer
+from contour.instance import Instance
+from contour.pages.listeners import Page, Pages
+from contour.xds import view
+from crds.meta import ObjectRef
+from dag import nodes
+from dag.evaluation import written
+from dag.listeners import DEFAULT_FLEET
+
+T = TypeVar("T")
+
+_ROWS = 50
+"""Rows of a list that are shown at a time."""
+_USES = 20
+"""Hosts of an object that are listed; the others are counted."""
+
+Order = tuple[str, ...]
+
+Parameters = Callable[[str], str]
+"""The value of a parameter of the query; empty without one."""
+
+Content = Callable[[Parameters], Awaitable[str]]
+"""Makes a page. Raises ValueError if the parameters make no sense, LookupError if what they name
+is not there."""
+
+
+def pages(instance: Instance) -> Pages:
+    """By path. `/` leads to the first of them."""
+    made = Dashboard(Views(instance))
+    shown: dict[str, Content] = {
+        ROOT: made.hosts,
+        f"{ROOT}/host": made.host,
+        f"{ROOT}/objects": made.objects,
+        f"{ROOT}/object": made.object,
+        f"{ROOT}/envoys": made.envoys,
+        f"{ROOT}/explain": made.explain,
+    }
+    found: dict[str, Page] = {path: _shown(content) for path, content in shown.items()}
+    for name, kind in (("style.css", "text/css"), ("script.js", "text/javascript")):
+        found[f"{ROOT}/{name}"] = _file(name, kind)
+    found[f"{ROOT}/changes"] = live.Changes(instance).page
+    return {path: _guarded(page) for path, page in found.items()} | {"/": _redirect}
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """The content of each page."""
+
+    views: Views
+
+    async def hosts(self, parameters: Parameters) -> str:
+        """All hosts, or those that a search finds; and the listeners."""
+        search, page = parameters("q"), _number(parameters("page"))
+        keys = await _sorted(self.views.host_keys(search), key=lambda it: (it.host, *it))
+        shown = [self.views.host_row(it) for it in keys[page * _ROWS : (page + 1) * _ROWS]]
+        return await rendered(
+            "hosts.html", search=search, count=len(keys), page=page, pages=-(-len(keys) // _ROWS),
+            rows=[it for it in shown if it is not None], listeners=self.views.listeners(),
+        )  # fmt: skip
+
+    async def host(self, parameters: Parameters) -> str:
+        """One host: its graph, its routes, what is told of its objects."""
+        key = nodes.HostKey(*(parameters(it) for it in nodes.HostKey._fields))
+        search, page = parameters("q"), _number(parameters("page"))
+        found = self.views.host(key, search, page * ROUTES)
+        if found is None:
+            raise LookupError(f"no host {key.host} is served on this listener")
+        return await rendered(
+            "host.html", host=found, search=search, page=page, pages=-(-found.count // ROUTES),
+            drawing=graph.of_host(found, self.views),
+        )  # fmt: skip
+
+    async def objects(self, parameters: Parameters) -> str:
+        """The objects with problems, or all that a search finds."""
+        search, page = parameters("q"), _number(parameters("page"))
+        bad = parameters("all") != "yes"
+        found = await _sorted(self.views.subjects(search, bad=bad), key=tuple)
+        locate = self.views.locate()
+        shown = found[page * _ROWS : (page + 1) * _ROWS]
+        rows = [self.views.row(it).located(locate) for it in shown]
+        return await rendered(
+            "objects.html", search=search, bad=bad, count=len(found), page=page,
+            pages=-(-len(found) // _ROWS), rows=rows,
+        )  # fmt: skip
+
+    async def object(self, parameters: Parameters) -> str:
+        """One object: what is told of it, and the hosts in which it has a say."""
+        subject = ObjectRef(*(parameters(it) for it in ("kind", "namespace", "name")))
+        if not subject.kind:
+            raise ValueError("the parameter `kind` is missing")
+        keys = await _sorted(self.views.hosts_of(subject), key=tuple)
+        hosts = [self.views.host_row(it) for it in keys[:_USES]]
+        backends = await _collected(self.views.backends_of(subject))
+        return await rendered(
+            "object.html", row=self.views.row(subject).located(self.views.locate()),
+            conditions=self.views.conditions(subject), count=len(keys),
+            hosts=[it for it in hosts if it is not None], backends=backends,
+        )  # fmt: skip
+
+    async def envoys(self, parameters: Parameters) -> str:
+        """What each connected Envoy has, waits for and refuses."""
+        server = self.views.instance.server
+        fleets = (*server.fleets.values(), *server.by_node.values())
+        found = [it for fleet in fleets for it in view.counts(fleet)]
+        return await rendered("envoys.html", envoys=found)
+
+    async def explain(self, parameters: Parameters) -> str:
+        """The form of `contour explain`, and its answer."""
+        asked = {name: parameters(name) for name in ("method", "url", "headers", "sni", "from")}
+        answer, error = None, ""
+        if asked["url"]:
+            try:
+                answer = self._explained(asked, parameters("fleet") or DEFAULT_FLEET)
+            except ValueError as wrong:
+                error = str(wrong)
+        return await rendered("explain.html", asked=asked, answer=answer, error=error)
+
+    def _explained(self, asked: dict[str, str], fleet: str) -> Explained:
+        request = written.request(
+            asked["url"],
+            asked["method"] or "GET",
+            [it for it in asked["headers"].splitlines() if it.strip()],
+            asked["sni"] or None,
+            asked["from"] or "127.0.0.1",
+        )
+        controller = self.views.instance.controller
+        explainer = Explainer(controller.engine, controller.board, self.views.locate())
+        return explainer.explained(fleet, request)
+
+
+async def _collected(steps: Iterator[T | None]) -> list[T]:
+    """All that was found, while others have their turn on the loop."""
+    found: list[T] = []
+
+    def kept() -> Iterator[None]:
+        for it in steps:
+            if it is not None:
+                found.append(it)
+            yield
+
+    await turns.take(kept())
+    return found
+
+
+async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[T]:
+    """The same, sorted in portions, for to sort all at once would hold up the loop."""
+    found = await _collected(steps)
+    portions: list[list[T]] = []
+
+    def sort() -> Iterator[None]:
+        for start in range(0, len(found), _PORTION):
+            portions.append(sorted(found[start : start + _PORTION], key=key))
+            yield
+
+    await turns.take(sort())
+    merged: Iterator[T] = heapq.merge(*portions, key=key)
+    return await _collected(merged)
+
+
+_PORTION = 1000
+
+
+def _number(text: str) -> int:
+    """The number of a page, counted from 0."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit() and len(text) < 8):
+        raise ValueError(f"{text[:50]!r} is no number of a page")
+    return int(text)
+
+
+def _shown(content: Content) -> Page:
+    async def answer(request: web.BaseRequest) -> web.Response:
+        try:
+            text, status = await content(lambda name: request.query.get(name, "")), 200
+        except ValueError as error:
+            text, status = await rendered("missing.html", words=str(error)), 400
+        except LookupError as error:
+            text, status = await rendered("missing.html", words=str(error)), 404
+        return web.Response(
+            status=status, text=text, content_type="text/html", headers=access.HEADERS
+        )
+
+    return answer
+
+
+def _file(name: str, kind: str) -> Page:
+    text = importlib.resources.files("contour.dashboard").joinpath("static", name).read_text()
+
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.Response(text=text, content_type=kind, headers=access.HEADERS)
+
+    return answer
+
+
+def _guarded(page: Page) -> Page:
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        if not access.is_local(request.headers.get("Host", "")):
+            words = "open the dashboard by an IP address or by localhost\n"
+            return web.Response(status=421, text=words, headers=access.HEADERS)
+        return await page(request)
+
+    return answer
+
+
+async def _redirect(_: web.BaseRequest) -> web.Response:
+    return web.Response(status=302, headers={"Location": ROOT, **access.HEADERS})

@@ -1,0 +1,51 @@
+"""HTML from templates. Every value is escaped, for names and messages are written by anybody."""
+
+import asyncio
+from collections.abc import Mapping
+
+import jinja2
+
+from contour.dashboard import drawing, links
+from contour.subjects import Subject, named
+from crds.meta import ObjectRef
+
+_ENVIRONMENT = jinja2.Environment(
+    loader=jinja2.PackageLoader("contour.dashboard"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def _of(subject: Subject) -> ObjectRef:
+    return ObjectRef(subject["kind"], subject["namespace"], subject["name"])
+
+
+_GIVEN: Mapping[str, object] = {
+    "link": links.page,
+    "host_link": links.host,
+    "object_link": links.subject,
+    "object_of": _of,
+    "named": named,
+    "box_width": drawing.WIDTH,
+    "box_height": drawing.HEIGHT,
+}
+"""What all templates can use."""
+
+
+async def rendered(template: str, **values: object) -> str:
+    """A page. Raises jinja2.UndefinedError if the template asks for what is not given."""
+    if template not in _compiled:
+        await asyncio.to_thread(_compile, template)
+    return _ENVIRONMENT.get_template(template).render({**_GIVEN, **values})
+
+
+_compiled: set[str] = set()
+
+
+def _compile(template: str) -> None:
+    """For the first look, in a thread: it takes longer than the event loop may be held."""
+    for name in (template, "base.html", "macros.html"):
+        _ENVIRONMENT.get_template(name)
+    _compiled.add(template)

@@ -1,0 +1,324 @@
+"""What the dashboard shows, read from the answers that the instance has.
+
+A look costs the hosts or objects that there are, never a rebuild; walks go in steps, between which
+others have their turn on the event loop. No field of a Secret is shown.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from contour.complaints import Locate
+from contour.instance import Instance
+from contour.status import listing, rendering
+from contour.status.rows import Row, State
+from crds.meta import NamespacedName, ObjectRef
+from crds.raw import Raw, is_mapping, items, mapping
+from dag import hosts, listeners, nodes, services
+from dag.evaluation import guards
+from dag.findings import routes as routewords
+
+ROUTES = 30
+"""Routes of a host that are shown at a time."""
+_ENDPOINTS = 8
+"""Endpoints of a Service that are drawn; the others are counted."""
+
+
+class HostRow(NamedTuple):
+    """One host in the list of hosts."""
+
+    key: nodes.HostKey
+    protocol: str
+    port: int
+    routes: int
+    origins: tuple[ObjectRef, ...]
+    state: State
+
+
+class BackendRow(NamedTuple):
+    """Where a share of a route's requests goes."""
+
+    service: ObjectRef | None
+    port: int
+    share: str
+    endpoints: tuple[str, ...]
+    left_out: str
+
+
+class RouteRow(NamedTuple):
+    """One route of a host, in the words of the table."""
+
+    number: int
+    match: str
+    conditions: tuple[str, ...]
+    action: str
+    guards: tuple[str, ...]
+    origin: ObjectRef
+    backends: tuple[BackendRow, ...]
+
+
+class ConditionRow(NamedTuple):
+    """A condition of an object's status, and of what part of it."""
+
+    of: str
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host with its routes."""
+
+    row: HostRow
+    routes: tuple[RouteRow, ...]
+    count: int
+    """Of all its routes that a search finds, shown or not."""
+    tls: str
+    problems: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """An instance that is looked at."""
+
+    instance: Instance
+
+    def locate(self) -> Locate:
+        """Where the fields of objects stand."""
+        return self.instance.locator()
+
+    def listeners(self) -> Sequence[tuple[nodes.ListenerKey, nodes.Listener]]:
+        """All listeners, sorted."""
+        found = self.instance.controller.engine.answers(listeners.listener)
+        return sorted((key, it) for key, it in found if it is not None)
+
+    def host_keys(self, search: str) -> Iterator[nodes.HostKey | None]:
+        """The hosts whose name, or the name of one of whose objects, contains the text."""
+        engine, wanted = self.instance.controller.engine, search.lower()
+        for key, found in engine.answers(hosts.virtual_host):
+            origins = found.origins if found is not None else ()
+            yield key if found is not None and _fits(wanted, key.host, origins) else None
+        for key, it in engine.answers(hosts.secure_host):
+            is_stream = it is not None and it.stream is not None
+            yield key if is_stream and _fits(wanted, key.host, it.origins if it else ()) else None
+
+    def host_row(self, key: nodes.HostKey) -> HostRow | None:
+        """One row of the list; None if there is no such host (any more)."""
+        engine = self.instance.controller.engine
+        found, secure = engine.answer(hosts.virtual_host, key), _secure(self.instance, key)
+        at = engine.answer(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
+        if found is None and (secure is None or secure.stream is None):
+            return None
+        origins = found.origins if found is not None else secure.origins if secure else ()
+        protocol, port = (at.protocol, at.port) if at is not None else ("", 0)
+        states = {self.row(it).state for it in origins}
+        state: State = "error" if "error" in states else "warning" if "warning" in states else "ok"
+        return HostRow(key, protocol, port, len(found.routes) if found else 0, origins, state)
+
+    def host(self, key: nodes.HostKey, search: str, first: int) -> Host | None:
+        """A host, and the routes that contain the text, from the given number on."""
+        row = self.host_row(key)
+        if row is None:
+            return None
+        engine = self.instance.controller.engine
+        found, secure = engine.answer(hosts.virtual_host, key), _secure(self.instance, key)
+        numbered = enumerate(found.routes if found is not None else ())
+        fitting = [it for it in numbered if _fits(search.lower(), *_words(it[1]))]
+        policies = found.policies if found is not None else None
+        routes = [self._route(*it, policies) for it in fitting[first : first + ROUTES]]
+        if secure is not None and secure.stream is not None:
+            routes.append(self._stream(secure.stream, row))
+        problems = [self.row(it) for it in row.origins]
+        told = tuple(it.located(self.locate()) for it in problems if it.told)
+        return Host(row, tuple(routes), len(fitting), _tls(secure), told)
+
+    def row(self, subject: ObjectRef) -> Row:
+        """How an object or a file fares."""
+        controller = self.instance.controller
+        if subject.kind == "File":
+            return next(it for it in controller.board.file_rows() if it.subject == subject)
+        return listing.row(controller.board, controller.engine, subject)
+
+    def subjects(self, search: str, *, bad: bool) -> Iterator[ObjectRef | None]:
+        """The objects and files that contain the text, unsorted; with `bad` only those that are not
+        as they should be."""
+        controller, wanted = self.instance.controller, search.lower()
+        for row in controller.board.file_rows():
+            yield row.subject if _fits(wanted, "", (row.subject,)) else None
+        for it in listing.walked(controller.board, controller.engine):
+            fits = _fits(wanted, "", (it,)) and not (bad and self.row(it).state == "ok")
+            yield it if fits else None
+
+    def conditions(self, subject: ObjectRef) -> tuple[ConditionRow, ...]:
+        """All conditions of an object's status."""
+        found = self.instance.controller.board.told.get(subject)
+        return tuple(_conditions("", rendering.status(found))) if found is not None else ()
+
+    def hosts_of(self, subject: ObjectRef) -> Iterator[nodes.HostKey | None]:
+        """The hosts in which an object has a say; of a Service those whose routes lead to it."""
+        engine = self.instance.controller.engine
+        for key, found in engine.answers(hosts.virtual_host):
+            if found is None:
+                yield None
+            elif subject.kind == "Service":
+                yield key if subject.key in _services(found) else None
+            else:
+                yield key if subject in found.origins else None
+
+    def backends_of(self, subject: ObjectRef) -> Iterator[BackendRow | None]:
+        """The endpoints of a Service by its port, as far as routes lead there."""
+        for port, _ in self.instance.controller.engine.answers(services.endpoints):
+            fits = subject.kind == "Service" and port.service == subject.key
+            yield self._backend(port, "") if fits else None
+
+    def _route(self, number: int, route: nodes.Route, host: nodes.Policies | None) -> RouteRow:
+        in_force = guards.in_force(host, route.policies)
+        return RouteRow(
+            number + 1,
+            routewords.shown(route.match),
+            tuple(_conditions_of(route.match)),
+            _action(route.action),
+            tuple(_guards(in_force)),
+            route.origin,
+            tuple(self._backends(route.action)),
+        )
+
+    def _stream(self, stream: nodes.Stream, row: HostRow) -> RouteRow:
+        shares = [(it.cluster, it.weight) for it in stream.shares]
+        origin = row.origins[0] if row.origins else ObjectRef("", "", "")
+        found = tuple(self._shares(shares))
+        return RouteRow(1, "all bytes", (), "leads connections to", (), origin, found)
+
+    def _backends(self, action: nodes.Action) -> Iterator[BackendRow]:
+        if isinstance(action, nodes.Forward):
+            yield from self._shares([(it.cluster, it.weight) for it in action.backends])
+            for it in action.mirrors:
+                yield self._backend(it.cluster.port, "copies")
+
+    def _shares(self, found: Sequence[tuple[nodes.Cluster | None, int]]) -> Iterator[BackendRow]:
+        total = sum(weight for _, weight in found)
+        for cluster, weight in found:
+            share = f"{weight / total:.0%}" if total else "nothing"
+            if cluster is None:
+                yield BackendRow(None, 0, share, (), "there is no such backend")
+            elif cluster.dns is not None:
+                names = (f"{cluster.dns.host}:{cluster.dns.port}",)
+                yield self._backend(cluster.port, share)._replace(endpoints=names)
+            else:
+                yield self._backend(cluster.port, share)
+
+    def _backend(self, port: nodes.ServicePort, share: str) -> BackendRow:
+        found = self.instance.controller.engine.answer(services.endpoints, port)
+        addresses = found.endpoints if found is not None else ()
+        shown = tuple(f"{it.address}:{it.port}" for it in addresses[:_ENDPOINTS])
+        if len(addresses) > _ENDPOINTS:
+            shown += (f"and {len(addresses) - _ENDPOINTS} more",)
+        left_out = found.left_out if found is not None else ""
+        service = ObjectRef("Service", *port.service)
+        return BackendRow(service, port.port, share, shown, left_out)
+
+
+def _secure(instance: Instance, key: nodes.HostKey) -> nodes.SecureHost | None:
+    return instance.controller.engine.answer(hosts.secure_host, key)
+
+
+def _fits(wanted: str, text: str, origins: Iterable[ObjectRef]) -> bool:
+    if not wanted or wanted in text.lower():
+        return True
+    return any(wanted in f"{it.kind} {it.namespace}/{it.name}".lower() for it in origins)
+
+
+def _words(route: nodes.Route) -> tuple[str, tuple[ObjectRef, ...]]:
+    """What a search looks at: the match, and the objects that take part."""
+    leads_to = [ObjectRef("Service", *it) for it in sorted(_services_of(route))]
+    return routewords.shown(route.match), (route.origin, *leads_to)
+
+
+def _services(host: nodes.VirtualHost) -> set[NamespacedName]:
+    return {it for route in host.routes for it in _services_of(route)}
+
+
+def _services_of(route: nodes.Route) -> Iterator[NamespacedName]:
+    if isinstance(route.action, nodes.Forward):
+        yield from (it.cluster.port.service for it in route.action.backends if it.cluster)
+        yield from (it.cluster.port.service for it in route.action.mirrors)
+
+
+def _conditions_of(match: nodes.Match) -> Iterator[str]:
+    for it in match.headers:
+        yield f"header {it.name} {_compared(it.value, is_inverted=it.inverted)}"
+    for query in match.queries:
+        yield f"query parameter {query.name} {_compared(query.value)}"
+    if match.is_grpc:
+        yield "a gRPC request"
+    if match.drawn is not None:
+        yield f"{match.drawn / 1_000_000:.2%} of the requests"
+
+
+def _compared(value: nodes.ValueMatch, *, is_inverted: bool = False) -> str:
+    negation = "not " if is_inverted else ""
+    return f"{negation}{value.operator} {value.value}".strip()
+
+
+def _action(action: nodes.Action) -> str:
+    match action:
+        case nodes.Respond():
+            return f"answers {action.status}"
+        case nodes.Redirect():
+            parts = (action.scheme, action.host, action.port, action.full_path, action.prefix)
+            changes = " ".join(str(it) for it in parts if it is not None)
+            return f"redirects with {action.status} to {changes}".removesuffix(" to ")
+        case nodes.Forward():
+            return "forwards" if action.backends else f"answers {action.missing}"
+
+
+_GUARDS: Mapping[str, str] = {
+    "cors": "CORS",
+    "ip_filter": "IP filter",
+    "jwt": "JWT",
+    "authorization": "external authorization",
+    "local_rate_limit": "local rate limit",
+    "rate_limits": "global rate limits",
+    "limits": "RateLimitFilter",
+    "body_limit": "body limit",
+    "error_pages": "error pages",
+    "session": "session persistence",
+}
+"""The policies of a route, by field."""
+
+
+def _guards(policies: nodes.Policies) -> Iterator[str]:
+    for it in fields(policies):
+        found = getattr(policies, it.name)
+        if found is not None and found != nodes.OFF:
+            yield _GUARDS[it.name]
+
+
+def _tls(secure: nodes.SecureHost | None) -> str:
+    if secure is None:
+        return ""
+    if secure.tls is None:
+        return "passed through to the backend, not terminated here"
+    clients = ", clients need a certificate" if secure.tls.clients else ""
+    return f"terminated with Secret {secure.tls.secret}, TLS {secure.tls.minimum} or newer{clients}"
+
+
+def _conditions(of: str, found: Raw) -> Iterator[ConditionRow]:
+    """The conditions anywhere in a status, with the part of it that they are about."""
+    for it in map(mapping, items(found.get("conditions"))):
+        texts = (str(it.get(name, "")) for name in ("type", "status", "reason", "message"))
+        yield ConditionRow(of, *texts)
+    for name, value in found.items():
+        if name == "conditions":
+            continue
+        for part in items(value):
+            if is_mapping(part):
+                yield from _conditions(_part(of, name, part), part)
+
+
+def _part(of: str, field: str, part: Raw) -> str:
+    reference = mapping(part.get("parentRef") or part.get("ancestorRef"))
+    name = part.get("name") or reference.get("name") or ""
+    return f"{of} {field.removesuffix('s')} {name}".strip()

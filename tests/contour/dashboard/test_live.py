@@ -1,0 +1,44 @@
+"""An open page hears of changes, and nothing else costs anything."""
+
+import asyncio
+
+import aiohttp
+
+from contour.dashboard import live
+from tests.contour.dashboard.serving import Dashboard, proxy, served, shop
+
+
+async def test_an_open_page_is_told_of_each_change() -> None:
+    async with served(*shop()) as it, it.session.get(f"{it.url}/changes") as stream:
+        assert stream.content_type == "text/event-stream"
+        assert await _event(stream) == "first"
+        it.take(proxy("new", "new.example.com", "missing"))
+        assert await _event(stream) == "again"
+
+
+async def test_pages_beyond_the_limit_are_refused() -> None:
+    async with served() as it:
+        streams = [await it.session.get(f"{it.url}/changes") for _ in range(live.MOST)]
+        try:
+            async with it.session.get(f"{it.url}/changes") as refused:
+                assert refused.status == 503
+        finally:
+            for stream in streams:
+                stream.close()
+        async with asyncio.timeout(60):
+            while await _status(it) != 200:
+                await asyncio.sleep(0.1)
+
+
+async def _status(of: Dashboard) -> int:
+    async with of.session.get(f"{of.url}/changes") as answer:
+        return answer.status
+
+
+async def _event(stream: aiohttp.ClientResponse) -> str:
+    """The data of the next event."""
+    async with asyncio.timeout(60):
+        async for line in stream.content:
+            if line.startswith(b"data: "):
+                return line[6:].decode().strip()
+    raise AssertionError("the stream has ended")

@@ -1,0 +1,187 @@
+"""What the pages show of an instance's objects, and what they never show."""
+
+import html
+import re
+
+import pytest
+
+from dag.listeners import DEFAULT_FLEET
+from tests.contour.dashboard.serving import proxy, served, shop
+from tests.testbed import world
+
+LISTENER = {"fleet": DEFAULT_FLEET, "listener": "ingress_http"}
+
+
+async def test_hosts_are_listed_with_their_objects() -> None:
+    async with served(*shop()) as it:
+        found = await it.get()
+        assert "2 hosts" in found
+        for number in range(2):
+            assert f">{world.fqdn(number)}</a>" in found
+        assert "HTTPProxy" in found
+
+
+@pytest.mark.parametrize(
+    ("search", "hosts"),
+    [
+        (world.fqdn(1), [1]),
+        (world.fqdn(1).upper(), [1]),
+        ("httpproxy", [0, 1]),
+        ("nothing-like-it", []),
+    ],
+)
+async def test_a_search_finds_hosts_by_name_and_by_object(search: str, hosts: list[int]) -> None:
+    async with served(*shop()) as it:
+        found = await it.get(q=search)
+        assert [it for it in range(2) if f">{world.fqdn(it)}</a>" in found] == hosts
+
+
+async def test_a_host_shows_the_way_from_its_objects_to_endpoints() -> None:
+    async with served(*shop()) as it:
+        found = await it.get("/host", **LISTENER, host=world.fqdn(0))
+        drawing = found[found.index("<svg") : found.index("</svg>")]
+        titles = re.findall("<title>(.*?)</title>", drawing)
+        kinds = ["example", "HTTPProxy", "/", ":80", "127.0.0.1:9"]
+        assert all(any(kind in title for title in titles) for kind in kinds), titles
+        assert drawing.count("<path") >= 4
+        assert "127.0.0.1:9" in found[found.index("<table") :]
+
+
+async def test_the_routes_of_a_host_are_found_by_path_object_and_service() -> None:
+    routes = [
+        {"conditions": [{"prefix": path}], "services": [{"name": name, "port": 80}]}
+        for path, name in (("/cart", "carts"), ("/pay", "payments"))
+    ]
+    shop_ = proxy("shop", "shop.example.com", "carts")
+    shop_["spec"]["routes"] = routes
+    async with served(shop_) as it:
+        for search, count in (("/cart", 1), ("httpproxy default/shop", 2), ("nobody", 0)):
+            found = await it.get("/host", **LISTENER, host="shop.example.com", q=search)
+            assert f"{count} route" in found
+
+
+async def test_an_object_shows_its_status_and_its_hosts() -> None:
+    async with served(proxy("shop", "shop.example.com", "missing")) as it:
+        found = await it.get("/object", kind="HTTPProxy", namespace="default", name="shop")
+        assert "Service default/missing not found" in html.unescape(found)
+        assert "ServiceUnresolvedReference" in found
+        assert ">shop.example.com</a>" in found
+
+
+async def test_a_service_shows_its_endpoints_and_who_leads_there() -> None:
+    documents = shop()
+    service = next(it for it in documents if it["kind"] == "Service")["metadata"]
+    async with served(*documents) as it:
+        parameters = {"namespace": service["namespace"], "name": service["name"]}
+        found = await it.get("/object", kind="Service", **parameters)
+        assert "127.0.0.1:9" in found
+        assert world.fqdn(0) in found
+
+
+async def test_objects_with_problems_are_shown_unless_all_are_asked_for() -> None:
+    good, bad = shop(), proxy("shop", "shop.example.com", "missing")
+    async with served(*good, bad) as it:
+        found = await it.get("/objects")
+        assert "1 object with problems" in found
+        assert "HTTPProxy default/shop" in found
+        everything = await it.get("/objects", all="yes")
+        assert everything.index("HTTPProxy default/shop") < everything.index("Service ")
+        assert "kind=Service" not in found
+
+
+async def test_explain_answers_as_the_command_does() -> None:
+    async with served(*shop()) as it:
+        found = await it.get("/explain", url=f"http://{world.fqdn(0)}/")
+        assert "A Service answers" in found
+        assert "404" in await it.get("/explain", url="http://nobody.example.com/")
+        guarded = {"url": f"http://{world.fqdn(0)}/", "headers": "no header"}
+        assert "is no header" in await it.get("/explain", **guarded)
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters", "status"),
+    [
+        ("/host", {**LISTENER, "host": "gone.example.com"}, 404),
+        ("/host", {}, 404),
+        ("/object", {}, 400),
+        ("/object", {"kind": "Unicorn", "name": "x"}, 200),
+        ("", {"page": "-1"}, 400),
+        ("", {"page": "9" * 40}, 400),
+        ("", {"page": "99"}, 200),
+        ("/nothing", {}, 404),
+        ("/explain", {"url": "gopher://x"}, 200),
+        ("/explain", {"url": "http://[x"}, 200),
+        ("/explain", {"url": "http://x", "from": "nobody"}, 200),
+    ],
+)
+async def test_what_is_not_there_is_told(
+    page: str, parameters: dict[str, str], status: int
+) -> None:
+    async with served(*shop()) as it:
+        assert (await it.answer(page, **parameters))[0] == status
+
+
+async def test_whatever_was_written_stays_text() -> None:
+    """Names of hosts cannot carry markup, messages and searches can."""
+    evil = "<script>alert(1)</script>"
+    async with served(proxy("shop", "shop.example.com", evil)) as it:
+        pages = [
+            await it.get("/objects"),
+            await it.get(q=evil),
+            await it.get("/explain", url=evil, headers=evil),
+            await it.get("/object", kind=evil, name=evil),
+            (await it.answer("/host", host=evil))[1],
+        ]
+        for page in pages:
+            assert "<script>alert" not in page
+        assert all(html.escape(evil) in it or "&#39;" in it for it in pages[:4])
+
+
+async def test_no_page_shows_a_secret() -> None:
+    secure = world.World(hosts=1, services=10, certificates=10)
+    documents = [*secure.documents()]
+    secret = next(it for it in documents if it["kind"] == "Secret")
+    async with served(*documents) as it:
+        named = {name: secret["metadata"][name] for name in ("namespace", "name")}
+        pages = [
+            await it.get(),
+            await it.get("/objects", all="yes"),
+            await it.get("/object", kind="Secret", **named),
+            await it.get("/envoys"),
+        ]
+    for value in secret["data"].values():
+        assert not any(value[:60] in page for page in pages)
+
+
+async def test_pages_have_no_address_of_another_machine() -> None:
+    async with served(*shop()) as it:
+        for page in ("", "/objects", "/envoys", "/explain", "/style.css", "/script.js"):
+            text = await it.get(page)
+            assert not re.search(r'(?:src|href|action)="(?!/dashboard|#)', text)
+            assert "url(" not in text
+
+
+async def test_a_look_runs_no_rule() -> None:
+    async with served(*shop()) as it:
+        before = it.instance.controller.engine.work.runs
+        for page in ("", "/objects", "/envoys"):
+            await it.get(page)
+        await it.get("/host", **LISTENER, host=world.fqdn(0))
+        await it.get("/explain", url=f"http://{world.fqdn(0)}/")
+        assert it.instance.controller.engine.work.runs == before
+
+
+async def test_a_long_list_is_read_in_pages() -> None:
+    many = [proxy(f"shop-{n:03}", f"shop-{n:03}.example.com", "x") for n in range(120)]
+    async with served(*many) as it:
+        first, last = await it.get(), await it.get(page="2")
+        assert "shop-000.example.com" in first
+        assert "shop-119.example.com" not in first
+        assert "shop-119.example.com" in last
+        assert "Page 3 of 3" in last
+
+
+async def test_a_taken_port_leaves_the_instance_alone() -> None:
+    async with served() as one, served() as other:
+        assert one.url != other.url
+        assert (await one.answer())[0] == (await other.answer())[0] == 200
