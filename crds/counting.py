@@ -15,8 +15,8 @@ class RateLimitFilterSettings:
     """If true, requests that cannot be counted, because the rate limit service does not answer
     within a second, are answered with 500; if false, they pass. The default is false."""
     redis: Redis | None = None
-    """The Redis in which requests are counted. With `contour run`, requests are counted in memory
-    by default. In a cluster `service` needs it."""
+    """The Redis in which the rate limit service counts; `service` needs it. It has no effect with
+    `contour run`, which counts in memory."""
     service: RateLimitService | None = None
     """The rate limit service that the instance makes in its namespace in a cluster. Without it,
     rules with RateLimitFilters answer 500 there. It has no effect with `contour run`."""

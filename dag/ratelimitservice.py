@@ -91,9 +91,11 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
             yield problems.unresolved(at.at("redis").at(field), why)
     for it in view.read(fleets.PROBLEMS, counting.FLEET) or ():
         yield problems.counter_not_provisioned(at.at("service"), it.message, it.is_error)
-    if written.service is not None and view.read(tables.HOST_PORTS, ()) is not None:
-        text = "has no effect on one machine, where a process beside Envoy counts"
-        yield problems.ignored_field(at.at("service"), text)
+    if view.read(tables.HOST_PORTS, ()) is not None:
+        for field, found in (("redis", written.redis), ("service", written.service)):
+            if found is not None:
+                text = "has no effect on one machine, where a process beside Envoy counts in memory"
+                yield problems.ignored_field(at.at(field), text)
 
 
 def _used(key: NamespacedName, _: PolicyStatus) -> Iterator[tuple[tuple[()], NamespacedName]]:

@@ -176,5 +176,5 @@ def test_on_one_machine_the_process_beside_envoy_counts_and_the_field_is_said_to
     assert asked.cluster == nodes.LocalCluster("/run/limits")
     status = found.answer(STATUSES["ContourConfiguration"], NamespacedName(HOME, "contour"))
     assert isinstance(status, ContourStatus)
-    (warning,) = status.warnings
-    assert warning.message.startswith("spec.rateLimitFilters.service: has no effect")
+    told = [it.message.partition(" on ")[0] for it in status.warnings]
+    assert told == [f"spec.rateLimitFilters.{it}: has no effect" for it in ("redis", "service")]
