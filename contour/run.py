@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contour import files, host, inspection, localbootstrap, process, rundir, sockets
+from contour.asking import answers
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
@@ -37,10 +38,8 @@ from dag.ports import HostPorts
 from showing import signals
 
 XDS_SOCKET = "xds.sock"
-ANSWERS = "extensions.sqlite"
-"""In the state directory: what extensions have answered."""
 REVISIONS = "revisions.sqlite"
-"""There, too: the revisions of EnvoyConfigs."""
+"""In the state directory: the revisions of EnvoyConfigs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +133,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         logs_complaints=False,
         gives_hints=True,
         locator=manifests.locator,
-        answers=directory.path / ANSWERS,
+        answers=directory.path / answers.FILE,
         store=Store(directory.path / "keysets"),
     )
     controller = instance.controller

@@ -12,8 +12,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 from contour import audit, currency, observation, process, readiness
+from contour.asking import answers
 from contour.configfile.source import Source
 from contour.controller import Controller
 from contour.discovery.following import Following
@@ -82,6 +84,8 @@ class Options:
     """What the fleets are of that we keep."""
     source: Source | None = None
     """The file that has the configuration; None: the object in the cluster has it."""
+    state: Path | None = None
+    """The directory of what outlives the process; None: nothing does."""
     scope: Scope = field(default_factory=Scope)
     limits: Limits = field(default_factory=Limits)
     """What one peer may take of the xDS port."""
@@ -137,6 +141,7 @@ class Replica:
             self._on_fleet,
             lambda: self.leader.on_fleets(),  # noqa: PLW0108
             self._on_node,
+            answers=options.state and options.state / answers.FILE,
         )
         self.controller = self.instance.controller
         _place(self.controller, options)

@@ -26,6 +26,7 @@ def opened(path: Path, schema: str, table: str, what: str) -> sqlite3.Connection
 
 
 def _opened(path: Path, schema: str, table: str) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.touch(mode=0o600)
     file = sqlite3.connect(path)
     try:

@@ -30,6 +30,7 @@ def serve(given: ControlPlane) -> list[str]:
         *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
         *("--contour-cafile=/certs/ca.crt", "--contour-cert-file=/certs/tls.crt"),
         *("--contour-key-file=/certs/tls.key", f"--contour-config-name={given.configuration}"),
+        "--state-dir=/state",
     ]
     if place.suffix:
         found.append(f"--leader-election-resource-name={place.named('leader-elect')}")

@@ -15,6 +15,8 @@ from contour.envoy.hooks.questions import Reply
 
 log = logging.getLogger(__name__)
 
+FILE: Final = "extensions.sqlite"
+"""In the state directory of an instance."""
 MOST_BYTES: Final = 256 << 20
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (

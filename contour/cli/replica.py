@@ -56,6 +56,7 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
             flags["xds_streams_per_address"],
             flags["xds_connection_age"],
         ),
+        state=flags["state_dir"],
         source=_source(flags["config_path"], flags["contour_config_name"], configuration),
         release=Release(
             Owner(*configuration),

@@ -132,6 +132,12 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Suffix of the names of this instance's objects: that of `contour manifests --suffix`.",
 )  # fmt: skip
 @click.option(
+    "--state-dir", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    show_default="none",
+    help="Directory for the answers of extensions, at most 256 MiB, so that a restart serves them "
+    "while an extension is away. It holds no Secrets.",
+)  # fmt: skip
+@click.option(
     "--health-address", default="0.0.0.0", help="IP address that serves /healthz and /readyz."
 )  # fmt: skip
 @click.option(

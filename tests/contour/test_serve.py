@@ -155,7 +155,9 @@ def proxy(namespace: str, text: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterator[Running]:
+async def running(
+    cluster: Cluster, namespace: str, folder: Path, state: Path | None = None
+) -> AsyncIterator[Running]:
     """A replica of `contour serve`."""
     port, pages, debug = free_ports(3)
     async with Way.to(cluster.url) as way:
@@ -170,6 +172,7 @@ async def running(cluster: Cluster, namespace: str, folder: Path) -> AsyncIterat
             fleet_service=NamespacedName(namespace, "envoy"),
             release=Release(Owner(namespace, "contour")),
             scope=Scope((namespace,), namespace),
+            state=state,
             election=Election(Place(namespace, "leader-elect"), TIMING),
             sites={
                 "health": ListenAddress("127.0.0.1", pages),
