@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar
 import click
 
 from contour.cli import failures
-from contour.cli.source import Source
+from contour.cli.source import Source, require_cluster
 from contour.remote import asking, instances
 from contour.remote.asking import Unanswered
 from contour.remote.instances import Instance, NoInstance
@@ -79,6 +79,7 @@ def _tell(source: Source, instance: Instance, found: instances.Leader) -> None:
             "kubeconfig's cluster",
             err=True,
         )
+        require_cluster(click.get_current_context())  # once it has been said
     if not found.is_certain:
         click.echo(
             f"contour: which replica leads cannot be told; {found.replica} is asked, which may "

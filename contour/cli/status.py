@@ -1,14 +1,18 @@
 """`contour status`: every object, how it fares and why; of a running instance or of manifests."""
 
 import sys
+import time
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NoReturn
 
 import click
 
 from contour.cli import options, output, running, source
 from contour.shown import Row
+from contour.subjects import named
 
+_INTERVAL = 2.0
+"""Seconds between two looks."""
 _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
@@ -28,6 +32,10 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
     "--all", "every", is_flag=True,
     help="Also show Services, Secrets and other objects that have no status of their own.",
 )  # fmt: skip
+@click.option(
+    "-w", "--watch", "watches", is_flag=True,
+    help="Stay, and print a line for each object that fares otherwise than before.",
+)  # fmt: skip
 def status(
     paths: tuple[str, ...],
     more: tuple[str, ...],
@@ -36,6 +44,7 @@ def status(
     strict: bool,
     lenient: bool,
     every: bool,
+    watches: bool,
 ) -> None:
     """Shows the status of every object of a running instance, or of manifests.
 
@@ -43,6 +52,8 @@ def status(
     run: the manifests are checked offline, and Envoy is assumed to accept them. Files that cannot
     be read have a row too; with PATH the exit code is then 2.
     """
+    if watches and (paths + more or format_ != "table"):
+        raise click.UsageError("--watch is for the table of a running instance")
     rows, is_unreadable = (
         _offline(paths + more, controller_name, every=every, lenient=lenient)
         if paths + more
@@ -52,6 +63,8 @@ def status(
         _print(rows)
     else:
         output.document(rows, format_)
+    if watches:
+        _watch(rows, every=every)
     if is_unreadable:
         sys.exit(2)
     if strict and any(it["state"] == "error" for it in rows):
@@ -70,6 +83,30 @@ def _offline(
     if not rows:
         click.echo(f"contour: there are no objects in {', '.join(paths)}", err=True)
     return rows, found.is_unreadable
+
+
+def _watch(rows: list[Row], *, every: bool) -> NoReturn:
+    """Tells of changes until it is interrupted, or until the instance does not answer any more."""
+    while True:
+        time.sleep(_INTERVAL)
+        now = running.rows(every=every)
+        for line in _changes(rows, now):
+            click.echo(f"{time.strftime('%H:%M:%S')} {line}")
+        rows = now
+
+
+def _changes(before: list[Row], now: list[Row]) -> Iterator[str]:
+    old, new = ({named(it["subject"]): it for it in rows} for rows in (before, now))
+    for name, row in new.items():
+        was = old.get(name)
+        if was is None or _told(was) != _told(row):
+            first = "" if was is None else f"{was['summary'] or was['state']} -> "
+            yield f"{name}: {first}{_told(row)}"
+    yield from (f"{name}: gone" for name in old.keys() - new.keys())
+
+
+def _told(row: Row) -> str:
+    return "; ".join((row["summary"] or row["state"], *row["reasons"]))
 
 
 def _print(rows: list[Row]) -> None:

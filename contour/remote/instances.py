@@ -6,6 +6,7 @@ containers say which one that is, where their Lease is and on which port they ar
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from crds import raw
@@ -183,7 +184,7 @@ def _is_ready(pod: object) -> bool:
 
 def _flags(arguments: list[str]) -> Iterator[tuple[str, str]]:
     """`--name=value`, `--name value`, `--name`."""
-    for it, after in zip(arguments, [*arguments[1:], "--"], strict=True):
+    for it, after in pairwise([*arguments, "--"]):
         name, equals, value = it.removeprefix("--").partition("=")
         if it.startswith("--"):
             yield name, value if equals or after.startswith("--") else after
