@@ -1,0 +1,102 @@
+"""What EnvoyConfigs cost: an edit of one of many, and what those that have gone leave behind."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from contour.instance import Instance
+from contour.xds.server import Server
+from dag.ports import HostPorts
+from tests.testbed import world
+from tests.testbed.figures import Figure, spread
+from tests.testbed.measuring import Options, measures
+from tests.testbed.programs import resident
+from tests.testbed.world import Document
+
+ROUTES = 60
+"""In one EnvoyConfig, which then has about 10 KB."""
+
+
+@measures("envoyconfig-edits", "bench")
+def envoyconfig_edits(options: Options) -> Iterator[Figure]:
+    """One route of one EnvoyConfig of 10 KB among many is edited: processor time."""
+    number = 100 if options.quick else 1_000
+    seconds = asyncio.run(_edited(number, options.times(200, 50)))
+    yield from spread(f"one of {number:,} EnvoyConfigs edited", seconds, 5.0)
+
+
+@measures("envoyconfigs-come-and-go", "bench")
+def envoyconfigs_come_and_go(options: Options) -> Iterator[Figure]:
+    """So many are added and removed, twice as warm-up and then again and again: memory."""
+    number = 1_000 if options.quick else 2_000
+    sizes = asyncio.run(_come_and_gone(number, options.times(4, 3)))
+    yield Figure(f"memory after {number:,} came and went twice", sizes[1], "MiB")
+    growth = (sizes[-1] - sizes[1]) / (len(sizes) - 2)
+    yield Figure("growth for each further time", growth, "MiB", 2)
+
+
+async def _edited(number: int, times: int) -> list[float]:
+    with TemporaryDirectory() as folder:
+        instance = _instance(Path(folder))
+        instance.take(world.batch(*(_config(it, "0") for it in range(number))))
+        seconds: list[float] = []
+        for it in range(times):
+            batch = world.batch(_config(it % number, f"edit {it}"))
+            start = time.process_time()
+            instance.take(batch)
+            seconds.append(time.process_time() - start)
+            await asyncio.sleep(0)
+        assert len(instance.server.by_node) == number
+        return seconds
+
+
+async def _come_and_gone(number: int, times: int) -> list[float]:
+    with TemporaryDirectory() as folder:
+        instance, sizes = _instance(Path(folder)), list[float]()
+        for _ in range(times):
+            for some in _slices(number):
+                instance.take(world.batch(*(_config(it, "0", 1) for it in some)))
+                await asyncio.sleep(0)
+            assert len(instance.server.by_node) == number
+            for some in _slices(number):
+                instance.take(world.batch(gone=[_config(it, "0", 1) for it in some]))
+                await asyncio.sleep(0)
+            assert not instance.server.by_node
+            gc.collect()
+            sizes.append(resident())
+        return sizes
+
+
+def _slices(number: int) -> Iterable[range]:
+    return (range(it, min(it + 500, number)) for it in range(0, number, 500))
+
+
+def _instance(folder: Path) -> Instance:
+    instance = Instance(Server((f"unix:{folder}/xds.sock",)))
+    instance.controller.bind(HostPorts("127.0.0.1", ()))
+    return instance
+
+
+def _config(number: int, text: str, routes: int = ROUTES) -> Document:
+    answer = {"status": 200, "body": {"inline_string": text}}
+    several = [
+        {"match": {"path": f"/{it}"}, "direct_response": answer, "name": f"route-{it}" * 6}
+        for it in range(routes)
+    ]
+    host = {"name": "all", "domains": ["*"], "routes": several}
+    values = [
+        ("cluster", {"name": "one", "connect_timeout": "1s"}),
+        ("route", {"name": "local", "virtual_hosts": [host]}),
+    ]
+    return {
+        "apiVersion": "marin3r.3scale.net/v1alpha1",
+        "kind": "EnvoyConfig",
+        "metadata": {"name": f"config-{number}", "namespace": "default"},
+        "spec": {
+            "nodeID": f"node-{number}",
+            "resources": [{"type": type_, "value": value} for type_, value in values],
+        },
+    }
