@@ -41,10 +41,10 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         trace.note("host", "failed", host.cause)
         return host if seen.is_secure else _unrouted(host, seen)
     found = _of_host(world, at, host, seen, trace)
-    extensions = places.settings_of(world).hook_servers
-    if not extensions:
+    asked = [it for it in places.settings_of(world).hook_servers if "VirtualHost" in it.hooks]
+    if not asked:
         return found
-    names = ", ".join(it.name for it in extensions)
+    names = ", ".join(it.name for it in asked)
     trace.note("host", "noted", f"what extensions change ({names}) is not evaluated")
     return replace(found, may_be_refused=True)
 
@@ -73,10 +73,13 @@ def _of_host(
         trace.note("guard", "noted", words, route.origin)
     for words in actions.noted(route.action):
         trace.note("action", "noted", words, route.origin)
+    for it in dict.fromkeys(route.extensions):
+        words = f"what an extension makes of {it.ref} is not evaluated"
+        trace.note("route", "noted", words, route.origin)
     found = places.reached(world, actions.answer(host.host, route, request))
     if found.cause:
         trace.note("action", "failed", found.cause, route.origin)
-    return replace(found, may_be_refused=bool(elsewhere))
+    return replace(found, may_be_refused=bool(elsewhere or route.extensions))
 
 
 def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Route | None:

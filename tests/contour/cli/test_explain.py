@@ -197,6 +197,54 @@ def test_what_extensions_may_change_is_not_evaluated_and_that_is_said() -> None:
     assert "what extensions change (headers) is not evaluated" in result.stdout
 
 
+OF_ROUTES = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour}
+spec:
+  gateway: {controllerName: projectcontour.io/gateway-controller}
+  extensions:
+  - name: guards
+    hooks: {post: [Route]}
+    resources: [{group: example.com, version: v1, kind: Guard}]
+    service: {unix: /run/guards.sock}
+---
+{apiVersion: example.com/v1, kind: Guard, metadata: {name: own}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: site}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [site.example.com]
+  rules:
+  - matches: [{path: {value: /own}}]
+    filters:
+    - {type: ExtensionRef, extensionRef: {group: example.com, kind: Guard, name: own}}
+    - {type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}
+  - filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}]
+"""
+
+
+@pytest.mark.parametrize(("path", "is_told"), [("/own", True), ("/", False)])
+def test_a_route_that_an_extension_may_change_is_told_and_no_other(
+    path: str, is_told: bool
+) -> None:
+    result = explain(f"http://site.example.com{path}", manifests=OF_ROUTES)
+    words = "what an extension makes of Guard.example.com default/own is not evaluated"
+    assert (words in result.stdout) == is_told, result.stdout
+
+
 def test_machines_get_the_same() -> None:
     result = explain("http://shop.example.com/cart", "-o", "json", manifests=PROXY)
     found = json.loads(result.stdout)

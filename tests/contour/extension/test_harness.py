@@ -1,12 +1,14 @@
 """An extension tried out on manifests, by the command that people use."""
 
 import json
+from pathlib import Path
 
 import pytest
 from envoy_data_plane.envoy.config.core.v3 import HeaderValue, HeaderValueOption
 from envoy_data_plane.envoy.config.route.v3 import VirtualHost
 
 from contour.extension import Extension, InvalidError, TranslateError, translated
+from contour.extension.examples.header_filter import HeaderFilter
 from tests.golang import ROOT
 
 QUICKSTART = ROOT / "manifests/examples/quickstart"
@@ -31,6 +33,53 @@ async def test_the_output_has_what_the_extension_modifies() -> None:
         if option["header"]["key"] == "x-host"
     }
     assert len(tagged) > 3
+
+
+ROUTE = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec:
+  gateway: {controllerName: projectcontour.io/gateway-controller}
+  extensions:
+  - name: headers
+    hooks: {post: [Route]}
+    resources: [{group: headers.example.com, version: v1, kind: HeaderFilter}]
+    service: {host: headers.invalid}
+---
+apiVersion: headers.example.com/v1
+kind: HeaderFilter
+metadata: {name: own}
+spec: {response: {set: {x-own: "1"}}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: site}
+spec:
+  parentRefs: [{name: web}]
+  rules:
+  - filters:
+    - type: ExtensionRef
+      extensionRef: {group: headers.example.com, kind: HeaderFilter, name: own}
+    - {type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}
+"""
+
+
+async def test_routes_are_modified_by_the_objects_they_refer_to(tmp_path: Path) -> None:
+    manifests = tmp_path / "manifests.yaml"
+    manifests.write_text(ROUTE)
+    text = await translated(HeaderFilter(), manifests, options=["-t", "route"])
+    assert '"x-own"' in text
 
 
 class Failing(Extension):
