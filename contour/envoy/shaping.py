@@ -18,27 +18,32 @@ from dag.configuration import settings
 from dag.engine.view import View, query
 
 
+@query
+def stripped(view: View, key: nodes.HostKey) -> bare.Stripped:
+    """A host as extensions see it: asked about now, and looked at again when they have answered."""
+    node = view.ask(hosts.virtual_host, key)
+    assert node is not None, "there is a host that is asked about"
+    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
+    return bare.stripped(node, {it: name.name for it, name in used.items()})
+
+
 @questions.shaped.answer
 def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
     """A host as extensions want it."""
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
-    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    called = {it: name.name for it, name in used.items()}
     servers = view.ask(settings.hook_servers, ())
     referred = [tuple(_referred(view, it)) for it in node.routes]
     if not chain.is_asked(servers, referred):
         return Shaped(Good(node, None))
-    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    called = {it: name.name for it, name in used.items()}
-    host, taken, guarded = bare.stripped(node, called)
+    asked, taken, guarded = view.ask(stripped, key)
     way = chain.Way(
         servers,
         lambda it: view.read(questions.REPLIES, it.key),
         lambda: view.read(questions.GOOD, key) is not None,
     )
-    end = way.through(host, referred)
+    end = way.through(asked, referred)
     found = Shaped(None, tuple(way.asked), tuple(way.told), end.is_whole, origins=node.origins)
     if not end.is_whole and not way.closed and (last := _last(view, key, node)) is not None:
         return found._replace(served=last, until_then="last")
@@ -49,9 +54,10 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
         found = found._replace(until_then="partly", origins=tuple(origins))
     if not end.is_changed:
         return found._replace(served=Good(node, None))
-    known = {*called.values(), trust.NOWHERE}
+    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
+    known = {*(it.name for it in used.values()), trust.NOWHERE}
     allowed = trust.Allowed(known, _filters(view, key), taken, guarded)
-    body, refused = trust.closed(end.body, allowed)
+    body, refused = trust.closed(end.body, asked, allowed)
     names = ", ".join(sorted({it.server for it in way.asked}))
     words = (Told(names, f"{_where(it)} {it.why}, so it is answered with 500") for it in refused)
     return found._replace(served=Good(node, body), told=(*found.told, *words))

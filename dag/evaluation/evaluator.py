@@ -41,7 +41,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         trace.note("host", "failed", host.cause)
         return host if seen.is_secure else _unrouted(host, seen)
     found = _of_host(world, at, host, seen, trace)
-    asked = [it for it in places.settings_of(world).hook_servers if "VirtualHost" in it.hooks]
+    asked = [it for it in places.settings_of(world).hook_servers if it.hooks - {"Route"}]
     if not asked:
         return found
     names = ", ".join(it.name for it in asked)

@@ -8,6 +8,7 @@ the host as a whole guards it, too. A route that its author guards has to come b
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -24,21 +25,26 @@ def identities(node: nodes.VirtualHost) -> tuple[str, ...]:
     seen: Counter[str] = Counter()
     found: list[str] = []
     for it in node.routes:
-        digest = resources.digest(repr(it.match).encode())[:5].hex()
-        name = "/".join((*it.origin, digest))
+        name = "/".join((*it.origin, _digest(it.match)))
         seen[name] += 1
         found.append(name if seen[name] == 1 else f"{name}/{seen[name]}")
     return tuple(found)
 
 
+@lru_cache(maxsize=4096)
+def _digest(match: nodes.Match) -> str:
+    return resources.digest(repr(match).encode())[:5].hex()
+
+
 class Stripped(NamedTuple):
     """A host as extensions see it."""
 
-    host: pb.VirtualHost
+    body: bytes
+    """A VirtualHost."""
     told: frozenset[str]
     """The filters that its author has told something, there or in a route."""
-    guarded: Mapping[str, pb.RouteMatch]
-    """What the routes that have guards of their own take, by their names."""
+    guarded: Mapping[str, bytes]
+    """What the routes that have guards of their own take (a RouteMatch), by their names."""
 
 
 def stripped(node: nodes.VirtualHost, called: forwarding.ClusterNames) -> Stripped:
@@ -47,15 +53,15 @@ def stripped(node: nodes.VirtualHost, called: forwarding.ClusterNames) -> Stripp
     host = result.virtual_hosts[0]
     told = frozenset(name for it in _configured(host) for name in it.typed_per_filter_config)
     host.ClearField("rate_limits")
-    guarded: dict[str, pb.RouteMatch] = {}
+    guarded: dict[str, bytes] = {}
     for name, route in zip(identities(node), host.routes, strict=True):
         route.name = name
         if route.typed_per_filter_config or route.route.rate_limits:
-            guarded[name] = route.match
+            guarded[name] = encoding.encoded(route.match)
         _strip(route)
     for it in _configured(host):
         it.ClearField("typed_per_filter_config")
-    return Stripped(host, told, guarded)
+    return Stripped(encoding.encoded(host), told, guarded)
 
 
 Configured = pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight

@@ -63,12 +63,12 @@ class Way:
     _is_closed: bool = False
     """An extension that may not be passed over has not answered."""
 
-    def through(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> Finished:
-        """The host after all hooks; for each of its routes the objects that its rule refers to."""
-        before = encoding.encoded(host)
-        body = before if self._routes(host, referred) else None
+    def through(self, before: bytes, referred: Sequence[tuple[Referred, ...]]) -> Finished:
+        """A VirtualHost after all hooks; for each of its routes the objects that its rule refers
+        to."""
+        body = self._with_routes(before, referred) if any(referred) else before
         if body is not None:
-            body = self._each("VirtualHost", encoding.encoded(host) if any(referred) else before)
+            body = self._each("VirtualHost", body)
         return self._finished(before, body)
 
     def listener(self, before: bytes) -> Finished:
@@ -79,6 +79,11 @@ class Way:
         if body is not None:
             return Finished(body, self._is_whole, body != before)
         return Finished(None if self._is_closed else before, is_whole=False, is_changed=False)
+
+    def _with_routes(self, body: bytes, referred: Sequence[tuple[Referred, ...]]) -> bytes | None:
+        """The host with what became of its routes; None if something has to be waited for."""
+        host = pb.VirtualHost.FromString(body)
+        return encoding.encoded(host) if self._routes(host, referred) else None
 
     def _routes(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> bool:
         """Replaces the routes; whether nothing has to be waited for. All are asked at once."""

@@ -27,8 +27,8 @@ class Allowed(NamedTuple):
     """Filters that its listener has, and that it may configure."""
     taken: Collection[str]
     """Filters that its author has told something: what they are told is not for extensions."""
-    guarded: Mapping[str, pb.RouteMatch]
-    """What the routes that have guards of their own take: they have to come back."""
+    guarded: Mapping[str, bytes]
+    """What the routes that have guards of their own take (a RouteMatch): they have to come back."""
 
 
 class Refusal(NamedTuple):
@@ -43,9 +43,11 @@ INSTALLED = frozenset(it.name for it in slots.SLOTS)
 """The filters that every chain has and that routes can tell something."""
 
 
-def closed(body: bytes, allowed: Allowed) -> tuple[bytes, tuple[Refusal, ...]]:
-    """The host with what is refused closed (500), and why."""
+def closed(body: bytes, asked: bytes, allowed: Allowed) -> tuple[bytes, tuple[Refusal, ...]]:
+    """The host with what is refused closed (500), and why. What is in it as it was asked about is
+    ours."""
     host = pb.VirtualHost.FromString(body)
+    ours = {it.name: it for it in pb.VirtualHost.FromString(asked).routes}
     whole = next(_host_refusals(host, allowed), None)
     if whole is not None:
         for route in host.routes:
@@ -54,6 +56,8 @@ def closed(body: bytes, allowed: Allowed) -> tuple[bytes, tuple[Refusal, ...]]:
         return encoding.encoded(kept), (Refusal("", whole),)
     refused: list[Refusal] = []
     for route in host.routes:
+        if route == ours.get(route.name):
+            continue
         why = next(_refusals(route, allowed), None)
         if why is not None:
             _close(route)
@@ -77,13 +81,13 @@ def _host_refusals(host: pb.VirtualHost, allowed: Allowed) -> Iterator[str]:
     yield from _refusals(rest, allowed)
 
 
-def _missing(host: pb.VirtualHost, guarded: Mapping[str, pb.RouteMatch]) -> Iterator[str]:
+def _missing(host: pb.VirtualHost, guarded: Mapping[str, bytes]) -> Iterator[str]:
     """A wider route would take requests that the author guards."""
     matches = {it.name: it.match for it in host.routes}
     for name, match in guarded.items():
         if name not in matches:
             yield f"leaves out the route {name}, which has guards"
-        elif matches[name] != match:
+        elif encoding.encoded(matches[name]) != match:
             yield f"changes which requests the route {name} takes, which has guards"
 
 
