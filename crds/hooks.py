@@ -107,8 +107,9 @@ class Extension:
     retries: Annotated[int, Field(ge=0, le=10)] = 3
     """How often a question is asked again that got no answer. The default is 3."""
     fail_open: Flag = False
-    """If true, a host that the extension has not answered for, and that was never served, is served
-    without the extension's changes. By default it answers 503."""
+    """If true, a host or listener that the extension has not answered for, and that was never
+    served, is served without the extension's changes. By default the host answers 503, and the
+    listener is not opened."""
     refresh: Duration | None = None
     """The time after which all questions are asked again, at least `10s`. By default they are asked
     again after each new connection to the extension alone."""

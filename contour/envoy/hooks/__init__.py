@@ -1,4 +1,4 @@
-"""What extensions are asked about hosts, and what becomes of their replies.
+"""What extensions are asked about hosts and listeners, and what becomes of their replies.
 
 A question is an answer of the graph, and a reply is a row: no rule waits for a server. A host goes
 through the hooks of all extensions, one after the other; only when all have answered it is served
@@ -7,5 +7,6 @@ as they say. Until then it stays as it was last served. Elsewhere: who asks (`co
 - `questions`: the questions, and the table of replies.
 - `bare`: a host without what is ours, and what is ours put back.
 - `trust`: what a reply must not say.
-- `chain`: the way of one host through the hooks.
+- `templates`: what is asked about a listener, and what its reply must not say.
+- `chain`: the way of one host or listener through the hooks.
 """
