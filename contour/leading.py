@@ -92,7 +92,11 @@ class Leader:
             fenced, release, status.application_namespaces, status.tell_applications
         )
         self._rate_limits = RateLimits(
-            fenced, release, status.rate_limit_service, status.tell_rate_limits
+            fenced,
+            release,
+            status.rate_limit_service,
+            status.tell_rate_limits,
+            lambda: bool(parts.server.ports) and status.knows_gateways(),
         )
         self._campaign: asyncio.Task[None] | None = None
 

@@ -74,12 +74,15 @@ class RateLimits:
         release: Release,
         wanted: Callable[[], Wanted | None],
         tell: Callable[[Sequence[FleetProblem]], None],
+        is_known: Callable[[], bool],
     ) -> None:
-        """`tell` takes all that is wrong now."""
+        """`tell` takes all that is wrong now; `is_known`: that there is to be none is for
+        certain."""
         self._client = client
         self._release = release
         self._wanted = wanted
         self._tell = tell
+        self._is_known = is_known
         self._own = Ownership(release.owner, MAKER)
         self._applier = Applier(client, MAKER)
         self._issuer = Issuer(client, release, self._applier, self._own)
@@ -123,6 +126,8 @@ class RateLimits:
 
     async def _reconcile(self, _: str) -> bool:
         wanted = self._wanted()
+        if wanted is None and not self._is_known():
+            raise Requeue("not everything is known yet")
         found = await (self._remove() if wanted is None else self._keep(wanted))
         if self._wanted() != wanted:
             return True  # it is in the queue again

@@ -99,6 +99,7 @@ class Rig:
     cluster: Cluster
     namespace: str
     wanted: Wanted | None = None
+    is_known: bool = True
     told: list[Sequence[FleetProblem]] = field(default_factory=list[Sequence[FleetProblem]])
     running: RateLimits | None = None
 
@@ -151,7 +152,9 @@ async def leading(it: Rig, *, may: bool = True) -> AsyncIterator[None]:
     access = kubeconfig.Kubeconfig(str(it.cluster.kubeconfig(token, it.namespace)))
     async with Client(access, "tests") as client:
         release = Release(Owner(it.namespace, "contour"))
-        it.running = RateLimits(client, release, lambda: it.wanted, it.told.append)
+        it.running = RateLimits(
+            client, release, lambda: it.wanted, it.told.append, lambda: it.is_known
+        )
         task = asyncio.ensure_future(it.running.run())
         try:
             yield
@@ -206,7 +209,11 @@ async def test_the_next_leader_removes_what_is_left_and_what_is_others_stays(rig
         (told,) = [it.message for it in rig.told[-1]]
         assert "is there already and does not carry our labels" in told
     rig.want(None)
+    rig.is_known = False
     async with leading(rig):
+        await asyncio.sleep(2)
+        assert rig.made() == {*VERSIONS}, "a leader that has just begun knows of no route yet"
+        rig.is_known = True
         await rig.until(lambda: rig.made() == {"NetworkPolicy"})
 
 
