@@ -17,6 +17,7 @@ from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
+from contour.heldports import HeldPorts
 from contour.keysets import keeper
 from contour.rawconfig import snapshot
 from contour.rawconfig.serving import EnvoyConfigs, PublishNode
@@ -106,6 +107,7 @@ class Controller:
         self.engine.write(hints.GIVEN, (), gives_hints or None)
         self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
+        self._held_ports = HeldPorts(self.engine)
         self.board = Board()
         self._publish = publish
         self._notify = notify or _nobody
@@ -117,8 +119,7 @@ class Controller:
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
-        self._has_written = False
-        self._is_taking = False
+        self._has_written = self._is_taking = False
         self._is_owed = False  # somebody wanted to settle meanwhile
 
     def bind(self, host_ports: ports.HostPorts) -> None:
@@ -138,10 +139,10 @@ class Controller:
         """Sets the controller name of the served GatewayClasses; overrides the configuration."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
-    def follow(self, name: NamespacedName) -> None:
-        """Serves a cluster by this ContourConfiguration; others are ignored."""
+    def follow(self, name: NamespacedName, *, in_cluster: bool = True) -> None:
+        """Serves by this ContourConfiguration, and not before it is there; others are ignored."""
         self.engine.write(tables.CONFIGURATION_NAME, (), name)
-        self.engine.write(tables.LOOPBACK_REFUSED, (), True)
+        self.engine.write(tables.LOOPBACK_REFUSED, (), in_cluster or None)
 
     @property
     def is_configured(self) -> bool:
@@ -192,12 +193,9 @@ class Controller:
         """All objects whose status this controller may write."""
         if self._is_taking:
             return []
-        kinds = [it for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
-        return [
-            ObjectRef(kind.kind, *key)
-            for kind in kinds
-            for key, _ in self.engine.rows(tables.BY_KIND[kind.kind])
-        ]
+        kinds = [it.kind for it in KINDS.values() if it.has_status and it.kind in tables.BY_KIND]
+        rows = self.engine.rows
+        return [ObjectRef(it, *key) for it in kinds for key, _ in rows(tables.BY_KIND[it])]
 
     @property
     def controller_name(self) -> str:
@@ -253,8 +251,8 @@ class Controller:
             fault = intake.write(self.engine, kind, key, found)
             if kind.model is EnvoyConfig:
                 self.envoy_configs.take(key, found)
-            remark, subject = [Remark("error", fault)] if fault else [], ObjectRef(kind.kind, *key)
-            self._remark(subject, "intake", tuple(remark))
+            subject = ObjectRef(kind.kind, *key)
+            self._remark(subject, "intake", (Remark("error", fault),) if fault else ())
             if kind.has_status:
                 self._concerned.add(subject)
             yield
@@ -288,9 +286,9 @@ class Controller:
         """The kinds of objects that the registered extensions bring."""
         return self.engine.answer(foreignobjects.kinds, ()) or ()
 
-    def listeners(self) -> tuple[nodes.Listener, ...]:
-        """The listeners of the default fleet."""
-        return self.engine.answer(listeners.listeners, DEFAULT_FLEET) or ()
+    def listeners(self, fleet: str = DEFAULT_FLEET) -> tuple[nodes.Listener, ...]:
+        """The listeners of a fleet."""
+        return self.engine.answer(listeners.listeners, fleet) or ()
 
     def settle(self) -> None:
         """Brings every answer up to date, publishes what changed and notifies the status writer."""
@@ -347,6 +345,7 @@ class Controller:
         while self._has_written:
             self._has_written = False
             self.hook_rows.flush()
+            self._held_ports.flush()
             yield from self.engine.settling()
 
     async def age(self) -> None:
@@ -382,8 +381,8 @@ class Controller:
             self._has_written |= self._aging.note(change.key, change.new)
         if change.query is keysets.wanted:
             self._has_written |= self.on_key_set(change.key, change.new)
-        self._has_written |= self.envoy_configs.note(change)
-        self._has_written |= self.hook_rows.note(change)
+        for it in (self.envoy_configs, self.hook_rows, self._held_ports):
+            self._has_written |= it.note(change)
         if (kind := _STATUS_KINDS.get(change.query)) is not None:
             subject = ObjectRef(kind, *change.key)
             self.board.put(subject, change.new)

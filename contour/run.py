@@ -1,4 +1,4 @@
-"""`contour run`: one machine, no cluster. Manifests in files, an Envoy as a child process.
+"""`contour run`: one machine, no cluster. Manifests in files, Envoys as child processes.
 
 The order is what makes it safe: everything is read and settled before the xDS socket opens, the
 socket is open before Envoy starts, and `ready` appears only once Envoy serves all of it.
@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from contour import files, host, inspection, localbootstrap, process, rundir, sockets
 from contour.asking import answers
+from contour.configfile.source import Source
 from contour.console import news
 from contour.console.terminal import Terminal
 from contour.controller import Controller
@@ -22,10 +23,11 @@ from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
 from contour.envoyreports import FleetReports
 from contour.events import Batch
+from contour.host import errors, state
 from contour.host import ports as host_ports
-from contour.host import state
 from contour.instance import Instance
 from contour.keysets.store import Store
+from contour.localenvoys import LocalEnvoys
 from contour.localtls import authorities, keeper
 from contour.ratelimits import child
 from contour.xds.limits import Limits
@@ -33,6 +35,7 @@ from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
 from dag import counting
+from dag.listeners import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from showing import signals
@@ -64,6 +67,8 @@ class RunOptions:
     """With what Envoy starts; it wins over that of a ContourConfiguration."""
     dashboard_port: int | None = None
     """On the loopback address; 0: none; None: the usual one, or a free one if that is taken."""
+    source: Source | None = None
+    """The file that has the configuration; None: a ContourConfiguration among the manifests."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
     when_ready: Callable[[Sequence[Listener]], None] | None = None
     """Is called with the listeners once Envoy serves the first complete configuration."""
@@ -84,36 +89,55 @@ class Running(NamedTuple):
     keeper: keeper.Keeper | None
     console: news.Console
     revisions: RevisionFile
+    source: Source | None
+    fleets_turned: asyncio.Event
+    """Set when there are to be other fleets."""
     limited: asyncio.Event
     """Set once something is limited by a RateLimitFilter."""
 
     def completed(self, batch: Batch) -> Batch:
-        """A batch of the manifests, with the Secrets that are made for it."""
-        return batch if self.keeper is None else self.keeper.completed(batch)
+        """A batch of the manifests, with the Secrets that are made for it, and without another
+        configuration than that of the file."""
+        alone = batch if self.source is None else self.source.alone(batch)
+        return alone if self.keeper is None else self.keeper.completed(alone)
 
     def take_first(self, batch: Batch) -> None:
-        """Puts in everything that was read at the start."""
+        """Puts in everything that was read at the start, with the configuration of the file. Raises
+        UnusableFileError if there is another one."""
+        found = batch if self.source is None else self.source.first(batch)
         self.revisions.restore()
-        self.instance.take(batch)
+        self.instance.take(found if self.keeper is None else self.keeper.completed(found))
         if not batch.complaints:
             self.revisions.prune()
 
 
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
-    """Serves until SIGTERM or SIGINT. Raises `host.Error` or `files.UnreadableInput`."""
+    """Serves until SIGTERM or SIGINT. Raises `host.Error`, `files.UnreadableInput` or
+    `configfile.source.UnusableFileError`."""
     stopped = signals.StopSignals().stopped
     running = _made(directory, options)
     with process.without_collections():
-        running.take_first(running.completed(running.manifests.read()))
+        running.take_first(running.manifests.read())
     controller = running.instance.controller
     sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
-    start = localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
+    start = _start(directory, controller, options)
     await asyncio.sleep(_SIGNALS)
     await running.instance.asker.begin(stopped)
     if not stopped.is_set():
         await running.instance.fetch()
         await _serve(directory, options, running, start, stopped)
+
+
+def _start(
+    directory: state.StateDirectory, controller: Controller, options: RunOptions
+) -> localbootstrap.Start | None:
+    """With what the shared Envoy starts; None if all Envoys are those of Gateways."""
+    if DEFAULT_FLEET in controller.fleets:
+        return localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
+    if options.bootstrap is not None:
+        raise errors.RefusedError("--bootstrap: has no effect where each Gateway has an Envoy")
+    return None
 
 
 _SIGNALS = 0.01
@@ -125,11 +149,12 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
-    limited = asyncio.Event()
+    limited, turned = asyncio.Event(), asyncio.Event()
     instance = Instance(
         server,
         concerned,
         partial(_note_limits, limited),
+        turned.set,
         logs_complaints=False,
         gives_hints=True,
         locator=manifests.locator,
@@ -140,6 +165,8 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     controller.lead(options.backends)
     controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
+    if options.source is not None:
+        controller.follow(options.source.name, in_cluster=False)
     if options.controller_name is not None:
         controller.name(options.controller_name)
     terminal = Terminal(sys.stderr)
@@ -147,7 +174,8 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     made = _keeper(options, terminal) if options.certifies else None
     revisions = RevisionFile(directory.path / REVISIONS, controller.engine)
     controller.envoy_configs.on_change = revisions.note
-    return Running(server, instance, manifests, made, console, revisions, limited)
+    found = (server, instance, manifests, made, console, revisions)
+    return Running(*found, options.source, turned, limited)
 
 
 def _note_limits(limited: asyncio.Event, reports: FleetReports) -> None:
@@ -165,7 +193,7 @@ async def _serve(
     directory: state.StateDirectory,
     options: RunOptions,
     running: Running,
-    start: localbootstrap.Start,
+    start: localbootstrap.Start | None,
     stopped: asyncio.Event,
 ) -> None:
     async with AsyncExitStack() as stack:
@@ -181,20 +209,36 @@ async def _serve(
         )
         urls = [await stack.enter_async_context(it) for it in _dashboards(options, running)]
         notes = [f"dashboard on {it}" for it in urls if it]
-        how = replace(options.envoy, admin=start.admin)
-        envoy = host.EnvoyProcess(directory, start.text, how)
-        await stack.enter_async_context(envoy)
         controller = running.instance.controller
+        envoys = LocalEnvoys(
+            directory,
+            directory.socket(XDS_SOCKET),
+            controller,
+            options.envoy,
+            options.address,
+            _shared(directory, options, start),
+        )
+        await stack.enter_async_context(envoys)
         activities = (
+            envoys.run(running.fleets_turned),
             _follow(running),
+            _follow_file(running),
             _renew(running),
             running.instance.asker.run(),
-            _announce(envoy, running.console, controller, options, notes),
+            _announce(envoys, running.console, controller, options, notes),
             controller.age(),
             running.instance.key_sets.run(),
             _count(directory, running.limited),
         )
         await process.until(stopped, activities)
+
+
+def _shared(
+    directory: state.StateDirectory, options: RunOptions, start: localbootstrap.Start | None
+) -> host.EnvoyProcess | None:
+    if start is None:
+        return None
+    return host.EnvoyProcess(directory, start.text, replace(options.envoy, admin=start.admin))
 
 
 def _paths(options: RunOptions) -> list[dict[str, str]]:
@@ -213,6 +257,12 @@ async def _count(directory: state.StateDirectory, limited: asyncio.Event) -> Non
 async def _follow(running: Running) -> None:
     async for batch in running.manifests.changes():
         running.console.take(running.completed(batch))
+
+
+async def _follow_file(running: Running) -> None:
+    if running.source is not None:
+        async for batch in running.source.changes():
+            running.console.take(batch)
 
 
 async def _renew(running: Running) -> None:
@@ -236,14 +286,14 @@ def _dashboards(
 
 
 async def _announce(
-    envoy: host.EnvoyProcess,
+    envoys: LocalEnvoys,
     console: news.Console,
     controller: Controller,
     options: RunOptions,
     notes: Sequence[str],
 ) -> None:
-    await envoy.live()
-    envoy.mark_ready()
+    await envoys.live()
+    envoys.mark_ready()
     await console.greet(notes)
     if options.when_ready:
         options.when_ready(controller.listeners())
@@ -260,4 +310,6 @@ async def _serving(server: Server) -> AsyncGenerator[None]:
 
 
 def _require_free_ports(controller: Controller, address: str) -> None:
-    host_ports.require_free(address, {it.port: it.bind_port for it in controller.listeners()})
+    for fleet in controller.fleets:
+        listeners = controller.listeners(fleet)
+        host_ports.require_free(address, {it.port: it.bind_port for it in listeners})

@@ -221,7 +221,8 @@ def unmade(view: View, name: str) -> str:
     """Why no fleet is made for a Gateway of its own; empty if one is, or it shares another's."""
     gateway = _gateway(view, name) if name != DEFAULT_FLEET else None
     asked = view.ask(infrastructure.infrastructure, gateway) if gateway is not None else None
-    if asked is None or asked.is_managed:
+    is_here = view.read(tables.HOST_PORTS, ()) is not None
+    if asked is None or asked.is_managed or is_here:
         return ""
     if asked.publishing is None:
         return "no fleet is made: spec.envoy.networkPublishing is not set in its configuration"

@@ -71,9 +71,28 @@ def missing_listener(view: View, protocol: nodes.Protocol) -> MissingListener | 
 
 
 def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:
+    is_held = _is_held(view, fleet)
     for name, protocol, port in sorted(view.bucket(servedlisteners.PORTS, fleet)):
         address, bind = ports.binding(view, port)
+        if is_held:
+            held = view.read(ports.HELD, ports.HostPort(fleet, protocol == "UDP", port))
+            if held is None:
+                continue  # it is about to be
+            bind = held
         yield nodes.Listener(name, protocol, port, address, bind)
+
+
+def _is_held(view: View, fleet: str) -> bool:
+    """Fleets of one machine have to agree on its ports."""
+    return fleet != DEFAULT_FLEET and view.read(tables.HOST_PORTS, ()) is not None
+
+
+@query
+def host_ports(view: View, fleet: str) -> tuple[ports.HostPort, ...]:
+    """The ports that a fleet of a Gateway needs on this machine; none elsewhere."""
+    found = view.bucket(servedlisteners.PORTS, fleet) if _is_held(view, fleet) else ()
+    wanted = {ports.HostPort(fleet, protocol == "UDP", port) for _, protocol, port in found}
+    return tuple(sorted(wanted))
 
 
 def _stream(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.Stream | None:
@@ -118,5 +137,6 @@ INDEXES = (NAMES,)
 KEPT = (
     Kept(listeners, tables.FLEETS),
     Kept(listeners, selection.FLEETS),
+    Kept(host_ports, selection.FLEETS),
     Kept(listener, NAMES),
 )

@@ -81,6 +81,7 @@ PLAN = Plan(
         *crossings.kept(CROSSINGS),
     ),
     published=(
+        listeners.host_ports,
         listeners.listener,
         hosts.virtual_host,
         hosts.secure_host,

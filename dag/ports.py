@@ -7,11 +7,12 @@ rights.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from crds.records import dataclass
 from dag import nodes, tables
 from dag.configuration import settings
-from dag.engine.view import View
+from dag.engine.view import Table, View
 
 OFFSET = 8000
 RESERVED = frozenset({8002, 8090, 9001})
@@ -27,6 +28,20 @@ class HostPorts:
     """The ports that users see, each with the port that is bound: clients reach it by the first."""
     moved: tuple[tuple[int, int], ...] = ()
     """The same, but nobody else translates the port: clients have to ask for the second."""
+
+
+class HostPort(NamedTuple):
+    """A port that users of a Gateway see which has Envoys of its own on this machine."""
+
+    fleet: str
+    is_udp: bool
+    port: int
+
+
+HELD: Table[HostPort, int] = Table("ports of this machine")
+"""What is bound for it. Several Gateways may have the same port, so one gets it and others the next
+that is free; and it stays so while the Gateway is there, whichever others come and go. That is
+history, so it is written by whoever runs the graph (`contour.heldports`)."""
 
 
 def binding(view: View, port: int) -> tuple[str, int]:

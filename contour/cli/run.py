@@ -10,7 +10,7 @@ from crds.draining import DRAIN_SECONDS
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
 @click.option(
     "--bind", default="127.0.0.1", show_default=True,
     help="IP address that Envoy listens on. Use 0.0.0.0 to serve other machines.",
@@ -31,6 +31,12 @@ from crds.draining import DRAIN_SECONDS
     "--tls", type=click.Choice(["manifests", "auto"]), default="manifests", show_default=True,
     help="Where certificates come from: the Secrets in the manifests, or, where these are missing, "
     "a local authority that is made once and that clients have to trust.",
+)  # fmt: skip
+@click.option(
+    "--config-path", "-c", type=click.Path(path_type=Path), metavar="FILE",
+    show_default="a ContourConfiguration among the manifests",
+    help="File of kind EnvoyGateway that has the configuration. Each Gateway then has an Envoy of "
+    "its own. The manifests that the file names are served, too.",
 )  # fmt: skip
 @click.option(
     "--state-dir", type=click.Path(path_type=Path),
@@ -79,6 +85,7 @@ def run(
     port_map: tuple[str, ...],
     backends: tuple[str, ...],
     tls: str,
+    config_path: Path | None,
     state_dir: Path | None,
     controller_name: str | None,
     bootstrap: Path | None,
@@ -91,7 +98,8 @@ def run(
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
 
-    Each PATH is a file or a folder (recursive) of manifests. Ctrl-C or SIGTERM ends the command,
+    Each PATH is a file or a folder (recursive) of manifests; at least one is required, unless the
+    file of --config-path names some. Ctrl-C or SIGTERM ends the command,
     after open requests have finished. The file `ready` in the state directory exists while Envoy
     serves a complete configuration.
     """
@@ -99,13 +107,16 @@ def run(
         from contour import files, host, localbackends, rundir
         from contour import run as running
         from contour.cli import custombootstrap, failures
+        from contour.configfile.source import UnusableFileError, on_this_machine
         from contour.host import ports, state
         from showing import signals
 
     log_to_stderr(verbose)
-    with failures.told(host.Error, files.UnreadableInput):
+    with failures.told(host.Error, files.UnreadableInput, UnusableFileError):
+        source = on_this_machine(config_path) if config_path is not None else None
         options = running.RunOptions(
-            paths=paths,
+            paths=_manifests(paths, source.fixed.paths if source is not None else ()),
+            source=source,
             address=ports.bindable(bind),
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             backends=localbackends.named(backends),
@@ -122,6 +133,12 @@ def run(
         )
         with state.claimed(state_dir or rundir.default_path()) as directory:
             signals.run(running.run(directory, options))
+
+
+def _manifests(named: tuple[Path, ...], of_file: tuple[Path, ...]) -> tuple[Path, ...]:
+    if not (named or of_file):
+        raise click.UsageError("Missing argument 'PATH…'.")
+    return named + of_file
 
 
 OURS = ("contour", "crds", "dag", "kube", "provisioning", "showing")

@@ -52,6 +52,11 @@ class Source:
         self._set_level()
 
     @property
+    def name(self) -> NamespacedName:
+        """That of the ContourConfiguration that the file stands for."""
+        return self._name
+
+    @property
     def fixed(self) -> translation.Fixed:
         """What the file says of what the process cannot change while it runs."""
         return self._found.fixed
@@ -150,6 +155,11 @@ class Source:
 
     def _set_level(self) -> None:
         logs.set_level(self._found.log_level or logging.getLevelName(self._level))
+
+
+def on_this_machine(path: Path) -> Source:
+    """The configuration of `contour run`. Raises UnusableFileError."""
+    return Source(path, NamespacedName("default", "envoy-gateway"), "run")
 
 
 def _subject(event: Event) -> ObjectRef:

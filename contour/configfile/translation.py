@@ -91,7 +91,8 @@ def _wrong_for(written: crd.EnvoyGateway, command: Command) -> Iterator[str]:
         if provider is not None and provider.type != "Kubernetes":
             yield f"provider.type: {provider.type} is served by `contour run`"
         if written.rate_limit is not None:
-            yield "rateLimit: is not served in a cluster; only `contour run` counts requests"
+            text = "is not read in a cluster; a ContourConfiguration has rateLimitFilters.service"
+            yield f"rateLimit: {text}"
         return
     if provider is not None and provider.type == "Kubernetes":
         yield "provider.type: Kubernetes is served by `contour serve`; write File"

@@ -48,9 +48,17 @@ def _counted(count: int, noun: str) -> str:
 
 
 def listening(instance: Instance) -> Iterator[str]:
-    """The ports of the default fleet on which Envoy listens, by its own answer."""
-    fleet = instance.server.fleets.get(DEFAULT_FLEET)
-    for it in instance.controller.listeners() if fleet is not None else ():
+    """The ports on which Envoys listen, by their own answer; those of a Gateway with Envoys of its
+    own with its name."""
+    for name in (DEFAULT_FLEET, *sorted(instance.controller.fleets.keys() - {DEFAULT_FLEET})):
+        whose = "" if name == DEFAULT_FLEET else f"Gateway {name}, "
+        for text in _of_fleet(instance, name):
+            yield f"{whose}{text}"
+
+
+def _of_fleet(instance: Instance, fleet_name: str) -> Iterator[str]:
+    fleet = instance.server.fleets.get(fleet_name)
+    for it in instance.controller.listeners(fleet_name) if fleet is not None else ():
         name = Name(LISTENER, it.name)
         resource = fleet.store.resource(name) if fleet is not None else None
         if fleet is None or resource is None or not resource.parts:

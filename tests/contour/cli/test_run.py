@@ -37,12 +37,46 @@ def run(*arguments: str) -> Result:
         (["x", "--backend", "cart=169.254.169.254:80"], "link-local"),
         (["x", "--bootstrap", "/nowhere.yaml"], "cannot read /nowhere.yaml"),
         (["x", "--bootstrap", "/dev/null"], "must be an object"),
+        (["x", "--config-path", "/nowhere.yaml"], "/nowhere.yaml: cannot read the file"),
+        (["x", "-c", "/proc/version"], "/proc/version: must be one EnvoyGateway"),
     ],
 )
 def test_usage(arguments: list[str], told: str) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+EG = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
+CONTOUR_CONFIGURATION = """\
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: any}
+spec: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        (EG, [], "Missing argument 'PATH…'"),
+        (EG, ["manifests"], "also the ContourConfiguration default/any"),
+        (EG + "provider: {type: File, file: {paths: [manifests]}}\n", [], "default/any"),
+        (EG + "provider: {type: Kubernetes}\n", ["manifests"], "provider.type: Kubernetes is"),
+        (EG + "foo: 1\n", ["manifests"], "config.yaml: foo: unknown field"),
+        ("garbage: [", ["manifests"], "config.yaml:2: "),
+    ],
+)
+def test_a_process_has_one_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, options: list[str], told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_text(text)
+    Path("manifests").mkdir()
+    Path("manifests/configuration.yaml").write_text(CONTOUR_CONFIGURATION)
+    result = run(*options, "-c", "config.yaml", "--state-dir", "state")
+    assert result.exit_code == 2
+    assert told in result.stderr.strip().splitlines()[-1]
 
 
 def test_a_state_directory_of_another_kind_is_left_alone(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
          "telemetry: is not served"),
         (HEAD + "extensionApis: {enableBackend: true}\n", "run",
          "extensionApis.enableBackend: is not served"),
-        (HEAD + "rateLimit: {}\n", "serve", "rateLimit: is not served in a cluster"),
+        (HEAD + "rateLimit: {}\n", "serve", "rateLimit: is not read in a cluster"),
         (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}\n", "run",
          "rateLimit.backend: is not served"),
         (HEAD + f"extension: {{{HOOKS}, service: {{host: a, unix: {{path: /x}}}}}}\n", "run",

@@ -1,0 +1,58 @@
+"""Which ports of this machine do the Gateways have that have Envoys of their own?
+
+The first that asks for a port gets the usual one, others the next that is free. Who has a port
+keeps it until its Gateway goes, so that no Gateway that comes moves another. Written as rows
+(`dag.ports.HELD`), since rules know no history.
+"""
+
+from dag import listeners, nodes, ports, tables
+from dag.engine.incremental import Engine
+from dag.engine.view import Change
+from dag.listeners import DEFAULT_FLEET
+
+_LAST, _FIRST = 65535, 1024
+
+
+class HeldPorts:
+    """What is held by the fleets of one machine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._held: dict[ports.HostPort, int] = {}
+        self._shared: dict[nodes.ListenerKey, tuple[bool, int]] = {}  # of the shared fleet
+        self._turned: dict[str, tuple[ports.HostPort, ...]] = {}
+
+    def note(self, change: Change) -> bool:
+        """Takes an answer that has changed; whether there are rows to be written."""
+        if change.query is listeners.listener and change.key.fleet == DEFAULT_FLEET:
+            self._share(change.key, change.new)
+        if change.query is not listeners.host_ports:
+            return False
+        self._turned[change.key] = change.new or ()
+        return True
+
+    def _share(self, key: nodes.ListenerKey, found: nodes.Listener | None) -> None:
+        self._shared.pop(key, None)
+        if found is not None:
+            self._shared[key] = found.protocol == "UDP", found.bind_port
+
+    def flush(self) -> None:
+        """Writes what is owed: what is not needed is free before anybody looks for a port."""
+        turned, self._turned = self._turned, {}
+        wanted = {it for fleet in turned.values() for it in fleet}
+        for it in [it for it in self._held if it.fleet in turned and it not in wanted]:
+            del self._held[it]
+            self._engine.write(ports.HELD, it, None)
+        for it in sorted(wanted - self._held.keys()):
+            self._held[it] = self._free(it)
+            self._engine.write(ports.HELD, it, self._held[it])
+
+    def _free(self, wanted: ports.HostPort) -> int:
+        machine = self._engine.row(tables.HOST_PORTS, ())
+        chosen = dict(machine.moved + machine.overrides) if machine is not None else {}
+        found: int = chosen.get(wanted.port, ports.local_port(wanted.port))
+        taken = {(it.is_udp, port) for it, port in self._held.items()}
+        taken.update(self._shared.values())
+        while (wanted.is_udp, found) in taken:
+            found = found + 1 if found < _LAST else _FIRST
+        return found

@@ -1,0 +1,154 @@
+"""An Envoy for each Gateway of this machine, with its Gateway, in this process."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+
+from contour import host
+from contour.host import state
+from contour.instance import Instance
+from contour.localenvoys import FOLDER, LocalEnvoys
+from contour.xds.server import Server
+from crds.meta import NamespacedName
+from dag.plan import STATUSES
+from dag.ports import HostPorts
+from dag.statuses import GatewayStatus
+from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http
+from tests.testbed import world
+from tests.testbed.ports import free_ports
+
+pytestmark = pytest.mark.envoy
+
+PATIENCE = 120
+ONLY = configuration("gateway: {mode: PerGateway, only: true}")
+
+
+class Machine:
+    """An instance in this process, and the Envoys of its Gateways."""
+
+    def __init__(self, directory: state.StateDirectory) -> None:
+        self.directory = directory
+        self.turned = asyncio.Event()
+        socket = directory.socket("xds.sock")
+        self.server = Server((f"unix:{socket}",))
+        self.instance = Instance(self.server, on_fleets_changed=self.turned.set)
+        self.instance.controller.bind(HostPorts("127.0.0.1"))
+        options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
+        self.envoys = LocalEnvoys(
+            directory, socket, self.instance.controller, options, "127.0.0.1", None
+        )
+
+    def put(self, *texts: str) -> None:
+        self.instance.take(world.batch(*_documents(texts)))
+
+    def gone(self, *texts: str) -> None:
+        self.instance.take(world.batch(gone=_documents(texts)))
+
+    def status(self, name: str) -> GatewayStatus:
+        key = NamespacedName("default", name)
+        found = self.instance.controller.engine.answer(STATUSES["Gateway"], key)
+        assert isinstance(found, GatewayStatus)
+        return found
+
+    def addresses(self, name: str) -> list[str]:
+        return [it.value for it in self.status(name).addresses or ()]
+
+    def folder(self, name: str) -> Path:
+        return self.directory.path / FOLDER / f"default.{name}"
+
+    def envoy(self, name: str) -> int | None:
+        """The process that is ready to serve a Gateway."""
+        ready = self.folder(name) / "ready"
+        return int(os.readlink(ready).split("/")[2]) if ready.is_symlink() else None
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not is_so():
+                await asyncio.sleep(0.02)
+
+    async def answer(self, name: str) -> int:
+        (listener,) = self.instance.controller.listeners(f"default/{name}")
+        url = f"http://127.0.0.1:{listener.bind_port}/"
+        async with aiohttp.ClientSession() as session, session.get(url) as found:
+            return found.status
+
+
+@asynccontextmanager
+async def machine(tmp_path: Path, *texts: str) -> AsyncGenerator[Machine]:
+    with state.claimed(tmp_path / "state") as directory:
+        it = Machine(directory)
+        it.put(*texts)
+        await it.server.start()
+        try:
+            async with it.envoys, asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(it.envoys.run(it.turned))
+                await it.envoys.live()
+                yield it
+                running.cancel()
+        finally:
+            await it.server.stop()
+
+
+def _documents(texts: tuple[str, ...]) -> list[world.Document]:
+    return [it for it in yaml.safe_load_all("".join(texts)) if it]
+
+
+async def test_an_envoy_comes_and_goes_with_its_gateway(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    one, two = (gateway(it, http(port=port)) for it in ("one", "two"))
+    async with machine(tmp_path, ONLY, gateway_class(), one) as it:
+        assert it.addresses("one") == ["127.0.0.1"]
+        assert await it.answer("one") == 404
+        first = it.envoy("one")
+        it.put(two)
+        await it.until(lambda: it.addresses("two") == ["127.0.0.1"])
+        assert await it.answer("two") == 404
+        it.gone(two)
+        await it.until(lambda: it.envoy("two") is None)
+        it.put(two)
+        await it.until(lambda: it.addresses("two") == ["127.0.0.1"])
+        assert it.envoy("one") == first
+
+
+async def test_an_envoy_that_dies_is_started_again(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    async with machine(tmp_path, ONLY, gateway_class(), gateway("one", http(port=port))) as it:
+        first = it.envoy("one")
+        assert first is not None
+        os.kill(first, 9)
+        await it.until(lambda: it.envoy("one") not in (None, first))
+        await it.until(lambda: it.addresses("one") == ["127.0.0.1"])
+        assert await it.answer("one") == 404
+
+
+async def test_a_folder_that_cannot_be_used_is_the_trouble_of_one_gateway(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    one, two = (
+        gateway(it, http(port=port)) for it, port in zip(("one", "two"), ports, strict=True)
+    )
+    folder = tmp_path / "state" / FOLDER / "default.two"
+    with state.claimed(tmp_path / "state"):
+        folder.mkdir(parents=True)
+        (folder / "somebody").write_text("else's")
+    async with machine(tmp_path, ONLY, gateway_class(), one, two) as it:
+        assert await it.answer("one") == 404
+        assert not it.addresses("two")
+        assert "no Envoy can be started" in " ".join(
+            one.message for one in it.status("two").conditions
+        )
+
+
+@pytest.mark.parametrize("length", [10, 253])
+async def test_a_gateway_may_have_any_name(tmp_path: Path, length: int) -> None:
+    (port,) = free_ports(1)
+    name = "a" * 63 if length > 63 else "a" * length
+    while len(name) < length:
+        name += "." + "b" * min(63, length - len(name) - 1)
+    async with machine(tmp_path, ONLY, gateway_class(), gateway(name, http(port=port))) as it:
+        assert await it.answer(name) == 404
