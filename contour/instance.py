@@ -24,8 +24,7 @@ from contour.events import Batch
 from contour.explained import Explained
 from contour.explaining import Explainer
 from contour.inspection import PageContent, Question, Walk
-from contour.keysets.keeper import Keeper
-from contour.keysets.store import Store
+from contour.keysets.keeper import Keeper, Store
 from contour.rawconfig.snapshot import Snapshot
 from contour.rawconfig.witness import Witness
 from contour.status import listing

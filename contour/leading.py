@@ -20,6 +20,7 @@ from contour.infrastructure.applications import Applications
 from contour.infrastructure.counters import RateLimits
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
+from contour.keysets.shared import Publisher, SharedStore
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.known import ObservedObject
 from contour.status.addresses import Address
@@ -50,6 +51,7 @@ class Parts:
     reporter: Reporter
     fleet_status: FleetStatus
     following: Following
+    key_sets: SharedStore
 
 
 class Leader:
@@ -98,6 +100,7 @@ class Leader:
             status.tell_rate_limits,
             lambda: bool(parts.server.ports) and status.knows_gateways(),
         )
+        self._key_sets = Publisher(fenced, release, parts.key_sets, self._is_serving)
         self._campaign: asyncio.Task[None] | None = None
 
     async def campaign(self) -> None:
@@ -170,6 +173,7 @@ class Leader:
                     self._infrastructure.run(),
                     self._applications.run(),
                     self._rate_limits.run(),
+                    self._key_sets.run(),
                     self.revisions.run(),
                     self._after_reports(),
                 ):
@@ -201,9 +205,12 @@ class Leader:
 
     def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
         """None while nothing is served yet: then it cannot be said."""
-        controller = self._parts.controller
-        is_known = controller.is_configured and bool(self._parts.server.ports)
-        return wanted.is_wanted(controller.engine, subject) if is_known else None
+        engine = self._parts.controller.engine
+        return wanted.is_wanted(engine, subject) if self._is_serving() else None
+
+    def _is_serving(self) -> bool:
+        """Whether everything has been read, and is served."""
+        return self._parts.controller.is_configured and bool(self._parts.server.ports)
 
     def _uid(self, subject: ObjectRef) -> str:
         known = self._known(subject)

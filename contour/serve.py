@@ -17,7 +17,6 @@ from pathlib import Path
 from contour import audit, currency, observation, process, readiness
 from contour.asking import answers
 from contour.configfile.source import Source
-from contour.controller import Controller
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
 from contour.envoyreports.collector import Collector
@@ -29,6 +28,7 @@ from contour.fleetstatus import FleetStatus
 from contour.infrastructure.counters import provisioned
 from contour.infrastructure.desired import Release
 from contour.instance import Instance
+from contour.keysets.shared import SharedStore
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
 from contour.leading import Leader, Parts
@@ -55,6 +55,9 @@ log = logging.getLogger(__name__)
 
 _SOME = 5_000
 """Events that are counted at a time."""
+
+_PATIENCE = 3.0
+"""Seconds that a start waits for the key sets of before, beyond the rest."""
 
 BUILD = metadata.version("contour-ingress")
 
@@ -125,7 +128,6 @@ class Replica:
         self.collector = Collector(frozenset({identities.CONTROL_PLANE}), BUILD)
         self.collector.leader_status = self._leader_status
         self.reporter = Reporter(self.leadership.identity, BUILD, _credentials(options.tls))
-        self.reporter.address = options.advertised
         self.reporter.on_leader_status = self._on_leader_status
         services = (self.collector.service(),)
         self.server = Server(
@@ -135,6 +137,7 @@ class Replica:
         self.shedding = Shedding(lambda: self.currency.lack, self.server)
         self.reports: list[FleetReports] = []
         self._turn = asyncio.Lock()  # of those who take batches
+        self.key_sets = SharedStore(client, options.release)
         self.instance = Instance(
             self.server,
             lambda subjects: self.leader.on_answers(subjects),  # noqa: PLW0108 - made below
@@ -142,10 +145,10 @@ class Replica:
             lambda: self.leader.on_fleets(),  # noqa: PLW0108
             self._on_node,
             answers=options.state and options.state / answers.FILE,
+            store=self.key_sets,
         )
         self.controller = self.instance.controller
-        _place(self.controller, options)
-        self.controller.envoy_configs.are_stored = True
+        _place(self)
         self.controller.envoy_configs.on_change = self._on_envoy_config
         self.controller.envoy_configs.values.on_change = self.cluster.want
         self.following = Following(client, self.instance, options.release.ownership.labels)
@@ -159,7 +162,7 @@ class Replica:
             lambda found: self.leader.on_addresses(found),  # noqa: PLW0108
         )
         found = (self.controller, self.cluster, self.server, self.collector, self.reporter)
-        parts = Parts(*found, self.fleet_status, self.following)
+        parts = Parts(*found, self.fleet_status, self.following, self.key_sets)
         self.leader = Leader(client, self.leadership, parts, options.configuration, options.release)
         self.cluster.hear(self._on_object)
         self.cluster.extension_kinds.on_fault = self._on_extension_kind
@@ -192,6 +195,7 @@ class Replica:
             self.controller.age(),
             self.instance.asker.run(),
             self.instance.key_sets.run(),
+            self.key_sets.run(),
             self.following.run(),
         )
 
@@ -211,6 +215,7 @@ class Replica:
         source = self.options.source
         with process.without_collections():
             batch = await self.cluster.initial()
+            await self.key_sets.listed(_PATIENCE)
             await self._take(source.first(batch) if source is not None else batch)
         if missing := readiness.unconfigured(self.controller, self.options.configuration):
             log.warning("%s", missing)
@@ -350,11 +355,16 @@ def _identities(fleet: str, service: NamespacedName) -> frozenset[str]:
     return frozenset(identities.gateway_fleet(name, namespace))
 
 
-def _place(controller: Controller, options: Options) -> None:
-    """Says which instance it is, in which cluster."""
+def _place(of: Replica) -> None:
+    """Says which instance it is, in which cluster, and what it shares with other replicas."""
+    controller, options, reporter = of.controller, of.options, of.reporter
     controller.follow(options.configuration)
     controller.engine.write(counting.PROVISIONED, (), provisioned(options.release))
     controller.audit = audit.tell
+    controller.envoy_configs.are_stored = True
+    reporter.address = options.advertised
+    of.key_sets.on_change = of.instance.key_sets.reread
+    of.instance.key_sets.follows = lambda: reporter.is_reporting
 
 
 def _leadership(client: Client, options: Options) -> election.Elector | election.Unopposed:

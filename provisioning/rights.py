@@ -105,6 +105,7 @@ def at_home(
     found = [*_leases(lease)]
     if makes_fleet:
         found += [*_fleets(), _outer_gateways(), *_rate_limit_service(counters)]
+    found.append(_rule([""], ["configmaps"], _MAKE))  # the key sets of token issuers
     if not watches_everything:
         own = (it for it in kinds.IN_CLUSTERS if it.kind in _OF_CONFIGURATIONS)
         found += [*_kinds(own), _events()]

@@ -1,7 +1,7 @@
 """The key sets of token issuers: fetched from their servers, renewed, and kept.
 
 `keeper` knows which ones are wanted and when each is due, `fetching` asks one server once, `store`
-keeps the last good ones on this machine. Which ones are wanted is an answer of the graph, and what
-has been fetched is a row of it (`dag.references.keysets`). In a cluster every replica fetches for
-itself.
+keeps the last good ones on this machine, `shared` those of an instance in a cluster. Which ones are
+wanted is an answer of the graph, and what has been fetched is a row of it
+(`dag.references.keysets`).
 """

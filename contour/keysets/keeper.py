@@ -2,7 +2,8 @@
 
 A key set is fetched when it is first wanted, and again after its time. While that fails, the last
 good one stays, and attempts become rarer. Each set has a task of its own, so a silent server delays
-nobody else.
+nobody else. In a cluster the leader fetches for all, and the others ask less often, for the case
+that it cannot write.
 """
 
 import asyncio
@@ -10,9 +11,9 @@ import logging
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Protocol
 
 from contour.keysets.fetching import FetchError, Request, fetch
-from contour.keysets.store import Store
 from dag import nodes
 from dag.references.keysets import KeySet, Wanted
 
@@ -31,6 +32,28 @@ LONGEST_BACKOFF = 30.0
 """Seconds between attempts."""
 AT_ONCE = 64
 """Requests at a time."""
+
+
+FOLLOWING = 3.0
+"""So many times as long is the time of a replica that another one fetches for."""
+
+
+class Store(Protocol):
+    """Where the last good key sets are kept, for the next start."""
+
+    def read(self, source: nodes.RemoteJwks) -> str:
+        """The key set that is kept for a source that is wanted; empty if there is none."""
+        ...
+
+    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+        """Keeps a key set."""
+
+    def remove(self, source: nodes.RemoteJwks) -> None:
+        """Nobody uses the key set any more."""
+
+
+def _never() -> bool:
+    return False
 
 
 def nobody(_: nodes.RemoteJwks, __: Wanted | None) -> bool:
@@ -52,6 +75,8 @@ class Keeper:
         self._settle = settle
         self._store = store
         self._fetch = fetch
+        self.follows: Callable[[], bool] = _never
+        """Whether another replica fetches for this one (`reread`)."""
         self._wanted: dict[nodes.RemoteJwks, Wanted] = {}
         self._known: dict[nodes.RemoteJwks, KeySet] = {}
         self._failures: dict[nodes.RemoteJwks, int] = {}
@@ -100,6 +125,13 @@ class Keeper:
                 await self._news.wait()
                 self._news.clear()
 
+    def reread(self, source: nodes.RemoteJwks) -> None:
+        """Another replica has stored a key set: it is newer than ours."""
+        keys = self._store.read(source) if self._store is not None else ""
+        if source in self._wanted and keys and keys != self._known.get(source, KeySet()).keys:
+            self._tell(source, KeySet(keys))
+            self._settle_soon()
+
     def _forget(self, source: nodes.RemoteJwks) -> bool:
         self._wanted.pop(source, None)
         if self._store is not None:
@@ -112,7 +144,9 @@ class Keeper:
     async def _follow(self, source: nodes.RemoteJwks) -> None:
         while True:
             if source in self._failures:
-                await asyncio.sleep(_pause(source, self._failures[source]))
+                has_keys = bool(self._known.get(source, KeySet()).keys)
+                slower = FOLLOWING if has_keys and self.follows() else 1.0
+                await asyncio.sleep(slower * _pause(source, self._failures[source]))
             await self._attempt(source)
 
     async def _attempt(self, source: nodes.RemoteJwks) -> None:
@@ -129,9 +163,11 @@ class Keeper:
         self._take(source, keys, fault)
 
     def _take(self, source: nodes.RemoteJwks, keys: str, fault: str) -> None:
+        if source not in self._wanted:
+            return  # no more, since it was asked for
         before = self._known.get(source, KeySet())
         now = KeySet(keys or before.keys, fault)
-        if keys and keys != before.keys and self._store is not None:
+        if keys and self._store is not None and keys != self._store.read(source):
             self._store.write(source, keys)
         if now != before:
             self._tell(source, now)

@@ -48,4 +48,9 @@ class Store:
             log.warning("the key set of %s cannot be removed: %s", source.uri, error)
 
     def _file(self, source: nodes.RemoteJwks) -> Path:
-        return self._folder / f"{blake2b(repr(source).encode(), digest_size=16).hexdigest()}.json"
+        return self._folder / f"{digest(source)}.json"
+
+
+def digest(source: nodes.RemoteJwks) -> str:
+    """By what the key set of a source is known: how it is asked for."""
+    return blake2b(repr(source).encode(), digest_size=16).hexdigest()

@@ -38,7 +38,7 @@ _STAGES = (
     _Stage(("Deployment",)),
     _Stage(("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount"), is_of_the_fleet=True),
     _Stage(("PodDisruptionBudget", "NetworkPolicy")),
-    _Stage(("Secret",)),
+    _Stage(("Secret", "ConfigMap")),
     _Stage(("RoleBinding", "ClusterRoleBinding", "Role", "ServiceAccount")),
 )
 

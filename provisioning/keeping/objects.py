@@ -20,6 +20,7 @@ RESOURCES: Mapping[str, Resource] = {
     "ServiceAccount": Resource("", "v1", "serviceaccounts"),
     "Service": Resource("", "v1", "services"),
     "Secret": Resource("", "v1", "secrets"),
+    "ConfigMap": Resource("", "v1", "configmaps"),
     "Role": Resource(_RBAC, "v1", "roles"),
     "RoleBinding": Resource(_RBAC, "v1", "rolebindings"),
     "ClusterRoleBinding": Resource(_RBAC, "v1", "clusterrolebindings", namespaced=False),

@@ -195,7 +195,7 @@ def test_who_watches_some_namespaces_has_no_rights_outside_of_them() -> None:
         assert ("", "namespaces", "watch") not in roles[namespace]
     home = {resource for _, resource, _ in roles["projectcontour"]}
     assert home == {
-        *("leases", "events", "services", "endpointslices", "secrets"),
+        *("leases", "events", "services", "endpointslices", "secrets", "configmaps"),
         *("contourconfigurations", "contourconfigurations/status"),
         *("extensionservices", "extensionservices/status"),
     }

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,10 +20,28 @@ HOW = Wanted(None, loopback=False)
 KEYS = tokens.jwks()
 
 
+class Kept:
+    """A store that others write to, too."""
+
+    def __init__(self) -> None:
+        self.keys: dict[nodes.RemoteJwks, str] = {}
+        self.written: list[str] = []
+
+    def read(self, source: nodes.RemoteJwks) -> str:
+        return self.keys.get(source, "")
+
+    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+        self.keys[source] = keys
+        self.written.append(keys)
+
+    def remove(self, source: nodes.RemoteJwks) -> None:
+        self.keys.pop(source, None)
+
+
 class Rig:
     """A keeper, the servers that it asks, and what it has told."""
 
-    def __init__(self, store: Store | None = None) -> None:
+    def __init__(self, store: keeper.Store | None = None) -> None:
         self.rows: dict[nodes.RemoteJwks, KeySet | None] = {}
         self.answers: dict[nodes.RemoteJwks, str | None] = {ONE: KEYS, TWO: KEYS}
         self.asked: Counter[nodes.RemoteJwks] = Counter()
@@ -49,7 +67,7 @@ class Rig:
                 await asyncio.sleep(0.01)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def running(self) -> AsyncGenerator[None]:
         async with asyncio.TaskGroup() as tasks:
             task = tasks.create_task(self.keeper.run())
             yield
@@ -150,3 +168,63 @@ async def test_an_error_of_ours_ends_nothing() -> None:
     async with rig.running():
         rig.answers[ONE] = KEYS
         await rig.until(ONE, KeySet(KEYS))
+
+
+async def test_what_another_replica_stores_is_taken_and_not_written_again() -> None:
+    kept = Kept()
+    rig = Rig(kept)
+    rig.keeper.note(ONE, HOW)
+    await rig.keeper.first(5.0)
+    newer = KEYS.replace("one", "newer")
+    kept.keys[ONE] = newer
+    rig.keeper.reread(ONE)
+    assert rig.rows == {ONE: KeySet(newer)}
+    kept.keys[TWO] = newer
+    rig.keeper.reread(TWO)
+    assert rig.rows == {ONE: KeySet(newer)}, "nobody wants the other"
+    assert kept.written == [KEYS]
+
+
+async def test_what_is_lost_is_stored_again_and_what_is_there_is_not() -> None:
+    kept = Kept()
+    rig = Rig(kept)
+    rig.keeper.note(ONE, HOW)
+    async with rig.running():
+        await rig.keeper.first(5.0)
+        while rig.asked[ONE] < 5:
+            await asyncio.sleep(0.01)
+        assert kept.written == [KEYS]
+        kept.keys.clear()
+        while kept.keys != {ONE: KEYS}:
+            await asyncio.sleep(0.01)
+
+
+async def test_who_follows_another_replica_asks_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        await wait(0)
+
+    wait = asyncio.sleep
+    rig = Rig(Kept())
+    rig.keeper.follows = lambda: True
+    rig.answers[TWO] = ""
+    rig.keeper.note(ONE, HOW)
+    rig.keeper.note(TWO, HOW)
+    await rig.keeper.first(5.0)
+    monkeypatch.setattr(keeper, "asyncio", _With(sleep))
+    async with rig.running():
+        while len(pauses) < 4:
+            await wait(0.01)
+    assert {round(it, 3) for it in pauses} == {0.01, 0.01 * keeper.FOLLOWING}
+
+
+class _With:
+    """The module `asyncio` with another `sleep`."""
+
+    def __init__(self, sleep: object) -> None:
+        self.sleep = sleep
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(asyncio, name)

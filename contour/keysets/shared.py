@@ -1,0 +1,219 @@
+"""The key sets of an instance in a cluster: ConfigMaps that its leader writes and all read.
+
+One for each source, beside the ContourConfiguration, known by the labels of the instance. A replica
+that starts has the keys of before, though their servers may be away, and what the leader fetches
+reaches the other replicas at once. Keys are public, but whoever may write these ConfigMaps decides
+which tokens are valid. What is read is checked as if a server had answered it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from contour.infrastructure.desired import Release
+from contour.keysets import store
+from crds.raw import at
+from dag import nodes
+from dag.references import jwks
+from kube.client import Client
+from kube.workqueue import Requeue, WorkQueue
+from provisioning.keeping import children, objects, ownership
+from provisioning.keeping.applying import Applier
+from provisioning.keeping.ownership import Ownership
+from provisioning.templating import Document
+
+log = logging.getLogger(__name__)
+
+MAKER = "contour-keys"
+"""Whose the ConfigMaps are; fleets have another maker, and are looked for by its label."""
+LABEL = "projectcontour.io/key-set"
+"""On each ConfigMap: the digest of its source."""
+ENTRY = jwks.ENTRIES[0]
+MOST = 1000
+"""ConfigMaps of an instance. Of further key sets none is kept: each replica fetches them."""
+UNUSED = 600.0
+"""Seconds for which a key set is kept that nobody uses: what is deleted may be created again."""
+
+
+def _ignored(_: nodes.RemoteJwks) -> None:
+    """Does nothing: nobody cares."""
+
+
+def _not_written(_: str) -> None:
+    """Does nothing: this replica does not lead."""
+
+
+class Fetched(NamedTuple):
+    """A key set as it came from its server."""
+
+    source: nodes.RemoteJwks
+    keys: str
+
+
+class SharedStore:
+    """What every replica knows of the ConfigMaps, and what it has fetched itself."""
+
+    def __init__(self, client: Client, release: Release) -> None:
+        own = owned(release)
+        params = {"labelSelector": ownership.selector(own.labels)}
+        found = children.Collection("ConfigMap", params, release.owner.namespace)
+        self._children = children.Children(client, (found,), _digest_of, self._changed)
+        self._sources: dict[str, nodes.RemoteJwks] = {}
+        self._fetched: dict[str, Fetched] = {}
+        self.on_change: Callable[[nodes.RemoteJwks], None] = _ignored
+        """Takes a source of which another replica has stored a key set."""
+        self.on_write: Callable[[str], None] = _not_written
+        """Takes the digest of a source of which something may have to be written."""
+
+    async def run(self) -> None:
+        """Follows the ConfigMaps. Never ends."""
+        await self._children.run()
+
+    async def listed(self, patience: float) -> None:
+        """Waits until what there is is known, but not for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._children.synced()
+                return
+        log.warning("the key sets that were kept are not known yet: ConfigMaps cannot be listed")
+
+    def read(self, source: nodes.RemoteJwks) -> str:
+        """The key set that is kept for a source that is wanted; empty if there is none."""
+        digest = store.digest(source)
+        self._sources[digest] = source
+        for found in self._children.of(digest).values():
+            keys = at(found, "data", ENTRY)
+            with suppress(jwks.UnusableError):
+                return jwks.readable(keys.encode()) if isinstance(keys, str) else ""
+        return ""
+
+    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+        """Takes what was fetched; it is written while this replica leads."""
+        digest = store.digest(source)
+        self._fetched[digest] = Fetched(source, keys)
+        self.on_write(digest)
+
+    def remove(self, source: nodes.RemoteJwks) -> None:
+        """Nobody uses the key set any more."""
+        digest = store.digest(source)
+        self._sources.pop(digest, None)
+        self._fetched.pop(digest, None)
+        self.on_write(digest)
+
+    def is_wanted(self, digest: str) -> bool:
+        """Whether a source is used."""
+        return digest in self._sources
+
+    def fetched(self, digest: str) -> Fetched | None:
+        """What this replica has fetched, unless another one has stored something since."""
+        return self._fetched.get(digest)
+
+    def stored(self, digest: str) -> list[Document]:
+        """The ConfigMaps of a source."""
+        return [*self._children.of(digest).values()]
+
+    def digests(self) -> Iterator[str]:
+        """Of all that is stored or was fetched."""
+        yield from {*self._children, *self._fetched}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there can be no further ConfigMap."""
+        return len(self._children) >= MOST
+
+    def seen(self, path: str) -> str:
+        """The digest of a ConfigMap as it was told last."""
+        return self._children.digest(path)
+
+    def _changed(self, digest: str) -> None:
+        source = self._sources.get(digest)
+        if self.on_write is not _not_written:
+            self.on_write(digest)  # what others do to it is undone
+        elif source is not None and self._children.of(digest):
+            self._fetched.pop(digest, None)
+            self.on_change(source)
+
+
+class Publisher:
+    """Writes what this replica has fetched, while it leads."""
+
+    def __init__(
+        self, client: Client, release: Release, shared: SharedStore, is_serving: Callable[[], bool]
+    ) -> None:
+        """`is_serving` says whether all that is used is known."""
+        self._applier = Applier(client, MAKER)
+        self._release = release
+        self._shared = shared
+        self._is_serving = is_serving
+        self._queue = WorkQueue[str]()
+        self._unused: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """For one term, until it is cancelled."""
+        self._queue = WorkQueue[str]()
+        self._unused.clear()
+        for digest in self._shared.digests():
+            self._queue.add(digest)
+        self._shared.on_write = self._queue.add
+        try:
+            await self._queue.run(self._reconcile)
+        finally:
+            self._shared.on_write = _not_written
+
+    async def _reconcile(self, digest: str) -> bool:
+        if self._shared.is_wanted(digest):
+            self._unused.pop(digest, None)
+            found = self._shared.fetched(digest)
+            if found is not None:
+                await self._apply(digest, found)
+            return False
+        return await self._end(digest)
+
+    async def _apply(self, digest: str, found: Fetched) -> None:
+        if self._shared.is_full and not self._shared.stored(digest):
+            log.warning("the key set of %s is not kept: there are %d", found.source.uri, MOST)
+            return
+        document = described(self._release, digest, found)
+        path = objects.path(document)
+        applied = await self._applier.apply(document, owned(self._release), self._shared.seen(path))
+        if applied.problem is not None:
+            raise Requeue(applied.problem.message)
+
+    async def _end(self, digest: str) -> bool:
+        """Removes what has not been used for a while."""
+        present = self._shared.stored(digest)
+        if not present:
+            self._unused.pop(digest, None)
+            return False
+        now = asyncio.get_running_loop().time()
+        since = self._unused.setdefault(digest, now) if self._is_serving() else now
+        if now - since < UNUSED:
+            self._queue.add(digest, UNUSED)
+            return False
+        for document in present:
+            if (problem := await self._applier.prune(document)) is not None:
+                raise Requeue(problem.message)
+        return False
+
+
+def owned(release: Release) -> Ownership:
+    """The labels of the ConfigMaps."""
+    return Ownership(release.owner, MAKER)
+
+
+def described(release: Release, digest: str, found: Fetched) -> Document:
+    """The ConfigMap of a key set."""
+    labels = {"app.kubernetes.io/part-of": "contour", LABEL: digest, **owned(release).labels}
+    name = release.named(f"contour-keys-{digest}")
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": release.owner.namespace, "labels": labels},
+        "data": {"uri": found.source.uri, ENTRY: found.keys},
+    }
+
+
+def _digest_of(document: Document) -> str:
+    return str(at(document, "metadata", "labels", LABEL) or "")
