@@ -2,11 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from contour.cli import ending_at_once
 from crds.draining import DRAIN_SECONDS
+
+if TYPE_CHECKING:
+    from contour.configfile.source import Source
+    from contour.host import EnvoyOptions
 
 
 @click.command()
@@ -59,12 +64,13 @@ from crds.draining import DRAIN_SECONDS
     help="Number of Envoy's worker threads. Lower it on a shared machine.",
 )  # fmt: skip
 @click.option(
-    "--drain-time", type=click.FloatRange(0), default=30, show_default=True, metavar="SECONDS",
+    "--drain-time", "drain", type=click.FloatRange(0), default=30, show_default=True,
+    metavar="SECONDS",
     help="Time in seconds that open requests have to finish when this command ends.",
 )  # fmt: skip
 @click.option(
-    "--listener-drain-time", type=click.IntRange(1), default=DRAIN_SECONDS, show_default=True,
-    metavar="SECONDS",
+    "--listener-drain-time", "replaced", type=click.IntRange(1), default=DRAIN_SECONDS,
+    show_default=True, metavar="SECONDS",
     help="Minimum time in seconds that open connections last after a change of their listener or "
     "TLS settings. Envoy keeps the old settings in memory for about that time.",
 )  # fmt: skip
@@ -90,18 +96,17 @@ def run(
     controller_name: str | None,
     bootstrap: Path | None,
     concurrency: int | None,
-    drain_time: float,
-    listener_drain_time: int,
+    drain: float,
+    replaced: int,
     lenient: bool,
     dashboard_port: int | None,
     verbose: bool,
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
 
-    Each PATH is a file or a folder (recursive) of manifests; at least one is required, unless the
-    file of --config-path names some. Ctrl-C or SIGTERM ends the command,
-    after open requests have finished. The file `ready` in the state directory exists while Envoy
-    serves a complete configuration.
+    Each PATH is a file or a folder (recursive) of manifests; without one, the file of --config-path
+    must name some. Ctrl-C or SIGTERM ends the command, after open requests have finished. The file
+    `ready` in the state directory exists while Envoy serves a complete configuration.
     """
     with ending_at_once():
         from contour import files, host, localbackends, rundir
@@ -115,7 +120,7 @@ def run(
     with failures.told(host.Error, files.UnreadableInput, UnusableFileError):
         source = on_this_machine(config_path) if config_path is not None else None
         options = running.RunOptions(
-            paths=_manifests(paths, source.fixed.paths if source is not None else ()),
+            paths=_manifests(paths, source),
             source=source,
             address=ports.bindable(bind),
             port_map=tuple(sorted(ports.mapping(port_map).items())),
@@ -125,17 +130,22 @@ def run(
             lenient=lenient,
             dashboard_port=dashboard_port,
             bootstrap=custombootstrap.from_file(bootstrap, "--bootstrap") if bootstrap else None,
-            envoy=host.EnvoyOptions(
-                concurrency=concurrency,
-                drain_seconds=drain_time,
-                replaced_seconds=listener_drain_time,
-            ),
+            envoy=_envoy(concurrency, drain, replaced),
         )
         with state.claimed(state_dir or rundir.default_path()) as directory:
             signals.run(running.run(directory, options))
 
 
-def _manifests(named: tuple[Path, ...], of_file: tuple[Path, ...]) -> tuple[Path, ...]:
+def _envoy(concurrency: int | None, drain: float, replaced: int) -> "EnvoyOptions":
+    from contour import host
+
+    return host.EnvoyOptions(
+        concurrency=concurrency, drain_seconds=drain, replaced_seconds=replaced
+    )
+
+
+def _manifests(named: tuple[Path, ...], source: "Source | None") -> tuple[Path, ...]:
+    of_file = source.fixed.paths if source is not None else ()
     if not (named or of_file):
         raise click.UsageError("Missing argument 'PATH…'.")
     return named + of_file
