@@ -5,9 +5,11 @@ command is imported when it is called: one that runs beside every Envoy must not
 """
 
 import difflib
+import errno
 import importlib
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -38,6 +40,9 @@ COMMANDS = {
     "version": "Prints the versions of this program and of its main dependencies.",
 }
 """The commands, each with the first sentence of its help: that of all needs no import."""
+
+UNUSABLE = 2
+"""Usage errors, and input or output that cannot be used."""
 
 INTERRUPTED = 130
 """128 and the number of SIGINT, as shells have it."""
@@ -82,6 +87,19 @@ class Commands(click.Group):
             module = importlib.import_module(f"contour.cli.{cmd_name}")
         found: click.Command = getattr(module, cmd_name)
         return found
+
+    def __call__(self, *arguments: object, **options: object) -> object:
+        """Runs the program; output that cannot be written ends it with one line and code 2."""
+        if sys.stdout is None:  # closed by whoever started this
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        try:
+            return super().__call__(*arguments, **options)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left cannot be written either
+            click.echo(f"Error: {error.filename or 'the output'}: {error.strerror}", err=True)
+            sys.exit(UNUSABLE)
 
     def invoke(self, ctx: click.Context) -> object:
         """Ctrl-C ends any command without a word, with the exit code of an interrupted one."""

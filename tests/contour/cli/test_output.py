@@ -1,6 +1,7 @@
 """What machines read: the same in both formats; and tables, which fold and never cut."""
 
 import json
+import subprocess
 
 import click
 import pytest
@@ -8,6 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli import main, output
+from tests.testbed.processes import CONTOUR, ROOT
 
 MANIFEST = """
 apiVersion: projectcontour.io/v1
@@ -61,3 +63,21 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         assert command is not None
         first = (command.help or "").split("\n\n")[0].replace("\n", " ").split(". ")[0]
         assert f"{name} {first.rstrip('.')}." in shown
+
+
+@pytest.mark.parametrize("command", [["version"], ["--help"], ["status", "-f", "-"]])
+@pytest.mark.parametrize(
+    ("to", "code", "said"),
+    [
+        (">&-", 0, ""),
+        ("> /dev/full", 2, "Error: the output: No space left on device\n"),
+    ],
+)
+def test_output_that_goes_nowhere_ends_without_a_traceback(
+    command: list[str], to: str, code: int, said: str
+) -> None:
+    line = ["sh", "-c", f'exec "$@" {to}', "sh", *CONTOUR, *command]
+    found = subprocess.run(
+        line, input=MANIFEST, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (found.returncode, found.stderr) == (code, said)
