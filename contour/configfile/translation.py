@@ -28,6 +28,7 @@ from crds.envoygateway.extensionmanager import (
 from crds.envoysettings import Envoy
 from crds.hooks import Extension, ExtensionHooks, ExtensionServer, ExtensionTLS
 from crds.meta import NamespacedName, ObjectMeta
+from crds.ratelimitservice import RateLimitService, Redis, RedisTLS
 from crds.workloads import NetworkPublishing
 from dag.configuration import reading
 
@@ -90,10 +91,11 @@ def _wrong_for(written: crd.EnvoyGateway, command: Command) -> Iterator[str]:
     if command == "serve":
         if provider is not None and provider.type != "Kubernetes":
             yield f"provider.type: {provider.type} is served by `contour run`"
-        if written.rate_limit is not None:
-            text = "is not read in a cluster; a ContourConfiguration has rateLimitFilters.service"
-            yield f"rateLimit: {text}"
+        if written.rate_limit is not None and written.rate_limit.backend is None:
+            yield "rateLimit.backend: is required"
         return
+    if written.rate_limit is not None and written.rate_limit.backend is not None:
+        yield "rateLimit.backend: is not served; `contour run` counts by itself, without Redis"
     if provider is not None and provider.type == "Kubernetes":
         yield "provider.type: Kubernetes is served by `contour serve`; write File"
     elif provider is not None and provider.custom is not None:
@@ -126,7 +128,7 @@ def _level(logging: crd.Logging | None) -> str | None:
 
 def _spec(written: crd.EnvoyGateway, namespace: str, command: Command) -> ContourConfigurationSpec:
     gateway = written.gateway or crd.GatewaySettings()
-    limits, admin = written.rate_limit, written.admin
+    admin = written.admin
     debug = (admin.address or crd.AdminAddress()) if admin is not None else None
     in_front = NetworkPublishing(type="LoadBalancerService") if command == "serve" else None
     return ContourConfigurationSpec(
@@ -135,10 +137,21 @@ def _spec(written: crd.EnvoyGateway, namespace: str, command: Command) -> Contou
         ),
         envoy=Envoy(network_publishing=in_front),
         debug=DebugEndpoint(address=debug.host, port=debug.port) if debug is not None else None,
-        rate_limit_filters=RateLimitFilterSettings(fail_closed=limits.fail_closed)
-        if limits is not None
-        else None,
+        rate_limit_filters=_limits(written.rate_limit) if written.rate_limit else None,
         extensions=tuple(_extension(it, namespace) for _, it in _managers(written)),
+    )
+
+
+def _limits(written: crd.RateLimit) -> RateLimitFilterSettings:
+    """Without a Redis the process that serves on one machine counts."""
+    redis = written.backend.redis if written.backend is not None else None
+    if redis is None:
+        return RateLimitFilterSettings(fail_closed=written.fail_closed)
+    tls = RedisTLS() if redis.tls is not None else None
+    return RateLimitFilterSettings(
+        fail_closed=written.fail_closed,
+        redis=Redis(address=redis.url, tls=tls),
+        service=RateLimitService(),
     )
 
 

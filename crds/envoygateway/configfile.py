@@ -14,6 +14,7 @@ from crds.envoygateway.extensionmanager import ExtensionManager
 from crds.envoygateway.opaque import Opaque
 from crds.fields import Flag, NonEmpty, Port
 from crds.meta import model
+from crds.ratelimitservice import HostAndPort
 from crds.records import dataclass
 from crds.rules import rule
 from crds.unserved import Unserved
@@ -226,14 +227,41 @@ class Admin:
 
 
 @model
+class RateLimitRedisTLS:
+    """TLS towards Redis."""
+
+    certificate_ref: Annotated[
+        Opaque | None, _not_served("no certificate of its own is shown to Redis")
+    ] = None
+    """The Secret with the certificate that is shown to Redis."""
+
+
+@model
+class RateLimitRedis:
+    """The Redis that counts."""
+
+    url: HostAndPort
+    """The host name or IPv4 address of Redis and its port."""
+    tls: RateLimitRedisTLS | None = None
+    """TLS towards Redis, whose certificate is verified with the authorities of the image."""
+
+
+@model
+class RateLimitBackend:
+    """Where the counts are kept."""
+
+    type: Literal["Redis"]
+    """Only Redis."""
+    redis: RateLimitRedis
+    """The Redis that counts."""
+
+
+@model
 class RateLimit:
     """How requests are counted that RateLimitFilters limit."""
 
-    backend: Annotated[
-        Opaque | None,
-        _not_served("requests are counted by `contour run` itself, without Redis"),
-    ] = None
-    """Where the counts are kept."""
+    backend: RateLimitBackend | None = None
+    """Where the counts are kept, in a cluster, where it is required."""
     fail_closed: Flag = False
     """Whether requests that cannot be counted are refused."""
     timeout: Annotated[str | None, _not_served("the time to answer is fixed")] = None

@@ -8,6 +8,7 @@ import pytest
 from contour.configfile import reading, translation
 from contour.configfile.translation import Command, Translated
 from crds.meta import NamespacedName
+from crds.ratelimitservice import RedisTLS
 from dag.configuration import reading as configurations
 
 NAME = NamespacedName("home", "contour")
@@ -83,7 +84,14 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
          "telemetry: is not served"),
         (HEAD + "extensionApis: {enableBackend: true}\n", "run",
          "extensionApis.enableBackend: is not served"),
-        (HEAD + "rateLimit: {}\n", "serve", "rateLimit: is not read in a cluster"),
+        (HEAD + "rateLimit: {}\n", "serve", "rateLimit.backend: is required"),
+        (HEAD + "rateLimit: {backend: {type: Redis}}\n", "serve",
+         "rateLimit.backend.redis: "),
+        (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'redis://a:1'}}}\n", "serve",
+         "rateLimit.backend.redis.url: "),
+        (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: "
+         "{certificateRef: {name: a}}}}}\n", "serve",
+         "rateLimit.backend.redis.tls.certificateRef: is not served"),
         (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}\n", "run",
          "rateLimit.backend: is not served"),
         (HEAD + f"extension: {{{HOOKS}, service: {{host: a, unix: {{path: /x}}}}}}\n", "run",
@@ -130,6 +138,14 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
     [
         ("gateway: {controllerName: a.b/c}", "run", "gateway.controller_name", "a.b/c"),
         ("rateLimit: {failClosed: true}", "run", "rate_limit_filters.fail_closed", True),
+        ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
+         "rate_limit_filters.fail_closed", True),
+        ("rateLimit: {backend: {type: Redis, redis: {url: 'redis.shop:6379'}}}", "serve",
+         "rate_limit_filters.redis.address", "redis.shop:6379"),
+        ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}", "serve",
+         "rate_limit_filters.redis.tls", RedisTLS()),
+        ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
+         "rate_limit_filters.service.replicas", 2),
         ("admin: {}", "serve", "debug.port", 19000),
         ("admin: {address: {host: 127.0.0.2, port: 1}}", "serve", "debug.address", "127.0.0.2"),
         ("extension: {hooks: {post: [VirtualHost]}, service: {host: a}}", "run",
