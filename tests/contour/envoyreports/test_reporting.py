@@ -235,9 +235,9 @@ async def test_who_cannot_read_the_lease_finds_the_next_leader(
             it.leader.tell(first.address)
         await first.until(lambda: first.envoys() == 3)
         await first.until(lambda: len(first.collector.addresses) == 2)
-        await asyncio.sleep(
-            10 * three.reporter.timings.alive
-        )  # until each has been told of the others
+        async with asyncio.timeout(PATIENCE):
+            while not all(len(it.reporter._peers) >= 2 for it in others):
+                await asyncio.sleep(0.02)  # until each has been told of the others
         three.leader.tell(None)
         first.reporter.meet(first.collector.addresses)
         first.collector.resign()
