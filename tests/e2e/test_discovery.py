@@ -196,8 +196,7 @@ def edge(cluster: Cluster, namespace: str, tmp_path: Path) -> Iterator[Edge]:
 def test_what_envoys_refuse_is_taken_back_on_all_replicas(edge: Edge) -> None:
     first, second = edge.instance.start_replica(), edge.instance.start_replica()
     edge.write("one")
-    edge.start_envoy(first)
-    edge.start_envoy(second)
+    envoys = {it.name: edge.start_envoy(it) for it in (first, second)}
     edge.until("one")
     good = edge.until_state("InSync")
     assert edge.published() == [good["publishedVersion"]]
@@ -220,8 +219,10 @@ def test_what_envoys_refuse_is_taken_back_on_all_replicas(edge: Edge) -> None:
     leader = edge.instance.leader
     assert leader is not None
     leader.stop()
+    envoys[leader.name].stop()  # nobody would tell it anything any more
     third = edge.instance.start_replica()
     edge.instance.until(lambda: third.is_ready, "the third replica")
+    edge.start_envoy(third)
     edge.until("one")
     assert edge.until_state("Rollback") == bad
     edge.write("three")
