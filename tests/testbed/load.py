@@ -100,6 +100,7 @@ class Connection:
         self.asked = 0
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
+        self._closed: asyncio.StreamWriter | None = None  # the last one
 
     async def ask(self, request: Encoded) -> Answer:
         """One answer. Raises OSError or EOFError where there is none."""
@@ -128,7 +129,23 @@ class Connection:
         """Ends it; the next request opens another one."""
         if self._writer is not None:
             self._writer.close()
+            self._closed = self._writer
         self._reader = self._writer = None
+
+    async def end(self) -> None:
+        """Ends it before the event loop does, which would leave the socket of a TLS connection
+        open: the other side answers to its end first."""
+        self.close()
+        if self._closed is not None:
+            with contextlib.suppress(OSError):
+                try:
+                    async with asyncio.timeout(_LAST_WORDS):
+                        await self._closed.wait_closed()
+                except TimeoutError:
+                    self._closed.transport.abort()
+
+
+_LAST_WORDS = 5.0  # seconds
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
@@ -193,7 +210,7 @@ class Load:
                 if self._going:
                     await asyncio.wait(self._going)
         for it in self._idle:
-            it.close()
+            await it.end()
 
     @contextlib.contextmanager
     def in_background(self) -> Iterator[Tally]:
