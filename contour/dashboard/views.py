@@ -135,10 +135,13 @@ class Views:
         return Host(row, tuple(routes), len(fitting), _tls(secure), told)
 
     def row(self, subject: ObjectRef) -> Row:
-        """How an object or a file fares."""
+        """How an object or a file fares. Raises LookupError if the file has no fault (any more)."""
         controller = self.instance.controller
         if subject.kind == "File":
-            return next(it for it in controller.board.file_rows() if it.subject == subject)
+            rows = {it.subject: it for it in controller.board.file_rows()}
+            if subject not in rows:
+                raise LookupError(f"nothing is told of the file {subject.name}")
+            return rows[subject]
         return listing.row(controller.board, controller.engine, subject)
 
     def subjects(self, search: str, *, bad: bool) -> Iterator[ObjectRef | None]:

@@ -105,6 +105,7 @@ async def test_explain_answers_as_the_command_does() -> None:
         ("/host", {}, 404),
         ("/object", {}, 400),
         ("/object", {"kind": "Unicorn", "name": "x"}, 200),
+        ("/object", {"kind": "File", "name": "gone.yaml"}, 404),
         ("", {"page": "-1"}, 400),
         ("", {"page": "9" * 40}, 400),
         ("", {"page": "99"}, 200),
