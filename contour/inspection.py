@@ -73,15 +73,6 @@ def walked(walk: Walk) -> Callable[[web.BaseRequest], Awaitable[web.StreamRespon
     """Lists what is found, and lets others have their turn meanwhile."""
 
     async def listed(_: web.BaseRequest) -> web.Response:
-        found: list[object] = []
-        await turns.take(_kept(walk(), found))
-        return web.json_response(found)
+        return web.json_response(await turns.collected(walk()))
 
     return listed
-
-
-def _kept(steps: Iterator[object | None], found: list[object]) -> Iterator[None]:
-    for it in steps:
-        if it is not None:
-            found.append(it)
-        yield

@@ -2,7 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _TURN = 0.01
 """Seconds of work between two looks at what else there is. An answer to a probe takes some of these
@@ -16,3 +19,17 @@ async def take(steps: Iterable[object]) -> None:
         if time.monotonic() >= until:
             await asyncio.sleep(0)
             until = time.monotonic() + _TURN
+
+
+async def collected(steps: Iterable[T | None]) -> list[T]:
+    """What all steps found, None where one found nothing; others have their turn in between."""
+    found: list[T] = []
+    await take(_kept(steps, found))
+    return found
+
+
+def _kept(steps: Iterable[T | None], found: list[T]) -> Iterator[None]:
+    for it in steps:
+        if it is not None:
+            found.append(it)
+        yield

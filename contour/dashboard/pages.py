@@ -111,7 +111,7 @@ class Dashboard:
             raise ValueError("the parameter `kind` is missing")
         keys = await _sorted(self.views.hosts_of(subject), key=tuple)
         hosts = [self.views.host_row(it) for it in keys[:_USES]]
-        backends = await _collected(self.views.backends_of(subject))
+        backends = await turns.collected(self.views.backends_of(subject))
         return await rendered(
             "object.html", row=self.views.row(subject).located(self.views.locate()),
             conditions=self.views.conditions(subject), count=len(keys),
@@ -149,23 +149,9 @@ class Dashboard:
         return explainer.explained(fleet, request)
 
 
-async def _collected(steps: Iterator[T | None]) -> list[T]:
-    """All that was found, while others have their turn on the loop."""
-    found: list[T] = []
-
-    def kept() -> Iterator[None]:
-        for it in steps:
-            if it is not None:
-                found.append(it)
-            yield
-
-    await turns.take(kept())
-    return found
-
-
 async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[T]:
-    """The same, sorted in portions, for to sort all at once would hold up the loop."""
-    found = await _collected(steps)
+    """What was found, sorted in portions: to sort all at once would hold up the loop."""
+    found = await turns.collected(steps)
     portions: list[list[T]] = []
 
     def sort() -> Iterator[None]:
@@ -175,7 +161,7 @@ async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[
 
     await turns.take(sort())
     merged: Iterator[T] = heapq.merge(*portions, key=key)
-    return await _collected(merged)
+    return await turns.collected(merged)
 
 
 _PORTION = 1000

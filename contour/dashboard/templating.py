@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import jinja2
 
 from contour.dashboard import drawing, links
-from contour.subjects import Subject, named
+from contour.subjects import Subject
 from crds.meta import ObjectRef
 
 _ENVIRONMENT = jinja2.Environment(
@@ -27,7 +27,6 @@ _GIVEN: Mapping[str, object] = {
     "host_link": links.host,
     "object_link": links.subject,
     "object_of": _of,
-    "named": named,
     "box_width": drawing.WIDTH,
     "box_height": drawing.HEIGHT,
 }
