@@ -91,14 +91,16 @@ class Edge:
         return found
 
     def until_state(self, *states: str) -> dict[str, Any]:
-        """Waits until it says so of the newest generation; its status."""
+        """Waits until it says so of the newest generation and of all revisions; its status."""
 
         def is_so() -> bool:
             whole = self.instance.get("EnvoyConfig", "edge")
             status = whole.get("status", {})
             newest = whole["metadata"]["generation"]
             told = {it.get("observedGeneration") for it in status.get("conditions", ())}
-            return status.get("cacheState") in states and told == {newest}
+            # The leader writes a status before it has made the new revision, then its reference.
+            are_there = all("ref" in it for it in status.get("revisions", ()))
+            return status.get("cacheState") in states and told == {newest} and are_there
 
         self.instance.until(is_so, f"the state {states}")
         return self.status()
