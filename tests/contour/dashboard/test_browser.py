@@ -53,8 +53,15 @@ class Visit:
 
 
 def text(browser: Chrome, selector: str) -> str:
-    """The text of the first such element, or of several ones."""
-    return " ".join(it.text for it in browser.find_elements(By.CSS_SELECTOR, selector))
+    """The text of all such elements, read at once: a page that hears of a change replaces them."""
+    found: str = browser.execute_script(_TEXT, selector)
+    return found
+
+
+_TEXT = """
+return [...document.querySelectorAll(arguments[0])]
+  .map((it) => (it.innerText ?? it.textContent).trim()).join(" ");
+"""
 
 
 @contextlib.asynccontextmanager
