@@ -192,9 +192,10 @@ async def test_whatever_an_extension_does_nothing_is_lost_and_nothing_is_open(
                     if dies:
                         await server.start()
                     await _recovered(instance, number)
-            assert open_.sent > 100
+                async with asyncio.timeout(60):
+                    while min(open_.sent, closed.sent) <= 100:
+                        await asyncio.sleep(0.02)
             assert not open_.failures
-            assert closed.sent > 100
             assert not closed.answers, "nobody was let through"
             assert set(closed.failures) == {"403 "}
 
