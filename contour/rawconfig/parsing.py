@@ -4,13 +4,21 @@ Fields are compared with the protobuf definitions, also inside `@type`; all that
 told at once, with their paths. Types of extensions that our packages do not have are passed on to
 Envoy as a `TypedStruct`, which it reads as well. What is valid in itself may still be refused by
 Envoy: that is told when it happens.
+
+Protobuf takes about 20 µs for each message that it reads from JSON. Where a value was read before
+with another content (`Before`), the entries of lists that are as they were, such as the routes of a
+virtual host, are copied instead. The message is the same in either way.
 """
 
+import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
+from typing import NamedTuple, TypeGuard
 
-from google.protobuf import json_format
+from google.protobuf import any_pb2, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
@@ -34,17 +42,33 @@ class Found:
     warnings: list[Remark] = field(default_factory=list)
 
 
-def parsed(type_url: str, value: Raw, path: str) -> tuple[Message | None, Found]:
+class Before(NamedTuple):
+    """A value as it was read before, without errors or warnings."""
+
+    value: Raw
+    message: Message
+
+
+def parsed(
+    type_url: str, value: Raw, path: str, before: Before | None = None
+) -> tuple[Message | None, Found]:
     """The message of a resource; None if there is an error."""
     message = messages.TYPES[type_url]()
-    found = read_into(message, value, path)
+    found = read_into(message, value, path, before)
     return (None if found.errors else message), found
 
 
-def read_into(message: Message, value: Raw, path: str) -> Found:
+def read_into(message: Message, value: Raw, path: str, before: Before | None = None) -> Found:
     """Fills an empty message; what it holds afterwards means nothing if there is an error."""
-    found, of = Found(), definitions.of(message.DESCRIPTOR.full_name)
-    readable = _checked(of, value, path, found) if of is not None else value
+    of = definitions.of(message.DESCRIPTOR.full_name)
+    assert of is not None
+    return _read(of, message, value, path, before)
+
+
+def _read(of: Descriptor, message: Message, value: Raw, path: str, before: Before | None) -> Found:
+    walk = _Walk()
+    readable = walk.message(of, value, _Place(path), before)
+    found = walk.found
     if not found.errors:
         try:
             json_format.ParseDict(readable, message)
@@ -52,6 +76,9 @@ def read_into(message: Message, value: Raw, path: str) -> Found:
             found.errors.append(_told(message.DESCRIPTOR.name, path, str(error)))
         except (ValueError, TypeError, RecursionError) as error:
             found.errors.append(Remark(path, f"cannot be read: {error}"))
+        else:
+            for steps, made in walk.made:
+                _put(message, steps, made)
     return found
 
 
@@ -70,57 +97,211 @@ def _told(root: str, path: str, text: str) -> Remark:
     return Remark(path + at["below"].rstrip("."), said.replace(at[0], "")[:_LONGEST])
 
 
-def _checked(of: Descriptor, value: Raw, path: str, found: Found) -> Raw:
-    """A copy of a message's JSON, with unknown types as structs; notes unknown fields."""
-    if of.full_name == _ANY:
-        return _checked_any(value, path, found)
-    if of.full_name.startswith(_AS_THEY_ARE):
-        return value
-    fields = fields_of(of)
-    result: Raw = {}
-    for name, it in value.items():
-        known = fields.get(name)
+_Steps = tuple[tuple[str, int | str | None], ...]
+"""To a message inside another one: names of fields, with the place in a list or the key in a map;
+None for a field that is neither."""
+
+
+def _put(message: Message, steps: _Steps, made: Message | list[Message]) -> None:
+    for name, key in steps[:-1]:
+        inner = getattr(message, name)
+        message = inner if key is None else inner[key]
+    name, key = steps[-1]
+    field = getattr(message, name)
+    if isinstance(made, list):
+        field.extend(made)
+    else:
+        (field if key is None else field[key]).CopyFrom(made)
+
+
+class _Place(NamedTuple):
+    """Where a value stands."""
+
+    path: str
+    """As users are told."""
+    steps: _Steps = ()
+    """In the message that is filled."""
+
+    def below(self, field: str, key: int | str | None = None) -> "_Place":
+        """An entry of the field that stands here, or the field itself."""
+        path = self.path if key is None else f"{self.path}[{key}]"
+        return _Place(path, (*self.steps, (field, key)))
+
+
+_FEW = 4
+"""So many messages of a list are always read one at a time."""
+
+
+class _Walk:
+    """Compares a value with the definitions, and copies it, with unknown types as structs. What is
+    in `made` is left out of the copy: it need not be read from there."""
+
+    def __init__(self) -> None:
+        self.found = Found()
+        self.made: list[tuple[_Steps, Message | list[Message]]] = []
+
+    def message(self, of: Descriptor, value: Raw, at: _Place, before: Before | None) -> Raw:
+        """The copy of a message."""
+        if of.full_name == _ANY:
+            return self._any(value, at, before)
+        if of.full_name.startswith(_AS_THEY_ARE):
+            return value
+        fields = fields_of(of)
+        result: Raw = {}
+        for name, it in value.items():
+            known, place = fields.get(name), at._replace(path=f"{at.path}.{name}")
+            if known is None:
+                text = f"is no field of {of.full_name}"
+                self.found.errors.append(Remark(place.path, text))
+            else:
+                was = _Field.of(before, name, known)
+                result[name] = self._field(known, it, place, was)
+        return result
+
+    def _field(self, of: FieldDescriptor, value: object, at: _Place, was: "_Field") -> object:
+        inner = of.message_type
+        if inner is None:
+            if is_mapping(value) or (is_list(value) and not of.is_repeated):
+                what = "an object" if is_mapping(value) else "a list"
+                self.found.errors.append(Remark(at.path, f"must not be {what}"))
+            return value
+        if inner.GetOptions().map_entry and is_mapping(value):
+            held = inner.fields_by_name["value"]
+            return {key: self._in_map(of, held, it, at, key) for key, it in value.items()}
+        if is_list(value) and not inner.full_name.startswith(f"{_AS_THEY_ARE}ListValue"):
+            made = self._entries(inner, value, at, was.entries())
+            if made is not None:
+                self.made.append((at.below(of.name).steps, made))
+                return []
+            return [
+                self.message(inner, it, at.below(of.name, index), None) if is_mapping(it) else it
+                for index, it in enumerate(value)
+            ]
+        if not is_mapping(value):
+            return value
+        return self.message(inner, value, at.below(of.name), was.single())
+
+    def _in_map(
+        self, of: FieldDescriptor, held: FieldDescriptor, value: object, at: _Place, key: str
+    ) -> object:
+        inner, place = held.message_type, at.below(of.name, key)
+        if inner is None or not is_mapping(value):
+            return self._field(held, value, place, _Field())
+        return self.message(inner, value, place, None)
+
+    def _entries(
+        self, of: Descriptor, value: list[object], at: _Place, known: list[Before]
+    ) -> list[Message] | None:
+        """The messages of a list that was read before: those that stay are not read again. None if
+        too much has changed, for several messages are read faster at once."""
+        entries = [it for it in value if is_mapping(it)]
+        before = _counterparts(entries, known)
+        same = _same(entries, before)
+        most = max(_FEW, len(value) // 4)
+        if not known or len(entries) != len(value) or len(value) - len(same) > most:
+            return None
+        result: list[Message] = []
+        for index, it in enumerate(entries):
+            if (kept := same.get(index)) is not None:
+                result.append(kept)
+            else:
+                result.append(message := message_factory.GetMessageClass(of)())
+                self._note(_read(of, message, it, f"{at.path}[{index}]", before[index]))
+        return result
+
+    def _any(self, value: Raw, at: _Place, before: Before | None) -> Raw:
+        name = str(value.get("@type", "")).rpartition("/")[2]
+        if not name:
+            self.found.errors.append(Remark(f"{at.path}.@type", "is required"))
+            return value
+        if _OLD_API.match(name):
+            text = f"{name} is a type of Envoy's API v2, which Envoy no longer has"
+            self.found.errors.append(Remark(f"{at.path}.@type", text))
+            return value
+        known, rest = definitions.of(name), {key: it for key, it in value.items() if key != "@type"}
         if known is None:
-            found.errors.append(Remark(f"{path}.{name}", f"is no field of {of.full_name}"))
-        else:
-            result[name] = _checked_field(known, it, f"{path}.{name}", found)
-    return result
+            text = f"the type {name} is not known here, so its fields are not checked"
+            self.found.warnings.append(Remark(at.path, text))
+            definitions.of(_TYPED_STRUCT)  # so that protobuf knows it
+            return {"@type": _PREFIX + _TYPED_STRUCT, "typeUrl": _PREFIX + name, "value": rest}
+        if name.startswith(_AS_THEY_ARE):
+            return {"@type": _PREFIX + name, **rest}
+        return self._packed(known, rest, at, before)
+
+    def _packed(self, of: Descriptor, value: Raw, at: _Place, before: Before | None) -> Raw:
+        """Reads the message inside an `Any` by itself."""
+        message = message_factory.GetMessageClass(of)()
+        found = _read(of, message, value, at.path, _unpacked(of, before))
+        self._note(found)
+        if not found.errors:
+            packed = any_pb2.Any(type_url=_PREFIX + of.full_name)
+            packed.value = message.SerializeToString(deterministic=True)
+            self.made.append((at.steps, packed))
+        return {}
+
+    def _note(self, found: Found) -> None:
+        self.found.errors += found.errors
+        self.found.warnings += found.warnings
 
 
-def _checked_field(of: FieldDescriptor, value: object, path: str, found: Found) -> object:
-    inner = of.message_type
-    if inner is None:
-        if is_mapping(value) or (is_list(value) and not of.is_repeated):
-            what = "an object" if is_mapping(value) else "a list"
-            found.errors.append(Remark(path, f"must not be {what}"))
-        return value
-    if inner.GetOptions().map_entry and is_mapping(value):
-        held = inner.fields_by_name["value"]
-        return {key: _checked_field(held, it, f"{path}[{key}]", found) for key, it in value.items()}
-    if is_list(value) and not inner.full_name.startswith(f"{_AS_THEY_ARE}ListValue"):
-        return [
-            _checked(inner, it, f"{path}[{index}]", found) if is_mapping(it) else it
-            for index, it in enumerate(value)
-        ]
-    return _checked(inner, value, path, found) if is_mapping(value) else value
+def _unpacked(of: Descriptor, before: Before | None) -> Before | None:
+    if before is None or not isinstance(before.message, any_pb2.Any):
+        return None
+    message = message_factory.GetMessageClass(of)()
+    return Before(before.value, message) if before.message.Unpack(message) else None
 
 
-def _checked_any(value: Raw, path: str, found: Found) -> Raw:
-    name = str(value.get("@type", "")).rpartition("/")[2]
-    if not name:
-        found.errors.append(Remark(f"{path}.@type", "is required"))
-        return value
-    if _OLD_API.match(name):
-        text = f"{name} is a type of Envoy's API v2, which Envoy no longer has"
-        found.errors.append(Remark(f"{path}.@type", text))
-        return value
-    known, rest = definitions.of(name), {key: it for key, it in value.items() if key != "@type"}
-    if known is not None:
-        return {"@type": _PREFIX + name, **_checked(known, rest, path, found)}
-    text = f"the type {name} is not known here, so its fields are not checked"
-    found.warnings.append(Remark(path, text))
-    definitions.of(_TYPED_STRUCT)  # so that protobuf knows it
-    return {"@type": _PREFIX + _TYPED_STRUCT, "typeUrl": _PREFIX + name, "value": rest}
+class _Field(NamedTuple):
+    """A field as it was before."""
+
+    value: object = None
+    held: object = None
+    """A message, or several."""
+
+    @classmethod
+    def of(cls, before: Before | None, name: str, known: FieldDescriptor) -> "_Field":
+        """That of a message, by the name under which it was written."""
+        if before is None or known.message_type is None or name not in before.value:
+            return cls()
+        return cls(before.value[name], getattr(before.message, known.name))
+
+    def single(self) -> Before | None:
+        """A field with one message."""
+        value, held = self
+        return Before(value, held) if is_mapping(value) and isinstance(held, Message) else None
+
+    def entries(self) -> list[Before]:
+        """A list of messages."""
+        value, held = self
+        if not is_list(value) or not _is_several(held):
+            return []
+        pairs = zip(value, held, strict=True)
+        return [Before(it, made) for it, made in pairs if is_mapping(it)]
+
+
+def _is_several(held: object) -> TypeGuard[Sequence[Message]]:
+    return isinstance(held, Sequence)
+
+
+def _counterparts(value: list[Raw], known: list[Before]) -> list[Before | None]:
+    """What stood at the place of each entry, counted from the end where the ends are alike."""
+    pairs = zip(reversed(value), reversed(known), strict=False)
+    alike = sum(1 for _ in takewhile(lambda it: it[0] == it[1].value, pairs))
+    fresh = max(len(value) - alike, 0)
+    head: list[Before | None] = [*known[:fresh], *[None] * (fresh - len(known))]
+    return [*head, *known[len(known) - alike :]]
+
+
+def _same(value: list[Raw], before: list[Before | None]) -> dict[int, Message]:
+    """The messages of the entries that are as they were, by their places."""
+    pairs = enumerate(zip(value, before, strict=True))
+    same = {at: was for at, (it, was) in pairs if was is not None and it == was.value}
+    # For Python, true is 1.
+    is_so = _text([value[it] for it in same]) == _text([it.value for it in same.values()])
+    return {at: it.message for at, it in same.items()} if is_so else {}
+
+
+_text = json.JSONEncoder(sort_keys=True).encode
 
 
 @cache

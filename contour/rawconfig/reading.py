@@ -6,16 +6,20 @@ of the canonical JSON of the values in their order, and of what refers to Secret
 the protobuf definitions is most of the work, so a `Reader` does it once for each value that stays.
 """
 
+import json
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
+from contour.envoy import messages
 from contour.rawconfig import parsing, written
+from contour.rawconfig.parsing import Before
 from contour.rawconfig.written import Notes, Written
 from contour.xds import resources
 from crds.envoyconfig import EnvoyConfig, ResourceType
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.meta import NamespacedName
+from crds.raw import Raw
 from dag.rawconfig.content import Content, Fixed, Item, Reading, Remark, Unread
 
 TYPES: Mapping[ResourceType, str] = {
@@ -42,6 +46,8 @@ class _Parsed(NamedTuple):
 
 _Values = dict[tuple[ResourceType, str], _Parsed]
 """By type and canonical JSON."""
+_Named = dict[tuple[ResourceType, str], str]
+"""Canonical JSON by type and name."""
 
 
 class Reader:
@@ -72,22 +78,35 @@ class Reader:
     def compared(self, every: Iterable[Written], before: _Values | None = None) -> _Values:
         """The values of resources; those of before need not be compared again."""
         before, values = before or {}, _Values()
+        named: _Named = {(type_, it.name): text for (type_, text), it in before.items()}
         for it in every:
             if it.source is None:
                 of = (it.type, it.canonical)
-                values[of] = values.get(of) or before.get(of) or self._parsed(it)
+                values[of] = values.get(of) or before.get(of) or self._parsed(it, named, before)
         return values
 
-    def _parsed(self, it: Written) -> _Parsed:
+    def _parsed(self, it: Written, named: _Named, before: _Values) -> _Parsed:
         self.parsed += 1
-        message, found = parsing.parsed(TYPES[it.type], it.value, "")
+        field = "cluster_name" if it.type == "endpoint" else "name"
+        text = named.get((it.type, str(it.value.get(field))), "")
+        older = _before(it.type, text, before.get((it.type, text)))
+        message, found = parsing.parsed(TYPES[it.type], it.value, "", older)
         name, body = "", None
         if message is not None:
-            field = "cluster_name" if it.type == "endpoint" else "name"
             name, body = str(getattr(message, field)), message.SerializeToString(deterministic=True)
             if not name:
                 found.errors.append(Remark(f".{field}", "is required"))
         return _Parsed(name, body, tuple(found.errors), tuple(found.warnings))
+
+
+def _before(type_: ResourceType, text: str, known: _Parsed | None) -> Before | None:
+    """A value as it was read before; None if something was wrong with it."""
+    if known is None or known.body is None or known.errors or known.warnings:
+        return None
+    message = messages.TYPES[TYPES[type_]]()
+    message.ParseFromString(known.body)
+    value: Raw = json.loads(text)
+    return Before(value, message)
 
 
 def unread(found: EnvoyConfigRevision) -> Unread | None:

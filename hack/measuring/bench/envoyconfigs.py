@@ -22,10 +22,12 @@ ROUTES = 60
 
 @measures("envoyconfig-edits", "bench")
 def envoyconfig_edits(options: Options) -> Iterator[Figure]:
-    """One route of one EnvoyConfig of 10 KB among many is edited: processor time."""
+    """One EnvoyConfig of 10 KB among many is edited, a route of it or all: processor time."""
     number = 100 if options.quick else 1_000
-    seconds = asyncio.run(_edited(number, options.times(200, 50)))
-    yield from spread(f"one of {number:,} EnvoyConfigs edited", seconds, 5.0)
+    times = options.times(200, 50)
+    for edited, words in ((1, "one route"), (ROUTES, "every route")):
+        seconds = asyncio.run(_edited(number, times, edited))
+        yield from spread(f"{words} of one of {number:,} EnvoyConfigs edited", seconds, 5.0)
 
 
 @measures("envoyconfigs-come-and-go", "bench")
@@ -38,13 +40,13 @@ def envoyconfigs_come_and_go(options: Options) -> Iterator[Figure]:
     yield Figure("growth for each further time", growth, "MiB", 2)
 
 
-async def _edited(number: int, times: int) -> list[float]:
+async def _edited(number: int, times: int, routes: int) -> list[float]:
     with TemporaryDirectory() as folder:
         instance = _instance(Path(folder))
         instance.take(world.batch(*(_config(it, "0") for it in range(number))))
         seconds: list[float] = []
         for it in range(times):
-            batch = world.batch(_config(it % number, f"edit {it}"))
+            batch = world.batch(_config(it % number, f"edit {it}", edited=routes))
             start = time.process_time()
             instance.take(batch)
             seconds.append(time.process_time() - start)
@@ -58,11 +60,11 @@ async def _come_and_gone(number: int, times: int) -> list[float]:
         instance, sizes = _instance(Path(folder)), list[float]()
         for _ in range(times):
             for some in _slices(number):
-                instance.take(world.batch(*(_config(it, "0", 1) for it in some)))
+                instance.take(world.batch(*(_config(it, "0", 1, 1) for it in some)))
                 await asyncio.sleep(0)
             assert len(instance.server.by_node) == number
             for some in _slices(number):
-                instance.take(world.batch(gone=[_config(it, "0", 1) for it in some]))
+                instance.take(world.batch(gone=[_config(it, "0", 1, 1) for it in some]))
                 await asyncio.sleep(0)
             assert not instance.server.by_node
             gc.collect()
@@ -80,11 +82,11 @@ def _instance(folder: Path) -> Instance:
     return instance
 
 
-def _config(number: int, text: str, routes: int = ROUTES) -> Document:
-    answer = {"status": 200, "body": {"inline_string": text}}
+def _config(number: int, text: str, routes: int = ROUTES, edited: int = ROUTES) -> Document:
+    """One with so many routes, of which the first `edited` answer with the text."""
     several = [
-        {"match": {"path": f"/{it}"}, "direct_response": answer, "name": f"route-{it}" * 6}
-        for it in range(routes)
+        {"match": {"path": f"/{it}"}, "direct_response": _answer(said), "name": f"route-{it}" * 6}
+        for it, said in enumerate([text] * edited + ["0"] * (routes - edited))
     ]
     host = {"name": "all", "domains": ["*"], "routes": several}
     values = [
@@ -100,3 +102,7 @@ def _config(number: int, text: str, routes: int = ROUTES) -> Document:
             "resources": [{"type": type_, "value": value} for type_, value in values],
         },
     }
+
+
+def _answer(text: str) -> Document:
+    return {"status": 200, "body": {"inline_string": text}}
