@@ -108,6 +108,9 @@ class Controller:
         self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
         self._held_ports = HeldPorts(self.engine)
+        rows = (self.envoy_configs, self.hook_rows, self._held_ports)
+        self.notes: list[Callable[[Change], bool]] = [it.note for it in rows]
+        """Are told of each change; they say whether they have written a row."""
         self.board = Board()
         self._publish = publish
         self._notify = notify or _nobody
@@ -119,8 +122,7 @@ class Controller:
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)
         self._waiting: list[Event] | None = []
         self._concerned: set[ObjectRef] = set()
-        self._has_written = self._is_taking = False
-        self._is_owed = False  # somebody wanted to settle meanwhile
+        self._has_written = self._is_taking = self._is_owed = False
 
     def bind(self, host_ports: ports.HostPorts) -> None:
         """Serves one machine, with these ports instead of those of a pod."""
@@ -293,7 +295,7 @@ class Controller:
     def settle(self) -> None:
         """Brings every answer up to date, publishes what changed and notifies the status writer."""
         if self._is_taking:
-            self._is_owed = True
+            self._is_owed = True  # when the batch has been taken
             return
         for _ in self._settling():
             pass
@@ -381,8 +383,8 @@ class Controller:
             self._has_written |= self._aging.note(change.key, change.new)
         if change.query is keysets.wanted:
             self._has_written |= self.on_key_set(change.key, change.new)
-        for it in (self.envoy_configs, self.hook_rows, self._held_ports):
-            self._has_written |= it.note(change)
+        for note in self.notes:
+            self._has_written |= note(change)
         if (kind := _STATUS_KINDS.get(change.query)) is not None:
             subject = ObjectRef(kind, *change.key)
             self.board.put(subject, change.new)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import files, host, inspection, localbootstrap, process, rundir, sockets
+from contour import files, host, hostdns, inspection, localbootstrap, process, rundir, sockets
 from contour.asking import answers
 from contour.configfile.source import Source
 from contour.console import news
@@ -35,6 +35,7 @@ from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
 from dag import counting
+from dag import hostdns as hostrows
 from dag.listeners import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
@@ -59,6 +60,8 @@ class RunOptions:
         default_factory=dict[NamespacedName, tuple[Endpoint, ...]]
     )
     """Addresses of Services that need no EndpointSlice."""
+    asks_dns: bool = True
+    """Services without EndpointSlices are looked for by the DNS of this machine."""
     certifies: bool = False
     """Hosts that want TLS and whose Secret is missing get a certificate of a local authority."""
     lenient: bool = False
@@ -89,6 +92,7 @@ class Running(NamedTuple):
     keeper: keeper.Keeper | None
     console: news.Console
     revisions: RevisionFile
+    resolver: hostdns.Resolver
     source: Source | None
     fleets_turned: asyncio.Event
     """Set when there are to be other fleets."""
@@ -125,7 +129,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     await asyncio.sleep(_SIGNALS)
     await running.instance.asker.begin(stopped)
     if not stopped.is_set():
-        await running.instance.fetch()
+        await asyncio.gather(running.instance.fetch(), running.resolver.first(_PATIENCE))
         await _serve(directory, options, running, start, stopped)
 
 
@@ -140,6 +144,8 @@ def _start(
     return None
 
 
+_PATIENCE = 2.0
+"""Seconds that the start may wait for the DNS of this machine."""
 _SIGNALS = 0.01
 """Seconds in which signals are seen that came while everything was read."""
 
@@ -164,6 +170,10 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     controller = instance.controller
     controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
     controller.lead(options.backends)
+    resolver = hostdns.Resolver(controller.engine, controller.settle)
+    if options.asks_dns:
+        controller.notes.append(resolver.note)
+        controller.engine.write(hostrows.IN_USE, (), True)
     controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
     if options.source is not None:
         controller.follow(options.source.name, in_cluster=False)
@@ -174,7 +184,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     made = _keeper(options, terminal) if options.certifies else None
     revisions = RevisionFile(directory.path / REVISIONS, controller.engine)
     controller.envoy_configs.on_change = revisions.note
-    found = (server, instance, manifests, made, console, revisions)
+    found = (server, instance, manifests, made, console, revisions, resolver)
     return Running(*found, options.source, turned, limited)
 
 
@@ -228,6 +238,7 @@ async def _serve(
             _announce(envoys, running.console, controller, options, notes),
             controller.age(),
             running.instance.key_sets.run(),
+            running.resolver.run(),
             _count(directory, running.limited),
         )
         await process.until(stopped, activities)

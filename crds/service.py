@@ -14,6 +14,8 @@ class ServicePort:
     port: Port
     protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
     app_protocol: str = ""
+    target_port: int | str | None = None
+    """Of the endpoints; they are what counts where there are EndpointSlices."""
 
 
 @excerpt

@@ -1,9 +1,10 @@
 """Services: what a reference to a Service port leads to, and which endpoints take its traffic.
 
 EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"), unless the
-Service has addresses on this machine (`localbackends`). Services
-of type ExternalName are refused unless the configuration allows them. Elsewhere: which addresses
-and names may not be led to (`addresses`).
+Service has addresses on this machine (`localbackends`). On one machine, a Service without
+EndpointSlices is looked for by the host's DNS (`hostdns`). Services of type ExternalName are
+refused unless the configuration allows them. Elsewhere: which addresses and names may not be led to
+(`addresses`).
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from typing import Literal
 from crds import endpointslice, service
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import hints, limits, localbackends, nodes, tables
+from dag import hints, hostdns, limits, localbackends, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
@@ -63,7 +64,9 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
     if local := localbackends.endpoints(view, port.service):
         return nodes.Endpoints(local)
-    return of_slices(view, _slices(view, port.service), port.port_name)
+    if slices := tuple(_slices(view, port.service)):
+        return of_slices(view, slices, port.port_name)
+    return hostdns.endpoints(view, port)
 
 
 def of_slices(
@@ -167,9 +170,13 @@ nobody but Envoy."""
 
 
 def left_out(view: View, port: nodes.ServicePort) -> str:
-    """The endpoints of a Service port that get no traffic whatever their state, as a sentence."""
-    found = "; ".join(sorted(view.bucket(LEFT_OUT, port)))
-    return f"endpoints of Service {port.service} are left out: {found}" if found else ""
+    """The endpoints of a Service port that get no traffic whatever their state, as a sentence; or
+    why none can be found."""
+    if found := "; ".join(sorted(view.bucket(LEFT_OUT, port))):
+        return f"endpoints of Service {port.service} are left out: {found}"
+    if why := hostdns.fault(view, port.service):
+        return f"Service {port.service} has no EndpointSlices, and {why}"
+    return ""
 
 
 def closed(view: View, found: service.Service) -> Problem | None:

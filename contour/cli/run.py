@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     "need not exist. Can be given several times, also for one Service.",
 )  # fmt: skip
 @click.option(
+    "--host-dns/--no-host-dns", default=True, show_default=True,
+    help="Look for Services that have neither EndpointSlices nor an address by --backend with the "
+    "DNS of this machine: as NAME.NAMESPACE.svc, and in the namespace default also as NAME.",
+)  # fmt: skip
+@click.option(
     "--tls", type=click.Choice(["manifests", "auto"]), default="manifests", show_default=True,
     help="Where certificates come from: the Secrets in the manifests, or, where these are missing, "
     "a local authority that is made once and that clients have to trust.",
@@ -90,6 +95,7 @@ def run(
     bind: str,
     port_map: tuple[str, ...],
     backends: tuple[str, ...],
+    host_dns: bool,
     tls: str,
     config_path: Path | None,
     state_dir: Path | None,
@@ -104,9 +110,8 @@ def run(
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
 
-    Each PATH is a file or a folder (recursive) of manifests; without one, the file of --config-path
-    must name some. Ctrl-C or SIGTERM ends the command, after open requests have finished. The file
-    `ready` in the state directory exists while Envoy serves a complete configuration.
+    Each PATH is a file or folder of manifests. Ctrl-C or SIGTERM ends the command, after open
+    requests have finished. The state directory has a file `ready` while Envoy serves everything.
     """
     with ending_at_once():
         from contour import files, host, localbackends, rundir
@@ -125,6 +130,7 @@ def run(
             address=ports.bindable(bind),
             port_map=tuple(sorted(ports.mapping(port_map).items())),
             backends=localbackends.named(backends),
+            asks_dns=host_dns,
             certifies=tls == "auto",
             controller_name=controller_name,
             lenient=lenient,

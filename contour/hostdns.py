@@ -1,0 +1,148 @@
+"""Asks the resolver of this machine for Services without EndpointSlices (`dag.hostdns`).
+
+Each is asked for when it is first needed and again every few seconds, for the resolver tells no
+time to live. While a name does not resolve, attempts become rarer and the last addresses stay.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+from crds.meta import NamespacedName
+from dag import hostdns
+from dag.engine.incremental import Engine
+from dag.engine.view import Change
+from dag.hostdns import Found
+from kube import backoff
+from kube.workqueue import WorkQueue
+
+Lookup = Callable[[str], Awaitable[tuple[str, ...]]]
+"""The IP addresses of a name, sorted; raises OSError if it does not resolve."""
+
+REFRESH = 5.0
+"""Seconds between two answers for a name: the time that Envoy takes for its DNS clusters."""
+LONGEST_BACKOFF = 30.0
+"""Seconds between two attempts that fail."""
+AT_ONCE = 16
+"""Names that are asked for at a time."""
+
+
+class Resolver:
+    """The Services of one process that are looked for by DNS."""
+
+    def __init__(
+        self, engine: Engine, settle: Callable[[], None], lookup: Lookup | None = None
+    ) -> None:
+        self._engine = engine
+        self._settle = settle
+        self._lookup = lookup or looked_up
+        self._known: dict[NamespacedName, Found | None] = {}
+        """What is told of those that are wanted; None: nothing yet."""
+        self._queue = WorkQueue[NamespacedName]()
+        self._slots = asyncio.Semaphore(AT_ONCE)
+
+    def note(self, change: Change) -> bool:
+        """Learns which Services are to be looked for; whether rows were written. Is called while
+        the graph settles."""
+        if change.query is not hostdns.wanted:
+            return False
+        service = change.key
+        if change.new:
+            self._known[service] = None
+            self._queue.add(service)
+            return False
+        return self._known.pop(service, None) is not None and self._write(service, Found())
+
+    async def first(self, patience: float) -> None:
+        """Asks for every wanted Service once, but for so many seconds at most."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
+                for service in tuple(self._known):
+                    tasks.create_task(self._look(service))
+
+    async def run(self) -> None:
+        """Keeps the addresses up to date, until it is cancelled."""
+        await self._queue.run(self._refresh)
+
+    async def _refresh(self, service: NamespacedName) -> bool:
+        if service not in self._known:
+            self._queue.forget(service)
+            return False
+        if await self._look(service):
+            self._queue.forget(service)
+            self._queue.add(service, backoff.jittered(REFRESH))
+        else:
+            failures = self._queue.fail(service)
+            self._queue.add(service, backoff.delay(failures, REFRESH, LONGEST_BACKOFF))
+        return False
+
+    async def _look(self, service: NamespacedName) -> bool:
+        """Asks once, and tells what came of it; whether a name resolves."""
+        names, said = tuple(hostdns.names(service)), ""
+        found: tuple[str, ...] = ()
+        for name in names:
+            try:
+                async with self._slots:
+                    found = await self._lookup(name)
+                break
+            except OSError as error:
+                said = error.strerror or str(error)
+        fault = "" if found else f"{' and '.join(names)} cannot be resolved here: {said}"
+        self._take(service, found, fault)
+        return bool(found)
+
+    def _take(self, service: NamespacedName, found: tuple[str, ...], fault: str) -> None:
+        if service not in self._known:
+            return  # no more, since it was asked for
+        before = self._known[service]
+        now = Found(found or (before.addresses if before else ()), fault)
+        if now != before:
+            self._known[service] = now
+            self._write(service, now)
+            self._settle()
+
+    def _write(self, service: NamespacedName, found: Found) -> bool:
+        self._engine.write(hostdns.ADDRESSES, service, found.addresses or None)
+        self._engine.write(hostdns.FAULTS, service, found.fault or None)
+        return True
+
+
+async def looked_up(name: str) -> tuple[str, ...]:
+    """What the resolver of this machine says.
+
+    It is asked in a thread that is not waited for at the end: it may be silent for long, and cannot
+    be interrupted.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[str, ...]] = loop.create_future()
+
+    def settle(found: tuple[str, ...] | OSError) -> None:
+        if future.done():
+            return
+        if isinstance(found, OSError):
+            future.set_exception(found)
+        else:
+            future.set_result(found)
+
+    def look() -> None:
+        try:
+            answer: tuple[str, ...] | OSError = _by_family(
+                it[4][0] for it in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+            )
+        except OSError as error:
+            answer = error
+        except UnicodeError:
+            answer = OSError("it is no name of a host")
+        with suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(settle, answer)
+
+    threading.Thread(target=look, name=f"look up {name}", daemon=True).start()
+    return await future
+
+
+def _by_family(found: Iterable[str | int]) -> tuple[str, ...]:
+    """Those of IPv4, else those of IPv6: both lead to the same, which may listen on one only."""
+    every = sorted({str(it) for it in found if "%" not in str(it)})
+    return tuple(it for it in every if ":" not in it) or tuple(every)
