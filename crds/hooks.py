@@ -48,7 +48,8 @@ class ExtensionHooks:
     post: tuple[Hook, ...] = Field(default=(), max_length=4)
     """Hooks after the translation. `Route` is called for each route whose rule refers to an object
     of `resources`, `VirtualHost` for each host of each listener, and `HTTPListener` for each
-    listener for HTTP and HTTPS. The others are errors in this release."""
+    listener for HTTP and HTTPS. `Translation` is called for all clusters and Secrets of a fleet at
+    once, after the others."""
 
 
 @model
@@ -110,6 +111,10 @@ class Extension:
     """If true, a host or listener that the extension has not answered for, and that was never
     served, is served without the extension's changes. By default the host answers 503, and the
     listener is not opened."""
+    may_remove_clusters: Flag = False
+    """If true, a cluster that the hook `Translation` leaves out of its answer is served without
+    endpoints, so that requests to it are answered with 503. By default such an answer is not
+    taken."""
     refresh: Duration | None = None
     """The time after which all questions are asked again, at least `10s`. By default they are asked
     again after each new connection to the extension alone."""

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from contour.envoy.hooks import lists
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure
@@ -56,6 +57,9 @@ class Replied(Protocol):
 
 def encoded(question: Question) -> bytes:
     """A question as it goes out."""
+    if question.hook == "Translation":
+        everything: wire.Resources = {"clusters": tuple(question.lists.clusters.values())}
+        return wire.encoded_request(question.hook, wire.Request(everything))
     (field,) = wire.FIELDS[question.hook]
     resources: wire.Resources = {field: (question.body,)}
     request = wire.Request(resources, question.hostnames, question.objects)
@@ -73,6 +77,8 @@ class Conversation:
         self._questions: dict[bytes, Question] = {}
         self._urgent: dict[bytes, None] = {}
         self._later: dict[bytes, None] = {}
+        self._last: dict[bytes, None] = {}
+        """Questions about all clusters: when the extension has been asked about everything else."""
         self._asking: set[bytes] = set()
         self._pauses: dict[bytes, float] = {}
         self._waker = asyncio.Event()
@@ -92,10 +98,8 @@ class Conversation:
         """A question is open, or its answer is an old one."""
         key = question.key
         self._questions[key] = question
-        if is_known:
-            self._later[key] = None
-        else:
-            self._urgent[key] = None
+        self._queue(question, is_known=is_known)
+        if not is_known:
             self._open.setdefault(key, asyncio.get_running_loop().time())
             if self._away is not None:
                 asyncio.get_running_loop().call_soon(self._fail_waiting)
@@ -113,10 +117,13 @@ class Conversation:
     def again(self) -> None:
         """Asks everything again: what has no answer first."""
         self._missed, self._away, self._is_turned = 0, None, True
-        for key, question in self._questions.items():
-            is_known = isinstance(self._told.known(question), Reply)
-            (self._later if is_known else self._urgent)[key] = None
+        for question in self._questions.values():
+            self._queue(question, is_known=isinstance(self._told.known(question), Reply))
         self._waker.set()
+
+    def _queue(self, question: Question, *, is_known: bool) -> None:
+        known = self._later if is_known else self._urgent
+        (self._last if question.hook == "Translation" else known)[question.key] = None
 
     @property
     def is_open(self) -> bool:
@@ -178,16 +185,21 @@ class Conversation:
         if question is None:
             self._slots.release()
             if not (self._urgent or self._later):
-                self._waker.clear()
+                self._waker.clear()  # what is asked last wakes it when nothing else is asked
             return
         self._asking.add(question.key)
         task = asyncio.get_running_loop().create_task(self._converse(question))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._wake_last)
+
+    def _wake_last(self, _: object) -> None:
+        if self._last and not self._asking:
+            self._waker.set()
 
     def _next(self) -> Question | None:
-        for waiting in (self._urgent, self._later):
-            while waiting:
+        for waiting in (self._urgent, self._later, self._last):
+            while waiting and not (waiting is self._last and self._asking):
                 key = next(iter(waiting))
                 del waiting[key]
                 question = self._questions.get(key)
@@ -215,7 +227,8 @@ class Conversation:
     def _fail_waiting(self) -> None:
         if self._away is None:
             return
-        failed, self._urgent = self._urgent, {}
+        failed = (*self._urgent, *self._last)
+        self._urgent, self._last = {}, {}
         for key in failed:
             question = self._questions.get(key)
             if question is not None and self._told.known(question) is None:
@@ -238,12 +251,13 @@ class Conversation:
         if isinstance(answer, Failure):
             return answer
         before = self._told.known(question)
-        if not isinstance(before, Reply) or before == _reply(question, answer):
+        reply = _reply(question, answer)
+        if not isinstance(before, Reply) or before == reply:
             self._is_turned |= question.key in self._unstable
             self._unstable.discard(question.key)
             return answer
         second = await self._ask(question)
-        if isinstance(second, Failure) or second.body == answer.body:
+        if isinstance(second, Failure) or _reply(question, second) == reply:
             return second
         self._unstable.add(question.key)
         self._is_turned = True
@@ -289,7 +303,13 @@ def _words(found: Failure) -> str:
 
 
 def _reply(question: Question, found: Answer) -> Reply:
-    return Reply(wire.decoded_reply(question.hook, found.body).single)
+    reply = wire.decoded_reply(question.hook, found.body)
+    if question.hook != "Translation":
+        return Reply(reply.single)
+    known = {body: name for name, body in question.lists.clusters.items()}
+    clusters = reply.resources.get("clusters", ())
+    named = {known.get(body) or wire.name(body): body for body in clusters}
+    return Reply(lists.difference(question.lists, named))
 
 
 Connect = Callable[[Connection], Asked | None]

@@ -7,8 +7,17 @@ a row. Questions are counted, since hosts may share one. Nothing here waits for 
 from collections import Counter, defaultdict
 from typing import Protocol, TypeAlias
 
+from contour.asking.translations import Translations
+from contour.envoy.credentials import FleetKey
 from contour.envoy.hooks import questions
-from contour.envoy.hooks.questions import Question, Reply, Shaped, ShapedListener, TemplateKey
+from contour.envoy.hooks.questions import (
+    Question,
+    Reply,
+    Shaped,
+    ShapedListener,
+    TemplateKey,
+    Translated,
+)
 from crds.meta import ObjectRef
 from dag import hookservers, nodes
 from dag.engine.incremental import Engine
@@ -45,8 +54,8 @@ class Nobody:
 MOST_TOLD = 5
 """Hosts and listeners of which an object is told; of the others the number is."""
 
-Key: TypeAlias = nodes.HostKey | TemplateKey
-State: TypeAlias = Shaped | ShapedListener
+Key: TypeAlias = nodes.HostKey | TemplateKey | FleetKey
+State: TypeAlias = Shaped | ShapedListener | Translated
 
 
 class HookRows:
@@ -58,6 +67,7 @@ class HookRows:
         self._uses: Counter[bytes] = Counter()
         self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
         self._turned: set[ObjectRef] = set()
+        self._translations = Translations(engine)
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether there are rows to be written, or were."""
@@ -67,12 +77,15 @@ class HookRows:
             self._keep_good(change.key, change.new)
         elif change.query is questions.shaped_listener:
             self._keep_good_listener(change.key, change.new)
+        elif change.query is questions.translated:
+            self._translations.keep(change.key.fleet, change.new)
         else:
             return False
         old: State | None = change.old
         new: State | None = change.new
         self._tell(change.key, old, new)
-        return self._count(old, new) or bool(self._turned)
+        has_written = change.query is questions.translated
+        return self._count(old, new) or bool(self._turned) or has_written
 
     def flush(self) -> None:
         """Writes what objects are told, once for all their hosts that have changed."""
@@ -136,6 +149,8 @@ class HookRows:
 
 def _text(key: Key, found: State) -> str:
     said = questions.silences(found.told)
+    if isinstance(key, FleetKey) or isinstance(found, Translated):
+        return f"clusters: {said}"
     where, closed = f"listener {key.listener}", "it is not opened"
     if isinstance(key, nodes.HostKey):
         where, closed = f"host {key.host}", "the host answers 503"

@@ -108,8 +108,8 @@ class _Unasked:
 
     async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
         """Nothing is modified."""
-        del hook, question
-        return Answer(b"")
+        asked = wire.decoded_request(hook, question)
+        return Answer(wire.encoded_reply(hook, asked.resources))
 
     async def close(self) -> None:
         """Does nothing."""

@@ -5,10 +5,9 @@ they last had. One that has no such state is not opened, or is opened as it is w
 may be passed over (`failOpen`).
 """
 
-from contour.envoy import policy, routing
+from contour.envoy import policy, routing, translating
 from contour.envoy.hooks import chain, questions, templates
 from contour.envoy.hooks.questions import GoodListener, ShapedListener, TemplateKey, Told
-from crds.meta import ObjectRef
 from dag import listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import View
@@ -31,19 +30,25 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     )
     end = way.listener(template)
     checked = templates.Checked(end.body)
+    known = translating.Known(view, key.fleet, templates.clusters(template))
     if end.body is not None and end.is_changed:
-        allowed = templates.Allowed(frozenset(), plain.sharded)
+        allowed = templates.Allowed(known, plain.sharded)
         checked = templates.checked(template, end.body, allowed)
     every = ", ".join(sorted({it.server for it in way.asked}))
     told = (*way.told, *(Told(every, it) for it in checked.refused))
-    asked, origins = tuple(way.asked), (*node.origins, *_configuration(view))
+    origins = (*node.origins, *routing.authors(view))
     answer = checked.body if end.is_changed else None
-    found = GoodListener(node, plain._replace(answer=answer))
-    if end.is_whole and checked.body is not None:
-        return ShapedListener(found, asked, told, origins=origins)
-    waiting = ShapedListener(None, asked, told, is_finished=False, origins=origins)
+    found = GoodListener(node, plain._replace(answer=answer), tuple(sorted(known.added)))
+    silent = translating.lacking(view, key.fleet, names.values(), known, way.asked)
+    whole = ShapedListener(found, tuple(way.asked), tuple(way.answered), told, origins=origins)
+    if end.is_whole and checked.body is not None and silent is None:
+        return whole
+    told = told if silent is None else (*way.told, *silent)
+    waiting = whole._replace(served=None, told=told, is_finished=False)
     if last is not None:
         return waiting._replace(served=last, until_then="last")
+    if silent is not None:
+        return waiting
     is_open = checked.body is not None or all(it.fail_open for it in servers)
     return waiting._replace(served=found if is_open else None)
 
@@ -52,12 +57,6 @@ def _last(view: View, key: TemplateKey, node: nodes.Listener) -> GoodListener | 
     """What was served last, if that can serve still."""
     found = view.read(questions.GOOD_LISTENERS, key)
     return found if found is not None and found.node.protocol == node.protocol else None
-
-
-def _configuration(view: View) -> tuple[ObjectRef, ...]:
-    """The object whose author has registered the extensions."""
-    chosen = view.ask(settings.chosen_name, ())
-    return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
 
 
 PUBLISHED = (questions.shaped_listener,)

@@ -91,17 +91,16 @@ def opened(view: View, key: TemplateKey) -> Open | None:
         return _opened(view, key.fleet, Open(view.ask(policy.downstream, ())))
     if good.good is None:
         return None
-    node, found = good.good
-    chosen = view.ask(settings.chosen_name, ())
-    asked = () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
-    return _opened(view, key.fleet, Open(found, origins=asked, node=node))
+    node, found, added = good.good
+    needs = frozenset(resources.Name(resources.CLUSTER, it) for it in added)
+    return _opened(view, key.fleet, Open(found, needs, routing.authors(view), node))
 
 
 def _opened(view: View, fleet: str, found: Open) -> Open:
     used = routing.clusters_of(view, fleet, found.policy.services())
     called = {it: name.name for it, name in used.items()}
     named = found.policy._replace(names=called)
-    return found._replace(policy=named, needs=frozenset(used.values()))
+    return found._replace(policy=named, needs=found.needs | frozenset(used.values()))
 
 
 @query

@@ -17,9 +17,11 @@ from contour.envoy import (
     routing,
     runtime,
     shaping,
+    translating,
     virtual_hosts,
 )
 from contour.envoy.grpcclients import queries as grpcclients
+from contour.envoy.hooks import questions
 from contour.xds import resources
 from dag.engine.view import Change, Plan
 
@@ -30,6 +32,7 @@ PLAN = Plan(
         + listening.INDEXES
         + alternatives.INDEXES
         + limits.INDEXES
+        + translating.INDEXES
     ),
     kept=(
         runtime.KEPT
@@ -40,6 +43,7 @@ PLAN = Plan(
         + monitors.KEPT
         + grpcclients.KEPT
         + limits.KEPT
+        + translating.KEPT
     ),
     published=(
         runtime.PUBLISHED
@@ -53,6 +57,7 @@ PLAN = Plan(
         + shaping.PUBLISHED
         + listenershaping.PUBLISHED
         + limits.PUBLISHED
+        + translating.PUBLISHED
     ),
 )
 """What the engine maintains for Envoy, on top of the graph."""
@@ -65,7 +70,9 @@ def stand_in(name: resources.Name, part: str) -> resources.Part | None:
     return resources.part(virtual_hosts.closed(part))
 
 
-_OURS = frozenset(PLAN.published) - frozenset(shaping.PUBLISHED + listenershaping.PUBLISHED)
+_OURS = frozenset(PLAN.published) - frozenset(
+    (*shaping.PUBLISHED, *listenershaping.PUBLISHED, questions.translated)
+)
 
 
 def is_opening(change: Change) -> bool:

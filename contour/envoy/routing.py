@@ -21,7 +21,7 @@ from contour.envoy import (
 )
 from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
-from contour.envoy.hooks import bare, questions
+from contour.envoy.hooks import bare, lists, questions
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, services
@@ -86,19 +86,24 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
         return None
     if found.good is None:
         return _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
-    node, body = found.good
+    node, body, added = found.good
     if body is None:
         return _plain(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
-    chosen = view.ask(settings.chosen_name, ())
-    asked = () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
-    origins = (*node.origins, *asked)
-    part = resources.part(bare.completed(node, called, traits, body), used.values(), origins)
+    needs = (*used.values(), *(resources.Name(resources.CLUSTER, it) for it in added))
+    origins = (*node.origins, *authors(view))
+    part = resources.part(bare.completed(node, called, traits, body), needs, origins)
     if (older := releases.for_older(node)) is not None:
         part = _with_older(part, bare.completed(older, called, traits, body))
     return _pieces(view, key, part)
+
+
+def authors(view: View) -> tuple[ObjectRef, ...]:
+    """The object whose author has registered the extensions."""
+    chosen = view.ask(settings.chosen_name, ())
+    return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
 
 
 def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
@@ -162,7 +167,15 @@ def clusters_of(
     view: View, fleet: str, found: Iterable[nodes.AnyCluster]
 ) -> Mapping[nodes.AnyCluster, resources.Name]:
     """The names of clusters, which exist by being asked for."""
-    return {it: view.ask(cluster, ClusterKey(fleet, it))[0].name for it in dict.fromkeys(found)}
+    if not view.ask(questions.is_translated, ()):
+        keys = ((it, ClusterKey(fleet, it)) for it in dict.fromkeys(found))
+        return {it: view.ask(cluster, key)[0].name for it, key in keys}
+    result: dict[nodes.AnyCluster, resources.Name] = {}
+    for it in found:
+        key = ClusterKey(fleet, it)
+        view.demand(cluster, key)
+        result[it] = view.ask(wanted_cluster, key).name
+    return result
 
 
 def _is_secure(view: View, key: nodes.HostKey) -> bool:
@@ -172,7 +185,28 @@ def _is_secure(view: View, key: nodes.HostKey) -> bool:
 
 @query
 def cluster(view: View, key: ClusterKey) -> Pieces:
-    """A cluster; its name is that of its only piece."""
+    """A cluster as it is served, in one piece; none while extensions have not answered for it."""
+    if not view.ask(questions.is_translated, ()):
+        return (_cluster(view, key),)
+    wanted = view.ask(wanted_cluster, key)
+    name, ours = wanted.name, wanted.value
+    passed = view.read(questions.PASSED, questions.ClusterName(key.fleet, name.name))
+    if passed is None:
+        return ()
+    if passed.body is None:
+        return (wanted,)
+    part = lists.part(passed.body, ours)
+    part = replace(part, origins=(*part.origins, *authors(view)))
+    return (resources.Change(name, "", part),)
+
+
+@query
+def wanted_cluster(view: View, key: ClusterKey) -> resources.Change:
+    """A cluster as the objects want it; asked where extensions are asked about clusters."""
+    return _cluster(view, key)
+
+
+def _cluster(view: View, key: ClusterKey) -> resources.Change:
     node = key.cluster
     settings = view.ask(policy.upstream, ())
     name, body = clusters.resource(node, settings)
@@ -186,7 +220,7 @@ def cluster(view: View, key: ClusterKey) -> Pieces:
         warms=not _is_dns(node),
         health_checked=isinstance(node, nodes.Cluster) and node.health_check is not None,
     )
-    return (resources.Change(name, "", part),)
+    return resources.Change(name, "", part)
 
 
 def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:

@@ -8,8 +8,9 @@ extension that has not answered may be passed over (`failOpen`).
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal
 
-from contour.envoy import listening, policy, routing, virtual_hosts
+from contour.envoy import listening, policy, routing, translating, virtual_hosts
 from contour.envoy.hooks import bare, chain, questions, templates, trust
 from contour.envoy.hooks.questions import Good, Shaped, TemplateKey, Told
 from crds.meta import ObjectRef
@@ -33,10 +34,31 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
+    found, known = _answered(view, key, node)
+    if found.served is None or found.until_then == "last":
+        return found
+    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
+    names = [it.name for it in used.values()]
+    silent = translating.lacking(view, key.fleet, names, known, found.asked)
+    if silent is None:
+        return found
+    last = _last(view, key, node)
+    until_then: Literal["last", "unmodified"] = "unmodified" if last is None else "last"
+    return found._replace(
+        served=last, told=silent, is_finished=False, until_then=until_then, origins=node.origins
+    )
+
+
+def _answered(
+    view: View, key: nodes.HostKey, node: nodes.VirtualHost
+) -> tuple[Shaped, translating.Known]:
+    """The host as the answers about it want it, and the clusters that it names: extensions may not
+    have answered for them yet."""
     servers = view.ask(settings.hook_servers, ())
     referred = [tuple(_referred(view, it)) for it in node.routes]
+    known = translating.Known(view, key.fleet, (trust.NOWHERE,))
     if not chain.is_asked(servers, referred):
-        return Shaped(Good(node, None))
+        return Shaped(Good(node, None), origins=node.origins), known
     asked, taken, guarded = view.ask(stripped, key)
     way = chain.Way(
         servers,
@@ -44,23 +66,27 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
         lambda: view.read(questions.GOOD, key) is not None,
     )
     end = way.through(asked, referred)
-    found = Shaped(None, tuple(way.asked), tuple(way.told), end.is_whole, origins=node.origins)
+    found = Shaped(
+        None, tuple(way.asked), tuple(way.answered), tuple(way.told), end.is_whole,
+        origins=node.origins,
+    )  # fmt: skip
     if not end.is_whole and not way.closed and (last := _last(view, key, node)) is not None:
-        return found._replace(served=last, until_then="last")
+        return found._replace(served=last, until_then="last"), known
     if end.body is None:
-        return found
+        return found, known
     if way.closed:
         origins = sorted({node.routes[it].origin for it in way.closed})
         found = found._replace(until_then="partly", origins=tuple(origins))
     if not end.is_changed:
-        return found._replace(served=Good(node, None))
+        return found._replace(served=Good(node, None)), known
     used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    known = {*(it.name for it in used.values()), trust.NOWHERE}
+    known.add(it.name for it in used.values())
     allowed = trust.Allowed(known, _filters(view, key), taken, guarded)
     body, refused = trust.closed(end.body, asked, allowed)
     names = ", ".join(sorted({it.server for it in way.asked}))
     words = (Told(names, f"{_where(it)} {it.why}, so it is answered with 500") for it in refused)
-    return found._replace(served=Good(node, body), told=(*found.told, *words))
+    good = Good(node, body, tuple(sorted(known.added)))
+    return found._replace(served=good, told=(*found.told, *words)), known
 
 
 def _filters(view: View, key: nodes.HostKey) -> frozenset[str]:
@@ -104,7 +130,7 @@ def _last(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Good | Non
     named = zip(bare.identities(good.node), good.node.routes, strict=True)
     routes = tuple(it for name, it in named if name not in gone)
     body = bare.without(good.body, gone) if good.body is not None else None
-    return Good(replace(good.node, routes=routes), body)
+    return good._replace(node=replace(good.node, routes=routes), body=body)
 
 
 def _removed(before: nodes.VirtualHost, now: nodes.VirtualHost) -> Iterator[str]:

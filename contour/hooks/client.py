@@ -60,6 +60,9 @@ class Service:
     retries: Retries = field(default_factory=Retries)
     max_message_size: int = 4 << 20
     """Bytes; of a question and of a reply."""
+    max_lists_size: int = 64 << 20
+    """The same for Translation, which is about everything at once. (10,000 clusters are about 4
+    MB. Servers have a bound of their own: that of gRPC is 4 MiB.)"""
     max_in_flight: int = 64
     """Questions at once; more of them wait, without a deadline, in the order in which they came."""
 
@@ -87,12 +90,17 @@ class Client:
 
     async def ask(self, hook: Hook, question: bytes) -> Answer | Failure:
         """What the server makes of a question, which `wire.encoded_request` has written."""
-        bound = self.service.max_message_size
+        service = self.service
+        bound = service.max_lists_size if hook == "Translation" else service.max_message_size
         if len(question) > bound:
             return failure("TooLarge", f"the question has {len(question)} bytes of {bound}")
         async with self._slots:
             body = await self._persist(hook, question)
-        return body if isinstance(body, Failure) else await replies.read(hook, question, body)
+        if isinstance(body, Failure):
+            return body
+        if len(body) > bound:
+            return failure("TooLarge", f"the reply has {len(body)} bytes of {bound}")
+        return await replies.read(hook, question, body)
 
     async def connections(self) -> AsyncGenerator[int]:
         """Connects, stays connected, and counts from 1 the connections made, until it is closed.
@@ -150,7 +158,7 @@ class Client:
 
     def _failure(self, error: aio.AioRpcError) -> Failure:
         code, said = error.code(), error.details() or ""
-        seconds, bound = self.service.deadline, self.service.max_message_size
+        seconds, bound = self.service.deadline, _largest(self.service)
         match code:
             case grpc.StatusCode.UNAVAILABLE:
                 return failure("Unavailable", said)
@@ -199,6 +207,10 @@ class _Connection:
         await self.channel.close(seconds)
 
 
+def _largest(service: Service) -> int:
+    return max(service.max_message_size, service.max_lists_size)
+
+
 def _channel(service: Service) -> aio.Channel:
     options: list[tuple[str, str | int]] = [
         ("grpc.use_local_subchannel_pool", 1),
@@ -209,8 +221,8 @@ def _channel(service: Service) -> aio.Channel:
         ("grpc.min_reconnect_backoff_ms", _CONNECT),
         ("grpc.max_reconnect_backoff_ms", _RECONNECT),
         ("grpc.dns_min_time_between_resolutions_ms", 1_000),
-        ("grpc.max_receive_message_length", service.max_message_size),
-        ("grpc.max_send_message_length", service.max_message_size),
+        ("grpc.max_receive_message_length", _largest(service)),
+        ("grpc.max_send_message_length", _largest(service)),
     ]
     if service.tls is None:
         return aio.insecure_channel(service.address, options)

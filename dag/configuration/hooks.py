@@ -47,10 +47,6 @@ def servers(
 def _wrong(place: Place, it: crd.Extension) -> Iterator[Problem]:
     if not it.hooks.post:
         yield problems.invalid_value(place.at("hooks").at("post"), "names no hook")
-    for index, hook in enumerate(it.hooks.post):
-        if _known(hook) is None:
-            text = f"hook {hook} is not served yet"
-            yield problems.invalid_value(place.at("hooks").at("post", index), text)
     if it.resources and "Route" not in it.hooks.post:
         text = "need the hook Route, by which their objects are sent"
         yield problems.invalid_value(place.at("resources"), text)
@@ -85,7 +81,7 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
     service = it.service
     return nodes.HookServer(
         name=it.name,
-        hooks=frozenset(known for hook in it.hooks.post if (known := _known(hook)) is not None),
+        hooks=frozenset(it.hooks.post),
         kinds=tuple(nodes.ForeignKind(k.group, k.version, k.kind) for k in it.resources),
         host=service.host or "",
         port=service.port,
@@ -94,16 +90,9 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
         timeout=_seconds(place.at("timeout"), it.timeout, most=_LONGEST_ANSWER) or 5.0,
         retries=it.retries,
         fail_open=it.fail_open,
+        may_remove_clusters=it.may_remove_clusters,
         refresh=_seconds(place.at("refresh"), it.refresh, least=_SHORTEST_REFRESH),
     )
-
-
-def _known(hook: crd.Hook) -> nodes.Hook | None:
-    match hook:
-        case "Route" | "VirtualHost" | "HTTPListener":
-            return hook
-        case "Translation":
-            return None
 
 
 def _tls(written: crd.ExtensionTLS | None) -> nodes.HookTls | None:

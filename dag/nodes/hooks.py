@@ -5,8 +5,8 @@ from typing import Literal, NamedTuple
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 
-Hook = Literal["Route", "VirtualHost", "HTTPListener"]
-"""The hooks that are called; others of Envoy Gateway are refused (`dag.configuration.hooks`)."""
+Hook = Literal["Route", "VirtualHost", "HTTPListener", "Translation"]
+"""When an extension is asked: about a route, a host, a listener, all clusters of a fleet."""
 
 
 class ForeignKind(NamedTuple):
@@ -56,5 +56,7 @@ class HookServer:
     """Seconds that an answer may take."""
     retries: int = 3
     fail_open: bool = False
+    may_remove_clusters: bool = False
+    """Whether clusters may be missing in its answers about all of them."""
     refresh: float | None = None
     """Seconds after which everything is asked again; None: only after a new connection."""

@@ -1,4 +1,4 @@
-"""What extensions are asked about hosts and listeners, and what becomes of their replies.
+"""What extensions are asked about hosts, listeners and clusters, and what becomes of their replies.
 
 A question is an answer of the graph, and a reply is a row: no rule waits for a server. A host goes
 through the hooks of all extensions, one after the other; only when all have answered it is served
@@ -8,5 +8,6 @@ as they say. Until then it stays as it was last served. Elsewhere: who asks (`co
 - `bare`: a host without what is ours, and what is ours put back.
 - `trust`: what a reply must not say.
 - `templates`: what is asked about a listener, and what its reply must not say.
+- `lists`: what is asked about all clusters at once, and what of its reply is served.
 - `chain`: the way of one host or listener through the hooks.
 """

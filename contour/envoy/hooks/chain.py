@@ -41,7 +41,7 @@ class Finished(NamedTuple):
 
 
 def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Referred, ...]]) -> bool:
-    """Whether any extension is asked about a host whose routes refer to these objects."""
+    """Whether any extension is asked about a host itself whose routes refer to these objects."""
     return any(referred) or any("VirtualHost" in it.hooks for it in servers)
 
 
@@ -54,6 +54,7 @@ class Way:
     can_stay: Callable[[], bool]
     """Whether the host can stay as it was last served."""
     asked: list[Question] = field(default_factory=list)
+    answered: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     closed: list[int] = field(default_factory=list)
     """The numbers of the routes that are closed alone."""
@@ -126,6 +127,7 @@ class Way:
         self.asked.append(question)
         reply = self.ask(question)
         if isinstance(reply, Reply):
+            self.answered.append(question)
             return question.body if reply.body is None else reply.body
         self._is_whole = False
         if reply is None:

@@ -4,15 +4,18 @@ The key of a row is the content of the question, so that it is the same on every
 every restart, and an edit asks for what it has changed and nothing else.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
+from contour.envoy.credentials import FleetKey
+from contour.envoy.hooks.lists import EMPTY, Lists
 from contour.envoy.policy import Downstream
 from crds.meta import ObjectRef
 from dag import nodes
+from dag.configuration import settings
 from dag.engine.view import OpenQuery, Table, View, query
 
 
@@ -24,11 +27,14 @@ class Question:
     """The name of the extension."""
     hook: nodes.Hook
     body: bytes
-    """The resource in canonical form: a Route, a VirtualHost or the template of a Listener."""
+    """The resource in canonical form: a Route, a VirtualHost or the template of a Listener. A
+    digest for Translation, whose lists are long."""
     hostnames: tuple[str, ...] = ()
     """Of the host of a Route."""
     objects: tuple[bytes, ...] = ()
     """The objects that the rule of a Route refers to, each as JSON."""
+    lists: Lists = EMPTY
+    """What a Translation is about; `body` is its digest."""
 
     @cached_property
     def key(self) -> bytes:
@@ -45,7 +51,8 @@ class Reply(NamedTuple):
     """What an extension wants instead of what it was asked about."""
 
     body: bytes | None
-    """In canonical form; None: it stays as it is."""
+    """In canonical form; None: it stays as it is. For Translation what is different
+    (`contour.envoy.hooks.lists`)."""
 
 
 class Silence(NamedTuple):
@@ -66,6 +73,8 @@ class Good(NamedTuple):
     """What it was made of: its clusters stay asked for."""
     body: bytes | None
     """What came back at the end, without what is ours; None: the node as it is."""
+    added: tuple[str, ...] = ()
+    """The clusters of extensions that it names."""
 
 
 GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
@@ -87,6 +96,8 @@ class GoodListener(NamedTuple):
     node: nodes.Listener
     policy: Downstream
     """What its template was made of, with the answer: the clusters of both stay asked for."""
+    added: tuple[str, ...] = ()
+    """The clusters of extensions that the answer names."""
 
 
 GOOD_LISTENERS: Table[TemplateKey, GoodListener] = Table("last good listeners")
@@ -107,6 +118,8 @@ class Shaped(NamedTuple):
     """None: it is closed."""
     asked: tuple[Question, ...] = ()
     """The questions that it depends on."""
+    answered: tuple[Question, ...] = ()
+    """Those of them that have a reply."""
     told: tuple[Told, ...] = ()
     is_finished: bool = True
     """Every extension has answered, and what is served is made of it."""
@@ -127,6 +140,7 @@ class ShapedListener(NamedTuple):
     served: GoodListener | None
     """None: it is not opened."""
     asked: tuple[Question, ...] = ()
+    answered: tuple[Question, ...] = ()
     told: tuple[Told, ...] = ()
     is_finished: bool = True
     until_then: Literal["last", "unmodified"] = "unmodified"
@@ -169,3 +183,64 @@ def served(view: View, key: nodes.HostKey) -> Served | None:
 def silences(found: Iterable[Told]) -> str:
     """What is told, as one text."""
     return "; ".join(f"extension {it.server} {it.text}" for it in dict.fromkeys(found))
+
+
+# All clusters of a fleet at once.
+
+
+class ClusterName(NamedTuple):
+    """A cluster of a fleet, by its name."""
+
+    fleet: str
+    name: str
+
+
+class Passed(NamedTuple):
+    """A cluster for which extensions have answered."""
+
+    body: bytes | None
+    """None: it is served as it is."""
+
+
+class Progress(NamedTuple):
+    """How far a fleet has come with the hook Translation."""
+
+    covered: frozenset[bytes] = frozenset()
+    """The other questions that had been answered when extensions were asked about all clusters."""
+    silent: tuple[Told, ...] = ()
+    """Why there is no newer answer."""
+
+
+PASSED: Table[ClusterName, Passed] = Table("clusters that extensions have answered for")
+ADDED: Table[ClusterName, bytes] = Table("clusters that extensions have added")
+PROGRESS: Table[str, Progress] = Table("progress of translations")
+"""All three are written by the controller when the answer `translated` comes to something."""
+
+
+class Translated(NamedTuple):
+    """The clusters of a fleet as extensions want them."""
+
+    names: frozenset[str]
+    """The clusters that they were asked about."""
+    changed: Mapping[str, bytes]
+    """By name: the clusters that are not as they were, and those that are new."""
+    covered: frozenset[bytes]
+    """The keys of the other questions that had been answered."""
+    asked: tuple[Question, ...]
+    told: tuple[Told, ...] = ()
+    silent: tuple[Told, ...] = ()
+    is_finished: bool = True
+    passes: bool = True
+    """New clusters may be served without the changes that are missing."""
+    origins: tuple[ObjectRef, ...] = ()
+
+
+translated: OpenQuery[FleetKey, Translated | None] = OpenQuery("translated")
+"""All clusters of a fleet; None where no extension is asked. Answered by
+`contour.envoy.translating`."""
+
+
+@query
+def is_translated(view: View, _: tuple[()]) -> bool:
+    """Whether extensions are asked about clusters."""
+    return any("Translation" in it.hooks for it in view.ask(settings.hook_servers, ()))

@@ -6,7 +6,7 @@ filters, whose order relative to theirs they choose, but ours have to come back 
 the answer refers to has to be there, and nothing may lead requests past what is ours.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from envoy.config.listener.v3 import listener_components_pb2
@@ -40,11 +40,16 @@ def template(node: nodes.Listener, policy: Downstream, *, is_quic: bool) -> byte
     return encoding.encoded(result)
 
 
+def clusters(asked: bytes) -> frozenset[str]:
+    """The clusters that a template names."""
+    return trust.clusters(pb.Listener.FromString(asked))
+
+
 class Allowed(NamedTuple):
     """What an answer may say."""
 
-    clusters: frozenset[str]
-    """What it may name, beside what the template names."""
+    clusters: Container[str]
+    """What it may name: what the template names (`clusters`), and what extensions have added."""
     is_scoped: bool
     """The hosts of the listener are spread over tables, to which scopes lead."""
 
@@ -80,8 +85,8 @@ def _refusals(before: pb.Listener, after: pb.Listener, allowed: Allowed) -> Iter
         yield f"has no {answered.CONNECTION_MANAGER} as the last filter"
         return
     yield from _changed_manager(mine, theirs)
-    known = allowed.clusters | trust.clusters(before)
-    yield from trust.refusals(after, known, "which the listener does not have")
+    otherwise = "which the listener does not have, and which no extension adds"
+    yield from trust.refusals(after, allowed.clusters, otherwise)
 
 
 _KEPT = frozenset(

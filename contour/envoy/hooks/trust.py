@@ -7,7 +7,7 @@ reply may touch what is Contour's own: guards that the host has, the header that
 What is well-formed here may still be refused by Envoy: its part is quarantined as any other.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from contour.envoy import definitions, encoding, forwarding, shards, slots
 class Allowed(NamedTuple):
     """What a host may name."""
 
-    clusters: Collection[str]
+    clusters: Container[str]
     filters: Collection[str]
     """Filters that its listener has, and that it may configure."""
     taken: Collection[str]
@@ -91,7 +91,7 @@ def _missing(host: pb.VirtualHost, guarded: Mapping[str, bytes]) -> Iterator[str
             yield f"changes which requests the route {name} takes, which has guards"
 
 
-def refusals(found: Message, clusters: Collection[str], otherwise: str) -> Iterator[str]:
+def refusals(found: Message, clusters: Container[str], otherwise: str) -> Iterator[str]:
     """What no reply may say, wherever: what is Contour's own, and the names of clusters other than
     these; `otherwise` ends the sentence about such a cluster."""
     for it in _messages(found, 0):
@@ -100,7 +100,8 @@ def refusals(found: Message, clusters: Collection[str], otherwise: str) -> Itera
 
 
 def _refusals(found: pb.VirtualHost | pb.Route, allowed: Allowed) -> Iterator[str]:
-    yield from refusals(found, allowed.clusters, "which the host does not lead to")
+    otherwise = "which the host does not lead to, and which no extension adds"
+    yield from refusals(found, allowed.clusters, otherwise)
     for it in _messages(found, 0):
         if isinstance(it, pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight):
             yield from _filters(it.typed_per_filter_config, allowed)
@@ -131,7 +132,7 @@ _CHOOSING = frozenset(
 )
 
 
-def _clusters(found: Message, known: Collection[str], otherwise: str) -> Iterator[str]:
+def _clusters(found: Message, known: Container[str], otherwise: str) -> Iterator[str]:
     for field, value in found.ListFields():
         if field.name in _CHOOSING and value:
             yield f"sets {field.name}, by which requests choose clusters themselves"

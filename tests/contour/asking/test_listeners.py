@@ -321,7 +321,7 @@ def _large(_: listener_pb2.Listener, manager: Manager) -> None:
         (_ours, "adds the filter contour.table, whose name"),
         (_elsewhere, "without its configuration"),
         (_upgrades, "gives upgrades to 'websocket' filters"),
-        (_cluster, "names the cluster 'nobody', which the listener does not have"),
+        (_cluster, "names the cluster 'nobody', which the listener does not have, and"),
         (_header, "names the header x-contour-routes"),
         (_large, "are allowed"),
     ],

@@ -153,7 +153,7 @@ async def test_a_header_filter_that_is_wrong_is_told() -> None:
     assert "response.add Extra inputs are not permitted" in found.message
 
 
-class _Staff(external_auth_pb2_grpc.AuthorizationServicer):
+class Staff(external_auth_pb2_grpc.AuthorizationServicer):
     """Lets in whom the labels of the route name."""
 
     async def Check(self, request: Any, _: Any) -> Any:  # noqa: N802
@@ -168,7 +168,7 @@ class _Staff(external_auth_pb2_grpc.AuthorizationServicer):
 @pytest.mark.envoy
 async def test_an_authorization_service_guards_what_refers_to_it(tmp_path: Path) -> None:
     server: Any = grpc.aio.server()
-    external_auth_pb2_grpc.add_AuthorizationServicer_to_server(_Staff(), server)
+    external_auth_pb2_grpc.add_AuthorizationServicer_to_server(Staff(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     extension = Authorization("127.0.0.1", port)
     async with served(extension, {"labels": {"group": "staff"}}, tmp_path) as url:

@@ -7,20 +7,23 @@ from dag import nodes
 from dag.configuration import settings
 from tests.dag.configuration.test_settings import configured, told
 
-GOOD = "name: a, hooks: {post: [VirtualHost]}, service: {host: ext.example, port: 9000}"
+GOOD = (
+    "name: a, hooks: {post: [VirtualHost, Translation]}, service: {host: ext.example, port: 9000}"
+)
 TLS = "{certificateRef: {namespace: a, name: ca}, clientCertificateRef: {namespace: a, name: b}}"
 KIND = "{group: example.com, version: v1, kind: Guard}"
 
 
 def test_an_extension_is_read() -> None:
-    engine = configured(f"extensions: [{{{GOOD}, timeout: 1s, retries: 0, refresh: 1m}}]")
+    more = "timeout: 1s, retries: 0, refresh: 1m, mayRemoveClusters: true"
+    engine = configured(f"extensions: [{{{GOOD}, {more}}}]")
     assert not told(engine)
     found = engine.answer(settings.settings, ())
     assert found is not None
     assert found.hook_servers == (
         nodes.HookServer(
-            "a", frozenset({"VirtualHost"}), (), "ext.example", 9000, timeout=1.0, retries=0,
-            refresh=60.0,
+            "a", frozenset({"VirtualHost", "Translation"}), (), "ext.example", 9000, timeout=1.0,
+            retries=0, may_remove_clusters=True, refresh=60.0,
         ),
     )  # fmt: skip
 
@@ -30,10 +33,6 @@ def test_an_extension_is_read() -> None:
     [
         (f"{{{GOOD}}}, {{{GOOD}}}", "spec.extensions[1].name: another extension is called 'a'"),
         ("{name: a, hooks: {}, service: {unix: /s}}", "spec.extensions[0].hooks.post: names no"),
-        (
-            "{name: a, hooks: {post: [VirtualHost, Translation]}, service: {unix: /s}}",
-            "spec.extensions[0].hooks.post[1]: hook Translation is not served yet",
-        ),
         (f"{{{GOOD}, timeout: 2m}}", "spec.extensions[0].timeout: must be from 0.001s to 60s"),
         (f"{{{GOOD}, refresh: 1s}}", "spec.extensions[0].refresh: must be from 10s"),
         (f"{{{GOOD}, resources: [{KIND}]}}", "spec.extensions[0].resources: need the hook Route"),
