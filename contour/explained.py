@@ -17,6 +17,8 @@ class ShownAnswer(TypedDict):
     object: NotRequired[Subject]
     responseHeaders: NotRequired[dict[str, str | None]]
     mayBeRefused: NotRequired[bool]
+    stream: NotRequired[bool]
+    """Backends get the bytes of the connection, unread."""
 
 
 class ShownProblem(TypedDict):
@@ -52,6 +54,13 @@ class ShownBackend(TypedDict):
     endpoints: list[str]
 
 
+class ShownListener(TypedDict):
+    """Where Envoy accepts the connection."""
+
+    address: str
+    port: int
+
+
 class Explained(TypedDict):
     """The evaluation of a request, as JSON has it."""
 
@@ -61,6 +70,8 @@ class Explained(TypedDict):
     problems: list[ShownProblem]
     steps: list[ShownStep]
     backends: list[ShownBackend]
+    listener: NotRequired[ShownListener]
+    """Absent if nothing listens."""
 
 
 def written(fleet: str, request: Request) -> str:

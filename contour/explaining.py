@@ -21,7 +21,7 @@ from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
 from crds.ingress import Ingress
 from crds.meta import ObjectRef
-from dag import tables
+from dag import listeners, tables
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator, places
 from dag.evaluation.requests import Request
@@ -44,14 +44,20 @@ class Explainer:
     def explained(self, fleet: str, request: Request) -> Explained:
         """The evaluation of a request as plain data."""
         trace = evaluator.evaluate(self.engine, fleet, request)
-        return {
+        found: Explained = {
             "method": request.method,
-            "url": f"{request.scheme}://{request.host}{request.path}",
+            "url": request.url,
             "answer": _answer(trace.answer),
             "problems": [it for row in self._rows(trace, request) for it in _problems(row)],
             "steps": list(map(_step, trace.steps)),
-            "backends": [self._backend(it) for it in trace.answer.backends],
+            "backends": [
+                self._backend(it) for it in (*trace.answer.backends, *trace.answer.streams)
+            ],
         }
+        listener = trace.listener and self.engine.answer(listeners.listener, trace.listener)
+        if listener:
+            found["listener"] = {"address": listener.address, "port": listener.bind_port}
+        return found
 
     def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:
         """How the objects fare on which the answer depends."""
@@ -119,6 +125,8 @@ def _answer(answer: Answer) -> ShownAnswer:
         found["object"] = plain_subject(answer.route.origin)
     if answer.response_headers:
         found["responseHeaders"] = dict(answer.response_headers)
+    if answer.streams:
+        found["stream"] = True
     if answer.may_be_refused:
         found["mayBeRefused"] = True
     return found

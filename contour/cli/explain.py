@@ -10,6 +10,7 @@ from contour.cli import output, running, source
 from contour.subjects import named
 
 if TYPE_CHECKING:
+    from contour.cli.sending import Address, Sent
     from contour.explained import Explained, ShownBackend, ShownStep
     from dag.evaluation.requests import Request
 
@@ -53,6 +54,16 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
     show_default=True, help="Output format: text for people, JSON or YAML for programs.",
 )  # fmt: skip
 @click.option("--all", "every", is_flag=True, help="Show every route that was tried.")
+@click.option(
+    "--run", "is_sent", is_flag=True,
+    help="Send the request, too, and say whether the answer is the one that is evaluated. It is "
+    "sent over HTTP/1.1, without a body, and the certificate of Envoy is not verified.",
+)  # fmt: skip
+@click.option(
+    "--connect-to", "address", metavar="HOST:PORT",
+    show_default="the listener of the running `contour run`, or the host of the URL",
+    help="Where --run sends the request.",
+)  # fmt: skip
 def explain(
     url: str,
     method: str,
@@ -63,24 +74,48 @@ def explain(
     fleet: str,
     format_: Literal["text", "json", "yaml"],
     every: bool,
+    is_sent: bool,
+    address: str | None,
 ) -> None:
     """Says which objects serve a request, which do not, and why.
 
-    URL is what a client would ask for, such as https://shop.example.com/cart?item=1. No request is
-    sent: the answer is evaluated from the configuration, as Envoy would read it. Exit code 2 means
-    that the request makes no sense or nobody could be asked.
+    URL is what a client would ask for, such as https://shop.example.com/cart?item=1. Without --run
+    no request is sent: the answer is evaluated from the configuration, as Envoy would read it. Exit
+    code 1 means that the answer to --run is another one, 2 that the request makes no sense or
+    nobody could be asked.
     """
     from contour import explained
 
     request = _request(url, method, headers, sni, client)
+    if is_sent and paths and address is None:
+        raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
     if paths:
-        found = _offline(paths, fleet, request)
+        found, is_here = _offline(paths, fleet, request), False
     else:
-        found = running.explained(explained.written(fleet, request))
+        found, is_here = running.explained(explained.written(fleet, request))
+    sent = _sent(found, request, address, is_here=is_here) if is_sent else None
     if format_ == "text":
         click.echo("\n".join(_lines(found, every=every)))
+        if sent is not None:
+            click.echo(f"\nsent to {sent['to']}: {sent['text']}")
     else:
-        output.document(found, format_)
+        output.document(found if sent is None else {**found, "sent": sent}, format_)
+    sys.exit(0 if sent is None or sent["agrees"] else 1)
+
+
+def _sent(found: "Explained", request: "Request", address: str | None, *, is_here: bool) -> "Sent":
+    """What comes back; raises UsageError where the request cannot be sent."""
+    from contour.cli import sending
+
+    to: Address
+    try:
+        if address is None and is_here and "listener" in found:
+            to = sending.local(found["listener"])
+        else:
+            to = sending.address(address or f"{request.name}:{request.port}")
+        return sending.sent(found, request, to)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _request(
@@ -115,7 +150,7 @@ def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
     """The outcome with its cause first, then what else is wrong, then every step."""
     problems = list(_problems(found))
     yield ": ".join((_answered(found), *problems[:1]))
-    yield f"  {found['method']} {found['url']}"
+    yield f"  {found['method']} {found['url']}" if found["method"] else f"  {found['url']}"
     yield from (f"  {it}" for it in problems[1:])
     yield ""
     yield from _steps(found["steps"], every=every)
@@ -145,6 +180,8 @@ def _answered(found: "Explained") -> str:
     if not found["backends"]:
         return f"no answer{cause}"
     names = ", ".join(dict.fromkeys(it.get("service", "nobody") for it in found["backends"]))
+    if answer.get("stream"):
+        return f"forwarded to Service {names}{cause}"
     unless = ", unless a guard refuses it" if answer.get("mayBeRefused") else ""
     return f"answered by Service {names}{unless}"
 
@@ -170,7 +207,8 @@ def _steps(steps: "list[ShownStep]", *, every: bool) -> Iterator[str]:
 
 def _backend(share: "ShownBackend") -> str:
     if "service" not in share:
-        return f"{share['share']:.0%} answered {share.get('status', 500)}: no Service"
+        closed = f"answered {share['status']}" if "status" in share else "closed"
+        return f"{share['share']:.0%} {closed}: no Service"
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
     more = len(share["endpoints"]) - 3
     where += f" and {more} more" if more > 0 else ""

@@ -49,10 +49,11 @@ def findings() -> list[ShownFinding]:
     return found
 
 
-def explained(question: str) -> "Explained":
-    """Its answer to a question about a request; ends the program likewise."""
-    found: Explained = _from("explain", question)
-    return found
+def explained(question: str) -> "tuple[Explained, bool]":
+    """Its answer to a question about a request, and whether it is a `contour run` on this machine;
+    ends the program likewise.
+    """
+    return _asked("explain", question)
 
 
 def paths_of_run() -> tuple[str, ...] | None:
@@ -62,13 +63,18 @@ def paths_of_run() -> tuple[str, ...] | None:
     return None if found is None else tuple(str(it["path"]) for it in found)
 
 
-def _from(name: str, question: str | None = None) -> Any:
+def _from(name: str) -> Any:
+    found, _ = _asked(name)
+    return found
+
+
+def _asked(name: str, question: str | None = None) -> tuple[Any, bool]:
     where = source.chosen()
     if not where.is_cluster and (found := _of_run(where, name, question)) is not None:
-        return found
+        return found, True
     from contour.cli import remotely
 
-    return remotely.asked(where, name, question)
+    return remotely.asked(where, name, question), False
 
 
 def _of_run(where: Source, name: str, question: str | None = None) -> Any:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dag import nodes
-from dag.evaluation import actions, guards, matching, normalization, places
+from dag.evaluation import actions, guards, matching, normalization, places, streams
 from dag.evaluation.places import Closed, World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Trace
@@ -24,13 +24,15 @@ def evaluate(world: World, fleet: str, request: Request) -> Trace:
 
 
 def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answer:
-    at = places.listener(world, fleet, request)
+    at = trace.listener = places.listener(world, fleet, request)
+    if request.is_stream:
+        return streams.of_port(world, at, request, trace)
     trace.note("listener", "passed", f"{request.scheme} on port {request.port}: {at.name}")
     if request.is_secure:
         name, secure = places.secure_host(world, at, request)
         if secure.stream is not None:
             trace.note("certificate", "noted", f"connections for {name} are no HTTP to Envoy")
-            return Answer(cause=f"Envoy forwards the bytes of connections for {name} unread")
+            return streams.of_host(name, secure, request, trace)
         trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
     seen = normalization.normal(request, places.settings_of(world))
     if isinstance(seen, Answer):

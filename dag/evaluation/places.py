@@ -43,7 +43,7 @@ def settings_of(world: World) -> Settings:
 
 def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:
     """The listener that a request's connection reaches. Raises Closed."""
-    wanted = "HTTPS" if request.is_secure else "HTTP"
+    wanted = request.scheme.upper()
     found: list[tuple[nodes.ListenerKey, Any]] = [
         (key, it)
         for key, it in world.answers(listeners.listener)

@@ -20,13 +20,23 @@ class Request:
     is_secure: bool = False
     server_name: str | None = None
     """What a TLS client asks for (SNI); the host if None, no name at all if empty."""
+    is_stream: bool = False
+    """A connection to a TCP port; nothing but `host`, `port` and `source` matters."""
     source: str = "127.0.0.1"
     """The address of the peer."""
 
     @property
     def scheme(self) -> str:
         """Of the URL."""
+        if self.is_stream:
+            return "tcp"
         return "https" if self.is_secure else "http"
+
+    @property
+    def url(self) -> str:
+        """What is asked for, as people write it."""
+        where = f":{self.port}" if self.is_stream else self.path
+        return f"{self.scheme}://{self.host}{where}"
 
     @property
     def name(self) -> str:

@@ -53,6 +53,8 @@ class Answer:
     body: str = ""
     route: nodes.Route | None = None
     backends: tuple[Forwarded, ...] = ()
+    streams: tuple[Forwarded, ...] = ()
+    """Who gets the bytes of a connection that Envoy does not read; `status` is never set."""
     response_headers: tuple[tuple[str, str | None], ...] = ()
     """Headers of the answer that the route changes; None is removed."""
     may_be_refused: bool = False
@@ -65,6 +67,8 @@ class Trace:
 
     steps: list[Step] = field(default_factory=list)
     answer: Answer = Answer()
+    listener: nodes.ListenerKey | None = None
+    """Where the connection arrives; None where nothing listens."""
 
     def note(
         self, topic: Topic, outcome: Outcome, text: str, subject: ObjectRef | None = None

@@ -19,6 +19,8 @@ def request(
 ) -> Request:
     """The request that a client would send. Raises ValueError that says what is wrong.
 
+    `grpc://` and `grpcs://` are calls, whose path is `/SERVICE/METHOD`; `tcp://HOST:PORT` is a
+    connection to a TCP port.
     `headers` are written `name: value`; `host` among them replaces the host of the URL.
     `server_name` is what the TLS client asks for: the host of the URL if None, none if empty.
     """
@@ -27,14 +29,18 @@ def request(
         port = parts.port
     except ValueError as error:
         raise ValueError(f"{url} is no URL: {error}") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in _SCHEMES or not parts.hostname:
         raise ValueError(f"{url} is no URL of HTTP, such as https://shop.example.com/cart")
+    if parts.scheme == "tcp":
+        return _connection(url, parts.hostname, port, source)
     if not method.isascii() or not method.isalpha():
         raise ValueError(f"{method!r} is no method, such as POST")
     sent = tuple(map(_header, headers))
+    if parts.scheme.startswith("grpc"):
+        method, sent = "POST", (*_GRPC, *(it for it in sent if it not in _GRPC))
     host = next((value for name, value in sent if name == "host"), parts.netloc.rpartition("@")[2])
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    is_secure = parts.scheme == "https"
+    is_secure = parts.scheme in _SECURE
     return Request(
         host=host,
         path=path,
@@ -45,6 +51,17 @@ def request(
         server_name=parts.hostname if server_name is None and is_secure else server_name,
         source=_address(source),
     )
+
+
+_SECURE = frozenset({"https", "grpcs"})
+_SCHEMES = frozenset({"http", "grpc", "tcp", *_SECURE})
+_GRPC = (("content-type", "application/grpc"),)
+
+
+def _connection(url: str, host: str, port: int | None, source: str) -> Request:
+    if port is None:
+        raise ValueError(f"{url} has no port, as tcp://127.0.0.1:5432 has")
+    return Request(host, method="", port=port, source=_address(source), is_stream=True)
 
 
 def _header(line: str) -> tuple[str, str]:

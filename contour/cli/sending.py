@@ -1,0 +1,157 @@
+"""Sends the request that `contour explain` has evaluated, and compares the answers."""
+
+import http.client
+import ipaddress
+import ssl
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+if TYPE_CHECKING:
+    from contour.explained import Explained, ShownListener
+    from dag.evaluation.requests import Request
+
+_TIMEOUT = 30.0  # seconds without a byte
+_FORWARDED = "x-envoy-upstream-service-time"
+"""Envoy adds it to what a backend has answered, and to nothing else."""
+_MOST_CHARACTERS = 200
+"""Of the body of an answer that is another one."""
+_STAYS = 1.0
+"""Seconds without a byte, after which a connection is taken to stay."""
+_GRPC = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14}
+"""What Envoy answers gRPC clients in place of a status, as gRPC's statuses in HTTP/2 have it."""
+_UNKNOWN = 2
+
+
+class Address(NamedTuple):
+    """Where Envoy listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Sent(TypedDict):
+    """What came back, as JSON has it."""
+
+    to: str
+    status: int | None
+    """None if the connection failed."""
+    agrees: bool
+    text: str
+
+
+class _Answer(NamedTuple):
+    status: int
+    location: str
+    is_of_backend: bool
+    grpc_status: str
+    body: str
+
+
+def address(text: str) -> Address:
+    """`HOST:PORT`, with an address of IPv6 in brackets. Raises ValueError."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ValueError(f"{text!r} is no HOST:PORT")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def local(listener: "ShownListener") -> Address:
+    """A listener on this machine; that of all addresses is reached by the loopback one."""
+    found = ipaddress.ip_address(listener["address"])
+    loopback = "::1" if found.version == 6 else "127.0.0.1"
+    return Address(loopback if found.is_unspecified else str(found), listener["port"])
+
+
+def sent(found: "Explained", request: "Request", to: Address) -> Sent:
+    """Sends it over a connection of its own, and says whether that is the answer.
+
+    Raises ValueError if it cannot be sent as it is written.
+    """
+    is_closed = found["answer"]["status"] is None and not found["backends"]
+    try:
+        if request.is_stream:
+            return _stream(request, to, is_closed=is_closed)
+        answer = _asked(request, to)
+    except http.client.InvalidURL as error:
+        raise ValueError(str(error)) from None
+    except (OSError, http.client.HTTPException) as error:
+        return _told(to, None, f"no answer: {error}", agrees=is_closed)
+    agrees = not is_closed and _is_expected(found, answer)
+    return _told(to, answer.status, _described(answer, agrees), agrees=agrees)
+
+
+def _told(to: Address, status: int | None, text: str, *, agrees: bool) -> Sent:
+    text = f"{text}, as evaluated" if agrees else f"not as evaluated: {text}"
+    return {"to": str(to), "status": status, "agrees": agrees, "text": text}
+
+
+def _described(answer: _Answer, agrees: bool) -> str:
+    whose = " by a backend" if answer.is_of_backend else ""
+    location = f" to {answer.location}" if answer.location else ""
+    grpc = f", grpc-status {answer.grpc_status}" if answer.grpc_status else ""
+    body = f" ({answer.body})" if answer.body and not (agrees or answer.is_of_backend) else ""
+    return f"answered {answer.status}{location}{grpc}{whose}{body}"
+
+
+def _is_expected(found: "Explained", answer: _Answer) -> bool:
+    expected = found["answer"]
+    if expected.get("stream"):
+        return True  # whatever the backend says
+    refused = {it["status"] for it in found["backends"] if "status" in it}
+    own = refused if expected["status"] is None else {expected["status"]}
+    if answer.is_of_backend:
+        return expected["status"] is None
+    if expected.get("mayBeRefused") and (answer.status >= 400 or answer.grpc_status):
+        return True  # by whoever decides
+    if answer.grpc_status:
+        return answer.grpc_status in {str(_GRPC.get(it, _UNKNOWN)) for it in own}
+    return answer.status in own and answer.location == expected.get("location", answer.location)
+
+
+def _stream(request: "Request", to: Address, *, is_closed: bool) -> Sent:
+    """Connects, and says whether the connection stays."""
+    with closing(_connected(request, to)) as connection:
+        connection.sock.settimeout(_STAYS)
+        try:
+            stays = bool(connection.sock.recv(1))
+        except TimeoutError:
+            stays = True
+    text = "the connection stays open" if stays else "the connection is closed at once"
+    return _told(to, None, text, agrees=stays != is_closed)
+
+
+def _asked(request: "Request", to: Address) -> _Answer:
+    """Raises OSError and http.client.HTTPException; ValueError if it is no request."""
+    with closing(_connected(request, to)) as connection:
+        connection.putrequest(
+            request.method, request.path, skip_host=True, skip_accept_encoding=True
+        )
+        for name, value in (("host", request.host), *request.headers):
+            connection.putheader(name, value)
+        connection.endheaders()
+        found = connection.getresponse()
+        body = found.read(_MOST_CHARACTERS).decode(errors="replace").strip()
+        return _Answer(
+            found.status,
+            found.headers.get("location", ""),
+            _FORWARDED in found.headers,
+            found.headers.get("grpc-status", ""),
+            body.partition("\n")[0],
+        )
+
+
+def _connected(request: "Request", to: Address) -> http.client.HTTPConnection:
+    source = None if request.source == "127.0.0.1" else (request.source, 0)
+    if source is not None and not ipaddress.ip_address(request.source).is_loopback:
+        raise ValueError("--run sends from this machine: --from has to be a loopback address")
+    connection = http.client.HTTPConnection(to.host, to.port, _TIMEOUT, source)
+    connection.connect()
+    if request.is_secure:
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        name = request.asked or None
+        connection.sock = context.wrap_socket(connection.sock, server_hostname=name)
+    return connection

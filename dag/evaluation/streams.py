@@ -1,0 +1,57 @@
+"""Connections that Envoy forwards unread: those to TCP ports, and to hosts without HTTP."""
+
+from dag import listeners, nodes
+from dag.evaluation import guards
+from dag.evaluation.places import World
+from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer, Forwarded, Trace
+
+
+def of_port(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> Answer:
+    """What becomes of a connection to a TCP port."""
+    port = f"TCP port {request.port}"
+    trace.note("listener", "passed", f"{port}: {at.name}")
+    found = world.answer(listeners.listener, at)
+    stream = found.stream if found is not None else None
+    if stream is None:
+        return Answer(cause=f"no route leads anywhere from {port}: connections are closed")
+    return _streamed(stream, f"to {port}", request, trace)
+
+
+def of_host(name: str, host: nodes.SecureHost, request: Request, trace: Trace) -> Answer:
+    """What becomes of a TLS connection to a host whose bytes are forwarded."""
+    assert host.stream is not None
+    return _streamed(host.stream, f"for {name}", request, trace)
+
+
+def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) -> Answer:
+    before = stream.guards
+    if before is not None and before.ip_filter is not None:
+        is_allowed = guards.admits(before.ip_filter, request.source)
+        words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
+        trace.note("guard", "passed" if is_allowed else "failed", words)
+        if not is_allowed:
+            return Answer(cause=f"{words}: the connection is closed")
+    limits = _limits(before)
+    for words in limits:
+        trace.note("guard", "noted", words)
+    shares = [it for it in stream.shares if it.weight]
+    if not any(it.cluster for it in shares):
+        return Answer(cause=f"no backend takes connections {which}: they are closed")
+    total = sum(it.weight for it in shares)
+    return Answer(
+        cause=f"Envoy forwards the bytes of connections {which} unread",
+        streams=tuple(Forwarded(it.weight / total, it.cluster, request.host, "") for it in shares),
+        may_be_refused=bool(limits),
+    )
+
+
+def _limits(before: nodes.StreamGuards | None) -> list[str]:
+    """What may close a connection that cannot be told from here, for people."""
+    if before is None:
+        return []
+    told = {
+        "connection limit: may close the connection": before.limit is not None,
+        "rate limit service: may close the connection": bool(before.descriptors),
+    }
+    return [words for words, is_so in told.items() if is_so]
