@@ -33,7 +33,7 @@ class Analyzer:
         """The findings, and None after each step that found nothing."""
         for row in self.board.file_rows():
             yield from (_shown(None, it) for it in row.told)
-        for subject in listing.known(self.board, self.engine, every=True):
+        for subject in listing.known(self.board, self.engine):
             yield None
             found = listing.row(self.board, self.engine, subject)
             told = tuple(it for it in found.told if self._is_due(subject, it))

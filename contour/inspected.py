@@ -22,7 +22,7 @@ class Connection(http.client.HTTPConnection):
     """Requests one after the other over one socket, which it closes."""
 
     def __init__(self, connected: socket.socket) -> None:
-        super().__init__("inspect")
+        super().__init__("localhost")
         connected.settimeout(TIMEOUT)
         self.sock = connected
 

@@ -27,7 +27,7 @@ from contour.inspection import PageContent, Question, Walk
 from contour.keysets.keeper import Keeper, Store
 from contour.rawconfig.snapshot import Snapshot
 from contour.rawconfig.witness import Witness
-from contour.status import listing
+from contour.status import listing, rows
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
@@ -131,14 +131,16 @@ class Instance:
     def pages(self) -> dict[str, PageContent]:
         """What it tells about itself, by name."""
         return {
-            "status": lambda: self._rows(every=False),
-            "objects": lambda: self._rows(every=True),
             "config": lambda: [view.fleet(it) for it in self._fleets()],
         }
 
     def walks(self) -> dict[str, Walk]:
         """What it finds out about itself step by step, by name."""
-        return {"findings": self._findings}
+        return {
+            "status": lambda: self._rows(every=False),
+            "objects": lambda: self._rows(every=True),
+            "findings": self._findings,
+        }
 
     def _findings(self) -> Iterator[ShownFinding | None]:
         controller = self.controller
@@ -154,9 +156,10 @@ class Instance:
         fleet, request = explained.read(question)
         return explainer.explained(fleet, request)
 
-    def _rows(self, *, every: bool) -> list[shown.Row]:
-        board, engine = self.controller.board, self.controller.engine
-        return listing.plain(listing.listed(board, engine, self.locator(), every=every))
+    def _rows(self, *, every: bool) -> Iterator[shown.Row | None]:
+        locate = self.locator()
+        for it in listing.steps(self.controller.board, self.controller.engine, every=every):
+            yield rows.plain(it.located(locate)) if it is not None else None
 
     def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         self._fleet(fleet).publish(changes)

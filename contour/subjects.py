@@ -1,6 +1,9 @@
 """An object as JSON has it, in the answers to `contour explain`, `analyze` and `diff`."""
 
-from typing import TypedDict
+from typing import Final, TypedDict
+
+FILE: Final = "File"
+"""The kind of a file of which something is told, in place of that of an object."""
 
 
 class Subject(TypedDict):

@@ -19,6 +19,7 @@ from contour.analyzed import ShownFinding
 from contour.cli import source
 from contour.cli.source import Source
 from contour.shown import Fleet, Row
+from contour.subjects import FILE
 
 if TYPE_CHECKING:
     from contour.explained import Explained
@@ -30,7 +31,13 @@ def rows(*, every: bool) -> list[Row]:
     `every`: also those without a status of their own.
     """
     found: list[Row] = _from("objects" if every else "status")
-    return found
+    return sorted(found, key=_order)
+
+
+def _order(row: Row) -> tuple[bool, str, str, str]:
+    """Files first, as in a listing of manifests."""
+    subject = row["subject"]
+    return subject["kind"] != FILE, subject["kind"], subject["namespace"], subject["name"]
 
 
 def fleets() -> Mapping[str, list[Fleet]]:

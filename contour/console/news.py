@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
+from contour import turns
 from contour.complaints import Locate
 from contour.console import endpoints, served, wording
 from contour.console.pacing import Pace
@@ -136,12 +137,8 @@ class Console:
     async def _rows(self) -> list[Row]:
         """Of all there is, once; meanwhile Envoy is served."""
         board, engine = self._instance.controller.board, self._instance.controller.engine
-        found = list(board.file_rows())
-        for number, subject in enumerate(listing.known(board, engine, every=True)):
-            if number % _AT_A_TIME == _AT_A_TIME - 1:
-                await asyncio.sleep(0)
-            found.append(listing.row(board, engine, subject))
-        return found
+        found = await turns.collected(listing.steps(board, engine, every=True))
+        return sorted(found, key=listing.order)
 
     async def _tell(self) -> None:
         self._locate = self._locator()

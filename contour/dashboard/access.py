@@ -1,12 +1,8 @@
-"""Who may see the dashboard: a browser that was pointed at it by an address or `localhost`.
+"""What browsers may do with the pages: load nothing of another origin, and keep nothing.
 
-A web site can have its own name resolve to 127.0.0.1 and then read, with the visitor's browser,
-what is served there (DNS rebinding). Such requests carry the site's name in `Host`; so every name
-but `localhost` is refused. The headers allow no script, style or frame of another origin (Content
-Security Policy Level 3).
+No script, style or frame of another origin is allowed (Content Security Policy Level 3). Who may
+see the pages is decided for all pages of the debug port (`contour.pages.rebinding`).
 """
-
-import ipaddress
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -20,21 +16,3 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 """Of every response."""
-
-
-def is_local(host: str) -> bool:
-    """Whether a `Host` header is an IP address or `localhost`, with a port or without."""
-    name = host
-    if host.startswith("["):
-        name, _, rest = host[1:].partition("]")
-        if rest and not rest.startswith(":"):
-            return False
-    elif host.count(":") == 1:
-        name = host.partition(":")[0]
-    if name.lower() == "localhost":
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

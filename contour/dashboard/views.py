@@ -12,6 +12,7 @@ from contour.complaints import Locate
 from contour.instance import Instance
 from contour.status import listing, rendering
 from contour.status.rows import Row, State
+from contour.subjects import FILE
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw, is_mapping, items, mapping
 from dag import hosts, listeners, nodes, services
@@ -137,7 +138,7 @@ class Views:
     def row(self, subject: ObjectRef) -> Row:
         """How an object or a file fares. Raises LookupError if the file has no fault (any more)."""
         controller = self.instance.controller
-        if subject.kind == "File":
+        if subject.kind == FILE:
             rows = {it.subject: it for it in controller.board.file_rows()}
             if subject not in rows:
                 raise LookupError(f"nothing is told of the file {subject.name}")
@@ -150,7 +151,7 @@ class Views:
         controller, wanted = self.instance.controller, search.lower()
         for row in controller.board.file_rows():
             yield row.subject if _fits(wanted, "", (row.subject,)) else None
-        for it in listing.walked(controller.board, controller.engine):
+        for it in listing.known(controller.board, controller.engine):
             fits = _fits(wanted, "", (it,)) and not (bad and self.row(it).state == "ok")
             yield it if fits else None
 

@@ -41,7 +41,7 @@ def pages(
     turn = asyncio.Lock()
     found: dict[str, Page | Answers] = {
         "/debug/tasks": _dumped(tasks),
-        "/debug/objects": _dumped(objects),
+        "/debug/types": _dumped(types),
         "/debug/heap": _measured(heap, turn),
         "/debug/profile": _measured(profile, turn),
         **{f"/debug/{name}": _dumped(dump) for name, dump in dumps.items()},
@@ -61,8 +61,8 @@ def tasks() -> str:
     return written.getvalue()
 
 
-def objects() -> dict[str, Any]:
-    """How many objects of which type the garbage collector knows."""
+def types() -> dict[str, Any]:
+    """How many Python objects of which type the garbage collector knows."""
     counts: dict[str, int] = {}
     for it in gc.get_objects():
         name = f"{type(it).__module__}.{type(it).__qualname__}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from contour.pages import certificates
+from contour.pages import certificates, rebinding
 from contour.pages.settings import ListenAddress, Purpose, Sites
 
 log = logging.getLogger(__name__)
@@ -31,6 +31,8 @@ class Answers:
 Pages = Mapping[str, Page | Answers]
 """By path."""
 
+_OF_PEOPLE = frozenset[Purpose]({"debug"})
+"""What probes and scrapers do not ask for, and no web site may."""
 _LAST_ANSWERS = 1.0  # seconds, for requests that are being answered when a socket closes
 
 
@@ -112,6 +114,9 @@ class Listeners:
             found = self.pages.get(purpose, {}).get(request.path)
             if found is None:
                 continue
+            if purpose in _OF_PEOPLE and not rebinding.is_local(request.headers.get("Host", "")):
+                words = "this page is shown by an IP address or by localhost\n"
+                return web.Response(status=421, text=words)
             allowed = ("POST",) if isinstance(found, Answers) else ("GET", "HEAD")
             if request.method not in allowed:
                 return web.Response(status=405, headers={"allow": ", ".join(allowed)})

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from contour.complaints import Complaint, ManifestSource
 from contour.status import rendering, rows
 from contour.status.rows import Row, Told
+from contour.subjects import FILE
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
 from crds.raw import Raw
@@ -142,7 +143,7 @@ def _is_placed(told: Told, said: Iterable[Told]) -> bool:
 
 
 def _of_file(name: str) -> ObjectRef:
-    return ObjectRef("File", "", name)
+    return ObjectRef(FILE, "", name)
 
 
 def _metadata(subject: ObjectRef) -> dict[str, str]:

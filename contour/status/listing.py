@@ -13,6 +13,7 @@ from contour.complaints import Locate
 from contour.status import idle, rows, unserved
 from contour.status.board import Board
 from contour.status.rows import Row
+from contour.subjects import FILE
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag import tables
@@ -21,21 +22,30 @@ from dag.gateway import routes
 
 
 def listed(board: Board, engine: Engine, locate: Locate, *, every: bool = False) -> list[Row]:
-    """The rows, sorted. `every`: also of objects without a status of which nothing is told."""
-    objects = (row(board, engine, it) for it in known(board, engine, every=every))
-    return [it.located(locate) for it in (*board.file_rows(), *objects)]
+    """The rows, sorted: those of files first."""
+    found = (it for it in steps(board, engine, every=every) if it is not None)
+    return [it.located(locate) for it in sorted(found, key=order)]
 
 
-def known(board: Board, engine: Engine, *, every: bool = False) -> list[ObjectRef]:
-    """The objects that have a row, sorted."""
-    found = set(_with_status(engine)) | board.told.keys() | board.remarks.keys()
-    return sorted(found | set(_without_status(engine)) if every else found)
+def order(found: Row) -> tuple[bool, ObjectRef]:
+    """What rows are sorted by."""
+    return found.subject.kind != FILE, found.subject
 
 
-def walked(board: Board, engine: Engine) -> Iterator[ObjectRef]:
-    """The same objects as `known` with `every`, in no order, without looking at all of them at
-    once."""
-    yield from _objects(engine)
+def steps(board: Board, engine: Engine, *, every: bool) -> Iterator[Row | None]:
+    """The rows in no order, found step by step, without their places; None where a step finds none.
+    `every`: also of objects without a status of which nothing is told.
+    """
+    yield from board.file_rows()
+    for it in known(board, engine):
+        has_row = every or it.kind in _TELLING or it in board.told or it in board.remarks
+        yield row(board, engine, it) if has_row else None
+
+
+def known(board: Board, engine: Engine) -> Iterator[ObjectRef]:
+    """Every object, in no order, without looking at all of them at once."""
+    for kind, of_kind in tables.BY_KIND.items():
+        yield from (ObjectRef(kind, *key) for key, _ in engine.rows(of_kind))
     for it in {*board.told, *board.remarks}:
         table = tables.BY_KIND.get(it.kind)
         if table is None or engine.row(table, it.key) is None:
@@ -68,16 +78,3 @@ _LEADING = frozenset({"Service", "HTTPProxy", "Ingress", *routes.KINDS})
 """What leads to endpoints."""
 
 _TELLING = frozenset(it.kind for it in KINDS.values() if it.has_status)
-
-
-def _with_status(engine: Engine) -> Iterator[ObjectRef]:
-    yield from (it for it in _objects(engine) if it.kind in _TELLING)
-
-
-def _without_status(engine: Engine) -> Iterator[ObjectRef]:
-    yield from (it for it in _objects(engine) if it.kind not in _TELLING)
-
-
-def _objects(engine: Engine) -> Iterator[ObjectRef]:
-    for kind, table in tables.BY_KIND.items():
-        yield from (ObjectRef(kind, *key) for key, _ in engine.rows(table))

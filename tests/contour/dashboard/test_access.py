@@ -1,33 +1,6 @@
 """Other web sites see nothing: the name in `Host` decides, and nothing of elsewhere is allowed."""
 
-import pytest
-
-from contour.dashboard import access
 from tests.contour.dashboard import serving
-
-
-@pytest.mark.parametrize(
-    ("host", "is_local"),
-    [
-        ("127.0.0.1:6060", True),
-        ("127.0.0.1", True),
-        ("localhost:6060", True),
-        ("LOCALHOST", True),
-        ("[::1]:6060", True),
-        ("[::1]", True),
-        ("10.0.0.7:6060", True),
-        ("rebound.example.com:6060", False),
-        ("rebound.example.com", False),
-        ("localhost.example.com", False),
-        ("127.0.0.1.example.com", False),
-        ("[::1]evil.example.com", False),
-        ("[localhost", True),
-        ("", False),
-        ("0x7f000001", False),
-    ],
-)
-def test_only_addresses_and_localhost_are_local(host: str, is_local: bool) -> None:
-    assert access.is_local(host) is is_local
 
 
 async def test_a_name_that_was_rebound_is_refused_on_every_page() -> None:

@@ -38,7 +38,7 @@ async def served() -> AsyncIterator[int]:
 async def test_every_page_is_listed_and_answers() -> None:
     async with served() as port:
         _, listing = await asked(port, "/debug/")
-        names = ["answer", "config", "dag", "found", "heap", "objects", "profile", "tasks"]
+        names = ["answer", "config", "dag", "found", "heap", "profile", "tasks", "types"]
         assert listing.split() == [f"/debug/{it}" for it in names]
         for path in listing.split()[1:]:
             assert (await asked(port, f"{path}?seconds=0.01"))[0] == 200
@@ -48,12 +48,20 @@ async def test_dumps_are_shown_as_they_are() -> None:
     async with served() as port:
         assert await asked(port, "/debug/dag") == (200, "digraph {}")
         assert json.loads((await asked(port, "/debug/config"))[1]) == {"a": [1]}
-        assert "contour" not in (await asked(port, "/debug/objects"))[1].split('"objects"')[0]
+        assert "contour" not in (await asked(port, "/debug/types"))[1].split('"objects"')[0]
 
 
 async def test_what_is_listed_step_by_step_is_shown_whole() -> None:
     async with served() as port:
         assert json.loads((await asked(port, "/debug/found"))[1]) == [1, 2]
+
+
+async def test_no_web_site_can_read_a_page() -> None:
+    async with served() as port, aiohttp.ClientSession() as session:
+        for path in ("/debug/", "/debug/dag", "/debug/found", "/debug/heap"):
+            url, headers = f"http://127.0.0.1:{port}{path}", {"Host": "rebound.example.com"}
+            async with session.get(url, headers=headers) as answer:
+                assert answer.status == 421
 
 
 @pytest.mark.parametrize(
