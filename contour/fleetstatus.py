@@ -111,6 +111,12 @@ class FleetStatus:
             return None
         return self._controller.engine.answer(ratelimitservice.wanted, ())
 
+    def rate_limit_process(self) -> ratelimitservice.Process | None:
+        """The process that the replica that leads is to run for it; None: none."""
+        if not self._controller.is_configured:
+            return None
+        return self._controller.engine.answer(ratelimitservice.process, ())
+
     def tell_rate_limits(self, found: Sequence[FleetProblem]) -> None:
         """What is not as it should be with that service."""
         self._controller.set_fleet_problems(counting.FLEET, tuple(found))

@@ -5,7 +5,7 @@ All of it writes with a client that asks the clock whether this replica leads (`
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from contour.controller import Controller
@@ -17,12 +17,13 @@ from contour.envoyreports.reporting import Reporter
 from contour.finalizers import finalizers, wanted
 from contour.fleetstatus import FleetStatus
 from contour.infrastructure.applications import Applications
-from contour.infrastructure.counters import RateLimits
+from contour.infrastructure.counters import RateLimits, Site
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from contour.keysets.shared import Publisher, SharedStore
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.known import ObservedObject
+from contour.ratelimits import child, given
 from contour.status.addresses import Address
 from contour.status.announcements import Announcements
 from contour.status.answers import Answer, Answers
@@ -31,6 +32,8 @@ from contour.status.writer import Writer
 from contour.xds.server import Server
 from crds.kinds import ASKED_FOR
 from crds.meta import NamespacedName, ObjectRef
+from dag.counting import PORT
+from dag.ratelimitservice import Process
 from kube import election, events, leading
 from kube.client import Client
 from kube.events import Recorder
@@ -38,6 +41,24 @@ from kube.resources import Resource
 
 _NAME = "projectcontour.io/contour"
 _OPT_IN = frozenset(it.kind for it in ASKED_FOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """How this replica counts for RateLimitFilters while it leads, where there is no Redis."""
+
+    control_plane: str = "127.0.0.1:8001"
+    """The xDS server of this replica."""
+    listen: str = f"127.0.0.1:{PORT}"
+    """Where Envoys ask, as gRPC writes it."""
+    site: Site = field(default_factory=Site)
+    """Where they reach that."""
+
+    def process(self, wanted: Process | None) -> child.Child | None:
+        """What runs; None: nothing."""
+        if wanted is None:
+            return None
+        return child.Child(self.control_plane, self.listen, settings=given.settings(wanted))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,7 @@ class Parts:
     fleet_status: FleetStatus
     following: Following
     key_sets: SharedStore
+    counting: Counting
 
 
 class Leader:
@@ -99,7 +121,9 @@ class Leader:
             status.rate_limit_service,
             status.tell_rate_limits,
             lambda: bool(parts.server.ports) and status.knows_gateways(),
+            parts.counting.site,
         )
+        self._counting = child.Keeper(lambda: parts.counting.process(status.rate_limit_process()))
         self._key_sets = Publisher(fenced, release, parts.key_sets, self._is_serving)
         self._campaign: asyncio.Task[None] | None = None
 
@@ -154,6 +178,7 @@ class Leader:
         changed."""
         self._infrastructure.notice()
         self._rate_limits.notice()
+        self._counting.notice()
 
     def on_configuration(self) -> None:
         """The configuration has changed."""
@@ -173,6 +198,7 @@ class Leader:
                     self._infrastructure.run(),
                     self._applications.run(),
                     self._rate_limits.run(),
+                    self._counting.run(),
                     self._key_sets.run(),
                     self.revisions.run(),
                     self._after_reports(),

@@ -21,7 +21,6 @@ from contour.console.terminal import Terminal
 from contour.controller import Controller
 from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
-from contour.envoyreports import FleetReports
 from contour.events import Batch
 from contour.host import errors, state
 from contour.host import ports as host_ports
@@ -29,12 +28,12 @@ from contour.instance import Instance
 from contour.keysets.store import Store
 from contour.localenvoys import LocalEnvoys
 from contour.localtls import authorities, keeper
-from contour.ratelimits import child
+from contour.ratelimits import child, given
 from contour.xds.limits import Limits
 from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
-from dag import counting
+from dag import counting, ratelimitservice
 from dag import hostdns as hostrows
 from dag.listeners import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
@@ -96,8 +95,8 @@ class Running(NamedTuple):
     source: Source | None
     fleets_turned: asyncio.Event
     """Set when there are to be other fleets."""
-    limited: asyncio.Event
-    """Set once something is limited by a RateLimitFilter."""
+    counting: child.Keeper
+    """Runs the rate limit service while a route names a RateLimitFilter."""
 
     def completed(self, batch: Batch) -> Batch:
         """A batch of the manifests, with the Secrets that are made for it, and without another
@@ -155,12 +154,17 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
-    limited, turned = asyncio.Event(), asyncio.Event()
+    turned = asyncio.Event()
+    counting_ = child.Keeper(lambda: _counter(directory, controller))
+
+    def turn() -> None:
+        turned.set()
+        counting_.notice()
+
     instance = Instance(
         server,
         concerned,
-        partial(_note_limits, limited),
-        turned.set,
+        on_fleets_changed=turn,
         logs_complaints=False,
         gives_hints=True,
         locator=manifests.locator,
@@ -185,13 +189,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     revisions = RevisionFile(directory.path / REVISIONS, controller.engine)
     controller.envoy_configs.on_change = revisions.note
     found = (server, instance, manifests, made, console, revisions, resolver)
-    return Running(*found, options.source, turned, limited)
-
-
-def _note_limits(limited: asyncio.Event, reports: FleetReports) -> None:
-    """A fleet is new: that of rate limit services is there once something is limited."""
-    if reports.fleet == counting.FLEET:
-        limited.set()
+    return Running(*found, options.source, turned, counting_)
 
 
 def _keeper(options: RunOptions, terminal: Terminal) -> keeper.Keeper:
@@ -239,7 +237,7 @@ async def _serve(
             controller.age(),
             running.instance.key_sets.run(),
             running.resolver.run(),
-            _count(directory, running.limited),
+            running.counting.run(),
         )
         await process.until(stopped, activities)
 
@@ -257,12 +255,17 @@ def _paths(options: RunOptions) -> list[dict[str, str]]:
     return [{"path": str(it.absolute())} for it in options.paths]
 
 
-async def _count(directory: state.StateDirectory, limited: asyncio.Event) -> None:
-    """Runs the rate limit service, from the first limit on."""
-    await limited.wait()
-    xds = f"unix:{directory.socket(XDS_SOCKET)}"
-    log = directory.path / "ratelimit.log"
-    await child.Child(xds, directory.socket(counting.SOCKET_NAME), log).run()
+def _counter(directory: state.StateDirectory, controller: Controller) -> child.Child | None:
+    """The rate limit service as it is to run now; None: not at all."""
+    found = controller.engine.answer(ratelimitservice.process, ())
+    if found is None:
+        return None
+    return child.Child(
+        f"unix:{directory.socket(XDS_SOCKET)}",
+        f"unix:{directory.socket(counting.SOCKET_NAME)}",
+        directory.path / "ratelimit.log",
+        given.settings(found),
+    )
 
 
 async def _follow(running: Running) -> None:

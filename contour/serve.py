@@ -31,7 +31,7 @@ from contour.instance import Instance
 from contour.keysets.shared import SharedStore
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
-from contour.leading import Leader, Parts
+from contour.leading import Counting, Leader, Parts
 from contour.pages import listeners
 from contour.pages import settings as page_settings
 from contour.rawconfig.witness import Witness
@@ -90,6 +90,7 @@ class Options:
     state: Path | None = None
     """The directory of what outlives the process; None: nothing does."""
     scope: Scope = field(default_factory=Scope)
+    counting: Counting = field(default_factory=Counting)
     limits: Limits = field(default_factory=Limits)
     """What one peer may take of the xDS port."""
     election: Election | None = None
@@ -162,7 +163,7 @@ class Replica:
             lambda found: self.leader.on_addresses(found),  # noqa: PLW0108
         )
         found = (self.controller, self.cluster, self.server, self.collector, self.reporter)
-        parts = Parts(*found, self.fleet_status, self.following, self.key_sets)
+        parts = Parts(*found, self.fleet_status, self.following, self.key_sets, options.counting)
         self.leader = Leader(client, self.leadership, parts, options.configuration, options.release)
         self.cluster.hear(self._on_object)
         self.cluster.extension_kinds.on_fault = self._on_extension_kind

@@ -3,7 +3,6 @@
 from crds.fields import Flag
 from crds.meta import model
 from crds.ratelimitservice import RateLimitService, Redis
-from crds.rules import rule
 
 
 @model
@@ -15,13 +14,9 @@ class RateLimitFilterSettings:
     """If true, requests that cannot be counted, because the rate limit service does not answer
     within a second, are answered with 500; if false, they pass. The default is false."""
     redis: Redis | None = None
-    """The Redis in which the rate limit service counts; `service` needs it. It has no effect with
-    `contour run`, which counts in memory."""
+    """The Redis that counts requests. By default, without this field, they are counted in memory:
+    with `contour run` by its process, in a cluster by a process of the replica that leads, so that
+    counts begin anew when another replica leads."""
     service: RateLimitService | None = None
-    """The rate limit service that the instance makes in its namespace in a cluster. Without it,
-    rules with RateLimitFilters answer 500 there. It has no effect with `contour run`."""
-    _counters = rule(
-        "redis must be set if service is set",
-        lambda it: it.service is None or it.redis is not None,
-        "!has(self.service) || has(self.redis)",
-    )
+    """The rate limit service of the instance in a cluster. Without it, rules with RateLimitFilters
+    answer 500 there. It has no effect with `contour run`."""

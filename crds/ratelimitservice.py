@@ -24,7 +24,8 @@ class RedisTLS:
 
     ca_secret: Subdomain | None = None
     """The name of the Secret whose `ca.crt` has the certificate authority of Redis, in the
-    namespace of the instance. By default the authorities of the machine or image are trusted."""
+    namespace of the ContourConfiguration. By default the authorities of the machine or image are
+    trusted."""
 
 
 @model
@@ -38,13 +39,14 @@ class Redis:
     """TLS towards Redis. By default, without this field, Redis is asked in plain text."""
     password_secret: Subdomain | None = None
     """The name of the Secret whose `redis-password` has the password of Redis, or `USER:PASSWORD`,
-    in the namespace of the instance. By default Redis is asked without a password."""
+    in the namespace of the ContourConfiguration. By default Redis is asked without a password."""
 
 
 @model
 class RateLimitService:
-    """The rate limit service, `envoyproxy/ratelimit`. It is there as long as a route names a
-    RateLimitFilter. Only the Envoys of the instance can ask it."""
+    """The rate limit service: pods of `envoyproxy/ratelimit`, or, if `redis` is not set, a process
+    of the replica that leads. It is there as long as a route names a RateLimitFilter. Only the
+    Envoys of the instance can ask it. All fields here are for the pods."""
 
     image: Image | None = None
     """The container image of the service. The default is the release of `envoyproxy/ratelimit` that

@@ -1,7 +1,8 @@
 """Who counts the requests that RateLimitFilters limit: a rate limit service that Envoys ask.
 
-On one machine that is a process beside Envoy (`contour.ratelimits`), in a cluster a service that
-the instance makes, if the configuration asks for it (`ratelimitservice`). Without a service a
+On one machine that is a process beside Envoy (`contour.ratelimits`). In a cluster it is there if
+the configuration asks for it: pods that count in a Redis, or, without a Redis, the same process
+beside the replica that leads, which counts in memory (`ratelimitservice`). Without a service a
 RateLimitFilter cannot be served. HTTPProxies have a service of their own, which the configuration
 names (`dag.defaults`).
 """
@@ -12,7 +13,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import Table, View, query
-from dag.references import secrets, trust
+from dag.references import counters, secrets, trust
 
 FLEET = "ratelimit"
 """What rate limit services are served as."""
@@ -31,7 +32,9 @@ class Provisioned(NamedTuple):
     """What the parts of the service of an instance in a cluster are called."""
 
     service: NamespacedName
-    """The Service in front of it."""
+    """The Service in front of its pods. Its ServiceAccount has the same name."""
+    leader: NamespacedName
+    """The Service in front of the replica that leads, where that one counts."""
     certificate: NamespacedName
     """The Secret with its certificate."""
     client_certificate: NamespacedName
@@ -63,15 +66,23 @@ def service(view: View, _: tuple[()]) -> nodes.RateLimitService | None:
 @query
 def obstacle(view: View, _: tuple[()]) -> str:
     """Why no service can be asked, as the end of a sentence; empty if one can."""
+    written = view.ask(settings.settings, ()).limit_filters
     if view.read(SOCKET, ()) is not None:
-        return ""
+        lacking = next(counters.missing(view, written.redis, home(view)), None)
+        return f"the rate limit service is not ready: {lacking[1]}" if lacking else ""
     found = view.read(PROVISIONED, ())
-    if found is None or view.ask(settings.settings, ()).limit_filters.service is None:
+    if found is None or written.service is None:
         return "the rate limit service is not enabled"
     refusal = view.ask(secrets.refusal, found.client_certificate) or view.ask(
-        trust.refusal, _trust(found)
+        trust.refusal, trusted(found.client_certificate)
     )
     return f"the rate limit service is not ready: {refusal.message}" if refusal else ""
+
+
+def home(view: View) -> str:
+    """The namespace of the ContourConfiguration, and of the Secrets that it names."""
+    found = view.ask(settings.chosen_name, ())
+    return found.namespace if found is not None else ""
 
 
 def _cluster(view: View) -> nodes.ExtensionCluster | nodes.LocalCluster:
@@ -79,16 +90,18 @@ def _cluster(view: View) -> nodes.ExtensionCluster | nodes.LocalCluster:
         return nodes.LocalCluster(socket)
     found = view.read(PROVISIONED, ())
     assert found is not None
-    port = nodes.ServicePort(found.service, PORT, PORT_NAME)
+    is_leader = view.ask(settings.settings, ()).limit_filters.redis is None
+    service = found.leader if is_leader else found.service
+    port = nodes.ServicePort(service, PORT, PORT_NAME)
     tls = nodes.UpstreamTls(
-        trust=_trust(found),
+        trust=trusted(found.client_certificate),
         names=(nodes.AlternativeName("URI", found.identity),),
-        sni=f"{found.service.name}.{found.service.namespace}",
+        sni=f"{service.name}.{service.namespace}",
         client_certificate=found.client_certificate,
     )
-    return nodes.ExtensionCluster(found.service, (nodes.WeightedPort(port),), tls=tls)
+    return nodes.ExtensionCluster(service, (nodes.WeightedPort(port),), tls=tls)
 
 
-def _trust(found: Provisioned) -> nodes.Trust:
-    """The authority of the instance, as the Secret with the certificate of Envoys has it."""
-    return nodes.Trust((ObjectRef("Secret", *found.client_certificate),))
+def trusted(certificate: NamespacedName) -> nodes.Trust:
+    """The authority of the instance, as the Secret of a certificate has it that it has signed."""
+    return nodes.Trust((ObjectRef("Secret", *certificate),))

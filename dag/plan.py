@@ -46,8 +46,8 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 CROSSINGS = crossings.queries(STATUSES)
 """By kind: what an object of it uses of other namespaces; None where that is nothing."""
 
-MADE = (fleets.fleet, ratelimitservice.wanted)
-"""What an instance in a cluster makes."""
+MADE = (fleets.fleet, ratelimitservice.wanted, ratelimitservice.process)
+"""What an instance makes: in a cluster, or as processes of this machine."""
 
 PLAN = Plan(
     indexes=(

@@ -1,17 +1,18 @@
-"""Which rate limit service an instance in a cluster is to make, for whoever makes it.
+"""Which rate limit service an instance is to make, and what ours counts with.
 
-It is there while the configuration asks for it and a route of ours names a RateLimitFilter. The
-service reads its certificates, and the password and authority of Redis, only when it starts: so
-what they are is part of the answer. Elsewhere: who asks the service (`counting`), its objects
-(`contour.infrastructure`).
+It is there while a route of ours names a RateLimitFilter, and in a cluster only if the
+configuration asks for it. Pods of it read their certificates, and the password and authority of
+Redis, only when they start, and so does the process of ours: so what these are is part of the
+answers. Elsewhere: who asks the service (`counting`), its objects (`contour.infrastructure`), its
+process (`contour.ratelimits`).
 """
 
 import hashlib
 import hmac
 from collections.abc import Iterator
 
-from crds.meta import NamespacedName, ObjectRef
-from crds.ratelimitservice import PASSWORD, RateLimitService, Redis
+from crds.meta import NamespacedName
+from crds.ratelimitservice import RateLimitService, Redis
 from crds.records import dataclass
 from dag import counting, fleets, nodes, tables
 from dag.configuration import settings
@@ -20,82 +21,103 @@ from dag.gateway import ratelimitstatus
 from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Place
-from dag.references import secrets, trust
+from dag.references import counters, secrets, trust
 from dag.statuses import PolicyStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The service as it is to be."""
+    """The service as it is to be in a cluster."""
 
     settings: RateLimitService
-    redis: Redis
+    redis: Redis | None
+    """None: the replica that leads counts in memory, and there are no pods."""
     state: str
     """Changes with what its pods read when they start; empty while some of that is missing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What the process counts with that answers beside us."""
+
+    redis: counters.Redis | None = None
+    """None: in memory."""
+    pair: nodes.Secret | None = None
+    """Its certificate and key; None: it answers on a socket of this machine."""
+    authorities: bytes = b""
+    """The PEM of the authorities of its clients, with a certificate."""
+
+
 @query
 def wanted(view: View, _: tuple[()]) -> Wanted | None:
-    """The service; None if there is to be none."""
+    """The service in a cluster; None if there is to be none."""
     found = view.ask(settings.chosen_configuration, ())
     written = view.ask(settings.settings, ()).limit_filters
     names = view.read(counting.PROVISIONED, ())
     is_leaving = found is None or found.metadata.deletion_timestamp is not None
-    if is_leaving or names is None or written.service is None or written.redis is None:
+    if is_leaving or names is None or written.service is None:
         return None
     return Wanted(written.service, written.redis, _state(view, names, written.redis))
 
 
-def _state(view: View, names: counting.Provisioned, redis: Redis) -> str:
+def _state(view: View, names: counting.Provisioned, of: Redis | None) -> str:
     """A digest that tells nothing of the password: its key is in the service's own certificate."""
     pair = view.ask(secrets.certificate, names.certificate)
     own = names.certificate.namespace
-    if isinstance(pair, Problem) or next(_missing(view, redis, own), None) is not None:
+    if isinstance(pair, Problem) or next(counters.missing(view, of, own), None) is not None:
         return ""
     found = hmac.new(pair.key, pair.chain, hashlib.sha256)
-    for name, key in _read(redis):
-        secret = view.read(tables.SECRETS, NamespacedName(own, name))
-        found.update(secret.data[key] if secret is not None else b"")
+    for it in counters.content(view, of, own) if of is not None else ():
+        found.update(it)
     return found.hexdigest()[:16]
 
 
-def _read(redis: Redis) -> Iterator[tuple[str, str]]:
-    """The Secrets of Redis, and what is read in them."""
-    if redis.tls is not None and redis.tls.ca_secret is not None:
-        yield redis.tls.ca_secret, "ca.crt"
-    if redis.password_secret is not None:
-        yield redis.password_secret, PASSWORD
-
-
-def _missing(view: View, redis: Redis, namespace: str) -> Iterator[tuple[str, str]]:
-    """What of the Secrets of Redis cannot be used: the field of `redis`, and why."""
-    if redis.tls is not None and redis.tls.ca_secret is not None:
-        ref = ObjectRef("Secret", namespace, redis.tls.ca_secret)
-        if refusal := view.ask(trust.refusal, nodes.Trust((ref,))):
-            yield "tls.caSecret", refusal.message
-    if (password := redis.password_secret) is not None:
-        name = NamespacedName(namespace, password)
-        found = view.read(tables.SECRETS, name)
-        if found is None:
-            yield "passwordSecret", f"Secret {name} not found"
-        elif not found.data.get(PASSWORD):
-            yield "passwordSecret", f"Secret {name} has no {PASSWORD}"
+@query
+def process(view: View, _: tuple[()]) -> Process | None:
+    """The process that is to run beside us: on one machine, or on the replica that leads. None if
+    there is to be none, or while something that it needs is missing."""
+    written = view.ask(settings.settings, ()).limit_filters.redis
+    if view.read(counting.SOCKET, ()) is not None:
+        if written is None:
+            return Process()
+        found = counters.reached(view, written, counting.home(view))
+        return Process(found) if found is not None else None
+    asked, names = view.ask(wanted, ()), view.read(counting.PROVISIONED, ())
+    if asked is None or names is None or asked.redis is not None:
+        return None
+    pair = view.ask(secrets.secret, names.certificate)
+    bundle = view.ask(trust.bundle, counting.trusted(names.certificate))
+    if pair is None or bundle is None:
+        return None
+    return Process(pair=pair, authorities=bundle.authorities)
 
 
 def told(view: View, spec: Place) -> Iterator[Problem]:
     """What is wrong with the service, or with what it needs, for the configuration's author."""
     written, at = view.ask(settings.settings, ()).limit_filters, spec.at("rateLimitFilters")
     names = view.read(counting.PROVISIONED, ())
-    if names is not None and written.service is not None and written.redis is not None:
-        for field, why in _missing(view, written.redis, names.service.namespace):
+    is_one_machine = view.read(tables.HOST_PORTS, ()) is not None
+    if is_one_machine or (names is not None and written.service is not None):
+        home = names.service.namespace if names is not None else counting.home(view)
+        for field, why in counters.missing(view, written.redis, home):
             yield problems.unresolved(at.at("redis").at(field), why)
     for it in view.read(fleets.PROBLEMS, counting.FLEET) or ():
         yield problems.counter_not_provisioned(at.at("service"), it.message, it.is_error)
-    if view.read(tables.HOST_PORTS, ()) is not None:
-        for field, found in (("redis", written.redis), ("service", written.service)):
-            if found is not None:
-                text = "has no effect on one machine, where a process beside Envoy counts in memory"
-                yield problems.ignored_field(at.at(field), text)
+    if is_one_machine and written.service is not None:
+        text = "has no effect on one machine, where a process beside Envoy counts"
+        yield problems.ignored_field(at.at("service"), text)
+    elif names is not None and written.service is not None and written.redis is None:
+        yield problems.counted_by_leader(at.at("service"))
+        yield from _unused(written.service, at.at("service"))
+
+
+def _unused(service: RateLimitService, at: Place) -> Iterator[Problem]:
+    """The fields that are for pods, of which there are none without a Redis."""
+    usual = RateLimitService()
+    for name in ("image", "replicas", "resources", "placement", "pod_annotations"):
+        if getattr(service, name) != getattr(usual, name):
+            field = "podAnnotations" if name == "pod_annotations" else name
+            yield problems.ignored_field(at.at(field), "has no effect without a Redis")
 
 
 def _used(key: NamespacedName, _: PolicyStatus) -> Iterator[tuple[tuple[()], NamespacedName]]:
@@ -108,4 +130,4 @@ USED: Index[tuple[()], NamespacedName] = Index(
 """Those that a route of ours names."""
 
 INDEXES = (USED,)
-KEPT = (Kept(wanted, USED),)
+KEPT = (Kept(wanted, USED), Kept(process, USED))

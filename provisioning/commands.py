@@ -97,6 +97,7 @@ def rate_limit_service(given: Counter) -> list[Raw]:
     pod itself.
     """
     place, redis = given.place, given.redis
+    assert redis is not None
     control_plane = place.named("contour")
     settings = {
         "HOST": "127.0.0.1",

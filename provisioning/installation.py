@@ -120,13 +120,20 @@ class Counter:
 
     place: Place
     service: RateLimitService
-    redis: Redis
+    redis: Redis | None
+    """None: the replica that leads counts, and there are no pods."""
     called: str
     """What its objects are called, and the Secret with its certificate."""
     client: str
     """The name in the certificates of those who may ask it."""
     state: str = ""
     """Changes with what its pods read only when they start."""
+    leader: str = ""
+    """What the objects in front of the replica that leads are called."""
+    address: str = ""
+    """The IP address of that replica."""
+    port: int = 8081
+    """Where it is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,6 +126,8 @@ def _fleets() -> list[Rule]:
 def _rate_limit_service(secrets: Counters) -> list[Rule]:
     """Of who makes the rate limit service, whose other objects are of the kinds of a fleet's."""
     return [
+        # The endpoints of the Service in front of the replica that leads.
+        _rule(["discovery.k8s.io"], ["endpointslices"], _MAKE),
         # A right to create cannot be limited to names.
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ["get"], [secrets.authority]),

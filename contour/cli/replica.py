@@ -11,8 +11,10 @@ import click
 
 from contour import serve as serving
 from contour.configfile.source import Source
+from contour.infrastructure.counters import Site
 from contour.infrastructure.desired import Release
 from contour.kubernetes.scope import Scope
+from contour.leading import Counting
 from contour.pages.settings import ListenAddress
 from contour.xds import credentials
 from contour.xds.limits import Limits
@@ -50,6 +52,7 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
         advertised=_joined(flags["advertise_address"] or address, port),
         tls=_files(flags),
         fleet_service=service,
+        counting=_counting(flags),
         limits=Limits(
             flags["xds_handshake_timeout"],
             flags["xds_streams_per_connection"],
@@ -72,6 +75,14 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
             "metrics": ListenAddress(flags["http_address"], flags["http_port"]),
             "debug": ListenAddress(flags["debug_http_address"], flags["debug_http_port"]),
         },
+    )
+
+
+def _counting(flags: Mapping[str, Any]) -> Counting:
+    address, port = flags["xds_address"], flags["rate_limit_port"]
+    reached = flags["advertise_address"] or address
+    return Counting(
+        _joined(reached, flags["xds_port"]), _joined(address, port), Site(reached, port)
     )
 
 

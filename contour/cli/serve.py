@@ -71,6 +71,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option("--xds-port", type=_PORT, default=8001, help="TCP port of the xDS server.")
 @click.option(
+    "--rate-limit-port", type=_PORT, default=8081,
+    help="TCP port, at --xds-address, at which the replica that leads counts the requests that "
+    "RateLimitFilters limit, if the ContourConfiguration asks for it without a Redis.",
+)  # fmt: skip
+@click.option(
     "--xds-handshake-timeout", type=Seconds(), default="10s",
     help="Maximum time for the TLS and HTTP/2 handshakes of a connection, such as 10s; 0s means "
     "gRPC's default of two minutes.",

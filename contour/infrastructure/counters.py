@@ -1,15 +1,18 @@
 """The rate limit service for RateLimitFilters: made, kept and removed while this replica leads.
 
-It is beside the control plane. Two certificates are made for it: its own, by which the control
-plane knows it and Envoys do, and one that Envoys show it. Whoever has another certificate of the
-instance, as gRPC applications do, cannot have anything counted. Both Secrets go with its
-ServiceAccount. Objects are followed only while there is to be a service; at the beginning of a term
-and when it is to be there no more, whatever there is of it is removed. Elsewhere: what it is to be
-(`dag.ratelimitservice`), its objects (`provisioning.counters`).
+It is beside the control plane: pods, or, where there is no Redis, the process of the replica that
+leads (`contour.ratelimits`), with a Service whose only endpoint is that replica. Two certificates
+are made for it: its own, by which the control plane knows it and Envoys do, and one that Envoys
+show it. Whoever has another certificate of the instance, as gRPC applications do, cannot have
+anything counted. Both Secrets go with its ServiceAccount. Objects are followed only while there is
+to be a service; at the beginning of a term and when it is to be there no more, whatever there is of
+it is removed. Elsewhere: what it is to be (`dag.ratelimitservice`), its objects
+(`provisioning.counters`).
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from contour.infrastructure.certifying import Issuer
 from contour.infrastructure.desired import Release
@@ -34,7 +37,18 @@ MAKER = "contour-rate-limits"
 """Whose the objects are; fleets have another maker, and are looked for by its label."""
 
 KINDS = ("ServiceAccount", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy")
-"""What it is made of. All objects have its name."""
+"""What it is made of where it has pods. All objects have its name."""
+
+OF_LEADER = ("Service", "EndpointSlice")
+"""What there is instead of all but the ServiceAccount where the replica that leads counts."""
+
+
+class Site(NamedTuple):
+    """Where the process of this replica is asked."""
+
+    address: str = "127.0.0.1"
+    """The IP address at which Envoys reach it."""
+    port: int = counting.PORT
 
 
 def provisioned(release: Release) -> counting.Provisioned:
@@ -42,13 +56,14 @@ def provisioned(release: Release) -> counting.Provisioned:
     home, called = release.owner.namespace, release.named(counters.CALLED)
     return counting.Provisioned(
         NamespacedName(home, called),
+        NamespacedName(home, release.named(counters.LEADER)),
         NamespacedName(home, called),
         NamespacedName(home, release.named(counters.CLIENT)),
         identities.RATE_LIMIT_SERVICE,
     )
 
 
-def documents(release: Release, wanted: Wanted) -> list[Document]:
+def documents(release: Release, wanted: Wanted, site: Site) -> list[Document]:
     """All that there is to be but for the certificates, in the order in which it is applied."""
     own = Ownership(release.owner, MAKER)
     home = release.owner.namespace
@@ -61,6 +76,9 @@ def documents(release: Release, wanted: Wanted) -> list[Document]:
             called=release.named(counters.CALLED),
             client=identities.RATE_LIMIT_CLIENT,
             state=wanted.state,
+            leader=release.named(counters.LEADER),
+            address=site.address,
+            port=site.port,
         )
     )
 
@@ -75,6 +93,7 @@ class RateLimits:
         wanted: Callable[[], Wanted | None],
         tell: Callable[[Sequence[FleetProblem]], None],
         is_known: Callable[[], bool],
+        site: Site,
     ) -> None:
         """`tell` takes all that is wrong now; `is_known`: that there is to be none is for
         certain."""
@@ -83,6 +102,7 @@ class RateLimits:
         self._wanted = wanted
         self._tell = tell
         self._is_known = is_known
+        self._site = site
         self._own = Ownership(release.owner, MAKER)
         self._applier = Applier(client, MAKER)
         self._issuer = Issuer(client, release, self._applier, self._own)
@@ -118,7 +138,7 @@ class RateLimits:
         """Tells of every change to the objects of the service; never ends."""
         params = {"labelSelector": ownership.selector(self._own.labels)}
         home = self._release.owner.namespace
-        collections = [Collection(it, params, home) for it in KINDS]
+        collections = [Collection(it, params, home) for it in (*KINDS, "EndpointSlice")]
         self._followed = children.Children(
             self._client, collections, lambda _: "", lambda key: self._queue.add(key, BATCH)
         )
@@ -128,7 +148,7 @@ class RateLimits:
         wanted = self._wanted()
         if wanted is None and not self._is_known():
             raise Requeue("not everything is known yet")
-        found = await (self._remove() if wanted is None else self._keep(wanted))
+        found = await (self._remove(()) if wanted is None else self._keep(wanted))
         if self._wanted() != wanted:
             return True  # it is in the queue again
         self._tell(found)
@@ -138,8 +158,13 @@ class RateLimits:
 
     async def _keep(self, wanted: Wanted) -> list[FleetProblem]:
         """Makes it what it should be, as far as that can be; what cannot."""
+        try:
+            made = documents(self._release, wanted, self._site)
+        except ValueError:
+            text = f"{self._site.address!r}, at which this replica is reached, is no IP address"
+            return [FleetProblem(text, is_error=True)]
         found: list[FleetProblem] = []
-        for document in documents(self._release, wanted):
+        for document in made:
             if document["kind"] == "Deployment" and not wanted.state:
                 text = "waits for its certificate and the Secrets of Redis"
                 found.append(FleetProblem(text, is_error=False))
@@ -151,7 +176,7 @@ class RateLimits:
                 problem = await self._certify(document)
             if problem is not None:
                 found.append(_trouble(problem))
-        return found
+        return [*found, *await self._remove([objects.path(it) for it in made])]
 
     async def _certify(self, account: Document) -> problems.Problem | None:
         names = self._names
@@ -177,12 +202,16 @@ class RateLimits:
             return problems.problem("its certificate", error)
         return None
 
-    async def _remove(self) -> list[FleetProblem]:
-        """Removes what is ours of it. Where nothing may be looked at, nothing was made."""
+    async def _remove(self, kept: Sequence[str]) -> list[FleetProblem]:
+        """Removes what is ours of it but for these paths. Where nothing may be looked at, nothing
+        was made."""
         found: list[FleetProblem] = []
-        metadata = self._names.service._asdict()
-        for kind in reversed(KINDS):
-            named = {"kind": kind, "metadata": metadata}
+        names = self._names
+        every = (*((it, names.service) for it in KINDS), *((it, names.leader) for it in OF_LEADER))
+        for kind, name in reversed(every):
+            named = {"kind": kind, "metadata": name._asdict()}
+            if objects.path(named) in kept:
+                continue
             try:
                 present = await objects.read(self._client, named)
             except errors.Refused as error:

@@ -27,15 +27,19 @@ Call = aio.ServicerContext[bytes, bytes]
 class Service:
     """The answers; `domains` is replaced as a whole when there is a new configuration."""
 
-    def __init__(self, counters: Counters, now: Clock = clock) -> None:
+    def __init__(self, counters: Counters, now: Clock = clock, client: str | None = None) -> None:
+        """`client` is the name that certificates of clients must have; None: they need none."""
         self.domains: Domains | None = None
         """What is limited; None until the first configuration."""
         self._counters = counters
         self._now = now
+        self._client = client
         self._fault = ""
 
     async def answer(self, request: bytes, call: Call) -> bytes:
         """Answers one request of an Envoy."""
+        if self._client is not None and not _is_shown(self._client, call):
+            await call.abort(grpc.StatusCode.PERMISSION_DENIED, f"only {self._client} may ask")
         if self.domains is None:
             await call.abort(grpc.StatusCode.UNAVAILABLE, "there are no limits yet")
         try:
@@ -68,6 +72,11 @@ class Service:
             for it in found
         ]
         return Response(overall_code=_overall(statuses), statuses=statuses)
+
+
+def _is_shown(name: str, call: Call) -> bool:
+    shown = call.auth_context().get("x509_subject_alternative_name", ())
+    return name.encode() in shown
 
 
 def _entries(descriptor: ratelimit_pb2.RateLimitDescriptor) -> tuple[limits.Entry, ...]:

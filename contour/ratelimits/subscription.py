@@ -21,15 +21,15 @@ log = logging.getLogger(__name__)
 NODE = "ratelimit"
 _SHORTEST, _LONGEST = 0.1, 2.0  # seconds between two streams
 _METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
-_OPTIONS = (("grpc.max_receive_message_length", -1),)
 
 Take = Callable[[Domains], None]
 
 
-async def follow(address: str, take: Take) -> None:
-    """Hands on each configuration that can be used; never returns."""
+async def follow(connect: Callable[[], aio.Channel], address: str, take: Take) -> None:
+    """Hands on each configuration that can be used; never returns. `connect` makes a channel to
+    the xDS server, whose `address` is for the log."""
     pause = _SHORTEST
-    async with aio.insecure_channel(address, options=_OPTIONS) as channel:
+    async with connect() as channel:
         while True:
             try:
                 async for domains in _configurations(channel):

@@ -108,6 +108,15 @@ def counter_not_provisioned(place: Place, text: str, is_error: bool) -> Problem:
     return place.warning(ErrorType.FleetError, Own.Progressing, text)
 
 
+def counted_by_leader(place: Place) -> Problem:
+    """A rate limit service without a Redis, which cannot be more than one process."""
+    text = (
+        "without `redis` the replica that leads counts, in memory: counts begin anew when another"
+        " replica leads, and until Envoys know it requests are not counted"
+    )
+    return place.warning(ErrorType.FleetError, Own.CountedInMemory, text)
+
+
 def gateways_without_fleet(place: Place) -> Problem:
     """Gateways whose class says nothing either."""
     text = "is not set, so no fleet is made for Gateways whose class does not set it either"

@@ -199,6 +199,7 @@ class Own(Word):
     CertificateNotYetValid = auto()
     ChangedByOthers = auto()
     ClaimsToHeadersInvalid = auto()
+    CountedInMemory = auto()
     DirectResponsePolicy = auto()
     DuplicateHost = auto()
     DuplicatePath = auto()

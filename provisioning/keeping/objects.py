@@ -24,6 +24,7 @@ RESOURCES: Mapping[str, Resource] = {
     "Role": Resource(_RBAC, "v1", "roles"),
     "RoleBinding": Resource(_RBAC, "v1", "rolebindings"),
     "ClusterRoleBinding": Resource(_RBAC, "v1", "clusterrolebindings", namespaced=False),
+    "EndpointSlice": Resource("discovery.k8s.io", "v1", "endpointslices"),
     "Deployment": Resource("apps", "v1", "deployments"),
     "DaemonSet": Resource("apps", "v1", "daemonsets"),
     "PodDisruptionBudget": Resource("policy", "v1", "poddisruptionbudgets"),

@@ -18,6 +18,7 @@ from tests.testbed import certificates
 HOME = "projectcontour"
 NAMES = counting.Provisioned(
     NamespacedName(HOME, "counter"),
+    NamespacedName(HOME, "counter-leader"),
     NamespacedName(HOME, "counter"),
     NamespacedName(HOME, "counter-client"),
     "projectcontour://counter",
@@ -163,18 +164,124 @@ def test_who_cannot_be_asked_yet_closes_rules_and_says_why(
     assert (found.ask(counting.service, ()) is None) is bool(why)
 
 
-def test_on_one_machine_the_process_beside_envoy_counts_and_the_field_is_said_to_do_nothing() -> (
-    None
-):
-    found = world(GIVEN + asking() + ROUTE)
+def process(found: Engine) -> ratelimitservice.Process | None:
+    return found.answer(ratelimitservice.process, ())
+
+
+IN_MEMORY = configuration("rateLimitFilters: {service: {}}")
+
+
+def test_without_redis_the_replica_that_leads_is_asked_and_its_author_told() -> None:
+    found = made(IN_MEMORY, ROUTE, CERTIFIED)
+    it = wanted(found)
+    assert it is not None
+    assert it.redis is None
+    asked = found.ask(counting.service, ())
+    assert asked is not None
+    assert isinstance(asked.cluster, nodes.ExtensionCluster)
+    assert asked.cluster.name == NAMES.leader
+    assert asked.cluster.tls is not None
+    assert asked.cluster.tls.client_certificate == NAMES.client_certificate
+    assert "in memory" in " ".join(warnings(found))
+
+
+@pytest.mark.parametrize(
+    ("documents", "is_there"),
+    [
+        ((IN_MEMORY, ROUTE, CERTIFIED), True),
+        ((IN_MEMORY, ROUTE), False),
+        ((IN_MEMORY, CERTIFIED), False),
+        ((asking(), ROUTE, CERTIFIED, of_redis()), False),
+        ((ROUTE, CERTIFIED), False),
+    ],
+)
+def test_the_leader_counts_where_there_is_no_redis_once_it_is_certified(
+    documents: tuple[str, ...], is_there: bool
+) -> None:
+    found = process(made(*documents))
+    assert (found is not None) is is_there
+    if found is not None:
+        assert found.redis is None
+        assert found.pair is not None
+        assert found.authorities == certificates.known_authority().pem
+
+
+@pytest.mark.parametrize(
+    ("service", "unused"),
+    [
+        ("{}", []),
+        ("{replicas: 3}", ["replicas"]),
+        ("{image: 'mine:1', podAnnotations: {a: b}}", ["image", "podAnnotations"]),
+    ],
+)
+def test_what_is_for_pods_has_no_effect_without_them(service: str, unused: list[str]) -> None:
+    found = made(configuration(f"rateLimitFilters: {{service: {service}}}"), ROUTE, CERTIFIED)
+    told = [it for it in warnings(found) if "has no effect" in it]
+    assert [it.partition(" ")[0] for it in told] == [
+        f"spec.rateLimitFilters.service.{it}:" for it in unused
+    ]
+
+
+def warnings(found: Engine) -> list[str]:
+    status = found.answer(STATUSES["ContourConfiguration"], NamespacedName(HOME, "contour"))
+    assert isinstance(status, ContourStatus)
+    return [it.message for it in status.warnings]
+
+
+def on_one_machine(*documents: str) -> Engine:
+    """A world of `contour run`."""
+    found = world(GIVEN + "".join(documents))
     found.write(counting.SOCKET, (), "/run/limits")
     found.write(tables.HOST_PORTS, (), HostPorts("127.0.0.1"))
     found.settle()
+    return found
+
+
+def test_on_one_machine_a_process_counts_while_a_route_needs_it() -> None:
+    found = on_one_machine(ROUTE)
+    assert process(found) == ratelimitservice.Process()
+    delete(found, "HTTPRoute", "r")
+    assert process(found) is None
+
+
+@pytest.mark.parametrize(
+    ("redis", "password", "url"),
+    [
+        (REDIS, b"secret", "rediss://:secret@redis:6379"),
+        (REDIS, b"me:a/b", "rediss://me:a%2Fb@redis:6379"),
+        ("{address: 'redis:6379', passwordSecret: redis}", b"a@b", "redis://:a%40b@redis:6379"),
+        ("{address: 'redis:6379'}", b"", "redis://redis:6379"),
+    ],
+)
+def test_on_one_machine_redis_counts(redis: str, password: bytes, url: str) -> None:
+    found = process(on_one_machine(asking(redis, "failClosed: true"), ROUTE, of_redis(password)))
+    assert found is not None
+    assert found.redis is not None
+    assert found.redis.url == url
+    assert bool(found.redis.authority) is ("caSecret" in redis)
+
+
+def test_on_one_machine_what_redis_lacks_closes_rules_and_is_told() -> None:
+    found = on_one_machine(asking(more="failClosed: false"), ROUTE)
+    assert process(found) is None
+    why = "the rate limit service is not ready: Secret projectcontour/redis not found"
+    assert found.ask(counting.obstacle, ()) == why
+    assert errors(found) == [
+        f"spec.rateLimitFilters.redis.{it}: Secret projectcontour/redis not found"
+        for it in ("passwordSecret", "tls.caSecret")
+    ]
+    apply(found, of_redis())
+    assert process(found) is not None
+    assert found.ask(counting.obstacle, ()) == ""
+
+
+def test_on_one_machine_the_process_beside_envoy_counts_and_the_field_is_said_to_do_nothing() -> (
+    None
+):
+    found = on_one_machine(asking(), ROUTE, of_redis())
     assert wanted(found) is None
     asked = found.ask(counting.service, ())
     assert asked is not None
     assert asked.cluster == nodes.LocalCluster("/run/limits")
-    status = found.answer(STATUSES["ContourConfiguration"], NamespacedName(HOME, "contour"))
-    assert isinstance(status, ContourStatus)
-    told = [it.message.partition(" on ")[0] for it in status.warnings]
-    assert told == [f"spec.rateLimitFilters.{it}: has no effect" for it in ("redis", "service")]
+    told = [it.partition(" on ")[0] for it in warnings(found)]
+    assert told == ["spec.rateLimitFilters.service: has no effect"]

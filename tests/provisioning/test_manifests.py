@@ -129,7 +129,7 @@ def test_ports_that_are_named_are_there(documents: list[Document]) -> None:
             assert target in named or target in named.values()
     for policy in (it for it in documents if it["kind"] == "NetworkPolicy"):
         for rule in policy["spec"]["ingress"]:
-            assert {port["port"] for port in rule["ports"]} <= {8000, 8001, 8002, 8080, 8443}
+            assert {port["port"] for port in rule["ports"]} <= {8000, 8001, 8002, 8080, 8081, 8443}
 
 
 def test_a_port_that_ends_envoy_or_reads_its_keys_is_open_to_nobody() -> None:

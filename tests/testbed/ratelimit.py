@@ -18,6 +18,7 @@ import pytest
 
 from tests import golang
 from tests.testbed import ports, processes
+from tests.testbed.certificates import Pair
 from tests.testbed.processes import Process
 
 HOME = golang.ROOT / "hack" / "ratelimit"
@@ -37,6 +38,8 @@ class Redis:
 
     process: Process
     port: int
+    tls_port: int
+    """With TLS, if it has a certificate."""
 
     @property
     def address(self) -> str:
@@ -90,12 +93,21 @@ def require() -> None:
 
 
 @contextmanager
-def redis(folder: Path) -> Iterator[Redis]:
-    """A Redis without persistence while the block runs."""
-    port = ports.free_port()
-    command = ("redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "")
-    started = processes.start("redis", (*command, "--appendonly", "no"), folder)
-    found = Redis(started, port)
+def redis(folder: Path, password: str = "", pair: Pair | None = None) -> Iterator[Redis]:
+    """A Redis without persistence while the block runs; with a certificate it speaks TLS, too."""
+    port, tls_port = ports.free_ports(2)
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    command += ["--appendonly", "no", *(("--requirepass", password) if password else ())]
+    if pair is not None:
+        for name, content in (("redis.crt", pair.pem), ("redis.key", pair.key_pem)):
+            (folder / name).write_bytes(content)
+        command += ["--tls-port", str(tls_port), "--tls-auth-clients", "no"]
+        command += ["--tls-cert-file", str(folder / "redis.crt")]
+        command += ["--tls-key-file", str(folder / "redis.key")]
+        # It wants one, although it asks no client for a certificate.
+        command += ["--tls-ca-cert-file", str(folder / "redis.crt")]
+    started = processes.start("redis", command, folder)
+    found = Redis(started, port, tls_port)
     try:
         started.wait_until(lambda: _answers(found))
         yield found
@@ -105,7 +117,7 @@ def redis(folder: Path) -> Iterator[Redis]:
 
 def _answers(it: Redis) -> bool:
     try:
-        return it.ask("PING").startswith(b"+PONG")
+        return it.ask("PING").startswith((b"+PONG", b"-NOAUTH"))
     except OSError:
         return False
 

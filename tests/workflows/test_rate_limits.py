@@ -1,5 +1,6 @@
-"""RateLimitFilters in a cluster: the instance makes the real rate limit service, which counts in a
-Redis with TLS and a password, for all Envoys, and removes it with the last route that needs it."""
+"""RateLimitFilters in a cluster, counted for all Envoys: by the real rate limit service, which the
+instance makes and which counts in a Redis with TLS and a password, or, without a Redis, by the
+replica that leads. What was made is removed with the last route that needs it."""
 
 import json
 
@@ -25,21 +26,30 @@ SETTINGS = {
 
 
 @pytest.fixture
-def limiting(site: Site) -> Site:
-    """With the kind, and with images of Redis and of the service."""
+def defined(site: Site) -> Site:
+    """With the kind."""
+    site.kubectl(
+        "apply", "--server-side", "-f", str(MANIFESTS / "optional" / "gateway.envoyproxy.io.yaml")
+    )
+    return site
+
+
+@pytest.fixture
+def limiting(defined: Site) -> Site:
+    """With images of Redis and of the service, too."""
     ratelimit.require()
+    site = defined
     program = ratelimit.SERVICE.path
     paths = f"{program.parent}:/usr/bin"
     site.pods.known("*envoyproxy/ratelimit:*", Image(["ratelimit"], {"PATH": paths}, [program]))
     site.pods.known("example/redis:*", Image(["redis-server"], {"PATH": "/usr/bin"}))
-    kinds = str(MANIFESTS / "optional" / "gateway.envoyproxy.io.yaml")
-    site.kubectl("apply", "--server-side", "-f", kinds)
     return site
 
 
 def test_an_instance_makes_the_service_that_counts_for_all_envoys(limiting: Site) -> None:
     instance = installed(limiting, "managed.yaml", gateway=True)
     instance.configure({"rateLimitFilters": SETTINGS})
+    _store(instance)
     _limit(instance)
     limiting.until_told(instance.address, HOST, told=LIMITED)
     found = [limiting.ask(instance.address, HOST) for _ in range(8)]
@@ -50,11 +60,39 @@ def test_an_instance_makes_the_service_that_counts_for_all_envoys(limiting: Site
     limiting.until(lambda: _made(instance), lambda it: not it)
 
 
+def test_without_redis_the_replica_that_leads_counts_for_all_envoys(defined: Site) -> None:
+    instance = installed(defined, "managed.yaml", gateway=True)
+    instance.configure({"rateLimitFilters": {"service": {}}})
+    _limit(instance)
+    defined.until_told(instance.address, HOST, told=LIMITED)
+    found = [defined.ask(instance.address, HOST) for _ in range(8)]
+    assert found == [LIMITED] * 8, "there are two Envoys, and the leader counts for both"
+    _is_told(instance)
+    leader = _counting(instance)
+    defined.kubectl("delete", "pod", leader, "-n", instance.namespace)
+    defined.until(lambda: _counting(instance), lambda it: it not in {"", leader})
+    defined.until_told(instance.address, HOST, told=LIMITED)
+    defined.kubectl("delete", "httproute", "limited", "-n", "default")
+    defined.until(lambda: _made(instance), lambda it: not it)
+
+
+def _counting(instance: Instance) -> str:
+    """The name of the pod that is asked; empty if there is none."""
+    found = instance.site.get("endpointslice", instance.namespace, f"{NAME}-leader")
+    asked = [it for each in found.get("endpoints", ()) for it in each["addresses"]]
+    pods = instance.site.pods.all(instance.namespace, "app=contour")
+    return next((it["metadata"]["name"] for it in pods if it["status"].get("podIP") in asked), "")
+
+
 def _limit(instance: Instance) -> None:
+    instance.site.apply("limits.yaml", namespace="default")
+
+
+def _store(instance: Instance) -> None:
     authority = certificates.authority()
     pair = certificates.issued(authority, "redis.default")
     instance.site.apply(
-        "limits.yaml",
+        "redis.yaml",
         namespace="default",
         home=instance.namespace,
         certificate=json.dumps(pair.pem.decode()),
@@ -92,5 +130,5 @@ def _is_repaired(instance: Instance) -> None:
 def _made(instance: Instance) -> list[str]:
     """All objects of the service; Secrets go with its ServiceAccount."""
     mark = f"app.kubernetes.io/managed-by={counters.MAKER}"
-    kinds = (*(it.lower() for it in counters.KINDS), "secret")
+    kinds = (*(it.lower() for it in counters.KINDS), "endpointslice", "secret")
     return instance.site.objects(kinds, mark)

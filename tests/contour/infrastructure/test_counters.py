@@ -26,6 +26,9 @@ from tests.testbed.apiserver import RefusedError
 Raw = dict[str, Any]
 
 NAME = "contour-ratelimit"
+SITE = counters.Site("10.1.2.3", 8181)
+LEADER = f"{NAME}-leader"
+IN_MEMORY = Wanted(RateLimitService(), None, "now")
 WANTED = Wanted(RateLimitService(), Redis(address="redis.shop:6379"), "now")
 VERSIONS = {
     "ServiceAccount": "v1",
@@ -34,11 +37,12 @@ VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
     "NetworkPolicy": "networking.k8s.io/v1",
 }
+SLICE = "discovery.k8s.io/v1"
 
 
 def documents(wanted: Wanted = WANTED, suffix: str = "") -> dict[str, Raw]:
     release = Release(Owner("home", "contour"), suffix=suffix)
-    return {it["kind"]: it for it in counters.documents(release, wanted)}
+    return {it["kind"]: it for it in counters.documents(release, wanted, SITE)}
 
 
 def test_its_pods_are_closed_and_only_envoys_reach_them() -> None:
@@ -112,7 +116,8 @@ class Rig:
     def named(self, kind: str, name: str = NAME) -> Raw:
         """An object's identity."""
         metadata = {"name": name, "namespace": self.namespace}
-        return {"apiVersion": VERSIONS.get(kind, "v1"), "kind": kind, "metadata": metadata}
+        versions = VERSIONS | {"EndpointSlice": SLICE}
+        return {"apiVersion": versions.get(kind, "v1"), "kind": kind, "metadata": metadata}
 
     def get(self, kind: str, name: str = NAME) -> Raw:
         """An object; empty if there is none."""
@@ -142,8 +147,9 @@ def rig(cluster: Cluster, namespace: str) -> Rig:
 
 
 @asynccontextmanager
-async def leading(it: Rig, *, may: bool = True) -> AsyncIterator[None]:
-    """One term; `may`: with the rights of an instance that manages its Envoys."""
+async def leading(it: Rig, *, may: bool = True, address: str = SITE.address) -> AsyncIterator[None]:
+    """One term of the replica with this address; `may`: with the rights of an instance that manages
+    its Envoys."""
     rules = rights.at_home("leader-elect", watches_everything=True, makes_fleet=may)
     try:
         token = it.cluster.token(it.namespace, "leader")
@@ -153,7 +159,8 @@ async def leading(it: Rig, *, may: bool = True) -> AsyncIterator[None]:
     async with Client(access, "tests") as client:
         release = Release(Owner(it.namespace, "contour"))
         it.running = RateLimits(
-            client, release, lambda: it.wanted, it.told.append, lambda: it.is_known
+            *(client, release, lambda: it.wanted, it.told.append, lambda: it.is_known),
+            counters.Site(address, SITE.port),
         )
         task = asyncio.ensure_future(it.running.run())
         try:
@@ -183,6 +190,33 @@ async def test_it_is_made_with_its_certificates_repaired_and_removed(rig: Rig) -
         rig.want(None)
         await rig.until(lambda: rig.made() == set())
     assert rig.told[-1] == []
+
+
+@pytest.mark.cluster
+async def test_without_redis_its_only_endpoint_is_the_replica_that_leads(rig: Rig) -> None:
+    def endpoints() -> list[tuple[list[str], int]]:
+        found = rig.get("EndpointSlice", LEADER)
+        (port,) = [it["port"] for it in found.get("ports", ())] or [0]
+        return [(it["addresses"], port) for it in found.get("endpoints", ())]
+
+    rig.want(WANTED)
+    async with leading(rig):
+        await rig.until(lambda: rig.made() == {*VERSIONS})
+        rig.want(IN_MEMORY)
+        await rig.until(lambda: rig.made() == {"ServiceAccount"})
+        assert endpoints() == [([SITE.address], SITE.port)]
+        assert "selector" not in rig.get("Service", LEADER)["spec"]
+        _require_certified(rig)
+        rig.cluster.delete(rig.named("EndpointSlice", LEADER))
+        await rig.until(endpoints)
+    async with leading(rig, address="10.3.2.1"):
+        await rig.until(lambda: endpoints() == [(["10.3.2.1"], SITE.port)])
+        rig.want(None)
+        await rig.until(lambda: not rig.made() and not rig.get("Service", LEADER))
+        await rig.until(lambda: not endpoints())
+        rig.want(IN_MEMORY)
+    async with leading(rig, address="replica.example"):
+        await rig.until(lambda: any("is no IP address" in it.message for it in rig.told[-1]))
 
 
 def _require_certified(rig: Rig) -> None:

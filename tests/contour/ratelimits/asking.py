@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
+import grpc
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from grpc import aio
 
@@ -48,10 +49,18 @@ Ask = Callable[..., Awaitable[bool]]
 
 
 @asynccontextmanager
-async def client(address: int | str) -> AsyncIterator[Ask]:
-    """A client of a service on a port of 127.0.0.1, or at `unix:PATH`."""
+async def client(
+    address: int | str, credentials: grpc.ChannelCredentials | None = None
+) -> AsyncIterator[Ask]:
+    """A client of a service on a port of 127.0.0.1, or at `unix:PATH`; with credentials over TLS,
+    of a service that is called `service`."""
     target = address if isinstance(address, str) else f"127.0.0.1:{address}"
-    async with aio.insecure_channel(target) as channel:
+    name = (("grpc.ssl_target_name_override", "service"),)
+    async with (
+        aio.insecure_channel(target)
+        if credentials is None
+        else aio.secure_channel(target, credentials, name)
+    ) as channel:
         stub = rls_pb2_grpc.RateLimitServiceStub(channel)
 
         async def ask(domain: str, **entries: str) -> bool:

@@ -4,22 +4,27 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
+import grpc
 import pytest
+from grpc.aio import AioRpcError
 
 from contour.ratelimits import limits, messages
 from contour.ratelimits.child import Child
 from contour.ratelimits.counting import Hit, Memory
 from contour.ratelimits.service import Response, Service
-from contour.xds import resources
+from contour.ratelimits.settings import Settings
+from contour.xds import credentials, resources
 from contour.xds.fleet import Fleet
 from contour.xds.resources import RATE_LIMITS, Change, Name
 from contour.xds.server import Server
+from provisioning import identities
 from tests.contour.ratelimits import asking
 from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, eventually, rule
-from tests.testbed import ratelimit
+from tests.testbed import certificates, ratelimit
+from tests.testbed.ports import free_ports
 
 NAME = Name(RATE_LIMITS, "limits")
 
@@ -85,11 +90,12 @@ async def running(folder: Path, redis: str | None = None) -> AsyncIterator[tuple
     fleet.uri, fleet.counted = "projectcontour://rate-limit-service", RATE_LIMITS
     fleet.publish([Change(NAME, "", resources.part(asking.head("limits", "test")))])
     await server.start()
-    child = Child(f"unix:{folder}/xds", folder / "asked", folder / "log", redis)
+    given = Settings(redis=redis or "")
+    child = Child(f"unix:{folder}/xds", f"unix:{folder}/asked", folder / "log", given)
     task = asyncio.ensure_future(child.run())
     try:
         await eventually(lambda: fleet.counts["sent", RATE_LIMITS])
-        yield fleet, child.socket
+        yield fleet, folder / "asked"
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -160,3 +166,49 @@ async def test_services_share_the_counters_of_a_redis(
                 redis.process.kill()
                 with pytest.raises(Exception, match="Redis does not count"):
                     await first("test", a="a")
+
+
+async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
+    authority = certificates.authority()
+    service = certificates.issued(authority, "service", identities.RATE_LIMIT_SERVICE)
+    plane = certificates.issued(authority, identities.CONTROL_PLANE)
+    files = credentials.Files(*(tmp_path / it for it in ("plane.crt", "plane.key", "ca.crt")))
+    for path, content in (
+        (files.certificate, plane.pem),
+        (files.key, plane.key_pem),
+        (files.authority, authority.pem),
+    ):
+        path.write_bytes(content)
+    port, asked = free_ports(2)
+    server = Server((f"127.0.0.1:{port}",), tls=files)
+    fleet = server.fleet("ratelimit")
+    fleet.uri, fleet.counted = identities.RATE_LIMIT_SERVICE, RATE_LIMITS
+    head = Change(NAME, "", resources.part(asking.head("limits", "test")))
+    fleet.publish([head, limited("a", 1)])
+    await server.start()
+    given = Settings(
+        certificate=service.pem.decode(),
+        key=service.key_pem.decode(),
+        authority=authority.pem.decode(),
+    )
+    child = Child(f"127.0.0.1:{port}", f"127.0.0.1:{asked}", tmp_path / "log", given)
+    task = asyncio.ensure_future(child.run())
+    try:
+        await eventually(lambda: fleet.counts["sent", RATE_LIMITS])
+        await taken(fleet)
+
+        def client(*names: str) -> AbstractAsyncContextManager[asking.Ask]:
+            shown = certificates.issued(authority, *names)
+            trusted = (authority.pem, shown.key_pem, shown.pem)
+            return asking.client(f"127.0.0.1:{asked}", grpc.ssl_channel_credentials(*trusted))
+
+        async with client(identities.RATE_LIMIT_CLIENT) as ask:
+            assert [await ask("test", a="a") for _ in range(2)] == [True, False]
+        async with client("envoy.projectcontour") as ask:
+            with pytest.raises(AioRpcError, match="only contour-rate-limit-client may ask"):
+                await ask("test", a="a")
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+        await server.stop()

@@ -1,0 +1,77 @@
+"""The Redis in which requests are counted: its Secrets, and how it is reached.
+
+The Secrets are in the namespace of the ContourConfiguration. Elsewhere: who counts in it
+(`dag.ratelimitservice`).
+"""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from crds.meta import NamespacedName, ObjectRef
+from crds.ratelimitservice import PASSWORD
+from crds.ratelimitservice import Redis as Written
+from crds.records import dataclass
+from dag import nodes, tables
+from dag.engine.view import View
+from dag.references import trust
+
+
+@dataclass(frozen=True, slots=True)
+class Redis:
+    """How a client reaches it."""
+
+    url: str
+    """`redis://` or, with TLS, `rediss://`; with the password, if there is one."""
+    authority: bytes = b""
+    """The PEM of the authorities of its certificate; empty: those of the machine."""
+
+
+def read(written: Written) -> Iterator[tuple[str, str]]:
+    """The Secrets that are read, and the entry of each."""
+    if written.tls is not None and written.tls.ca_secret is not None:
+        yield written.tls.ca_secret, "ca.crt"
+    if written.password_secret is not None:
+        yield written.password_secret, PASSWORD
+
+
+def missing(view: View, written: Written | None, namespace: str) -> Iterator[tuple[str, str]]:
+    """What of the Secrets cannot be used: the field of `written`, and why."""
+    if written is None:
+        return
+    if written.tls is not None and written.tls.ca_secret is not None:
+        ref = ObjectRef("Secret", namespace, written.tls.ca_secret)
+        if refusal := view.ask(trust.refusal, nodes.Trust((ref,))):
+            yield "tls.caSecret", refusal.message
+    if (password := written.password_secret) is not None:
+        name = NamespacedName(namespace, password)
+        found = view.read(tables.SECRETS, name)
+        if found is None:
+            yield "passwordSecret", f"Secret {name} not found"
+        elif not found.data.get(PASSWORD):
+            yield "passwordSecret", f"Secret {name} has no {PASSWORD}"
+
+
+def content(view: View, written: Written, namespace: str) -> Iterator[bytes]:
+    """What the Secrets have, in the order of `read`; nothing of those that are missing."""
+    for name, key in read(written):
+        secret = view.read(tables.SECRETS, NamespacedName(namespace, name))
+        if secret is not None:
+            yield secret.data.get(key, b"")
+
+
+def reached(view: View, written: Written, namespace: str) -> Redis | None:
+    """How it is reached; None while something is missing."""
+    if next(missing(view, written, namespace), None) is not None:
+        return None
+    names = (key for _, key in read(written))
+    held = dict(zip(names, content(view, written, namespace), strict=True))
+    scheme = "redis" if written.tls is None else "rediss"
+    login = _login(held.get(PASSWORD, b"").decode(errors="replace").strip())
+    return Redis(f"{scheme}://{login}{written.address}", held.get("ca.crt", b""))
+
+
+def _login(password: str) -> str:
+    """Of a URL. The entry is a password, or `USER:PASSWORD`."""
+    first, has_user, rest = password.partition(":")
+    user, word = (first, rest) if has_user else ("", first)
+    return f"{quote(user, safe='')}:{quote(word, safe='')}@" if password else ""
