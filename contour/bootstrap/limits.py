@@ -96,6 +96,7 @@ KEPT_OF_A_CLUSTER = frozenset(
     {
         "membership_healthy",
         "membership_total",
+        "ratelimit.error",
         "upstream_cx_active",
         "upstream_cx_connect_fail",
         "upstream_cx_total",
@@ -111,7 +112,8 @@ KEPT_OF_A_CLUSTER = frozenset(
         "upstream_rq_5xx",
     }
 )
-"""What is known of each Service."""
+"""What is known of each Service; `ratelimit.error` begins with the first request that could not be
+counted."""
 
 
 def statistics() -> stats_pb2.StatsConfig:

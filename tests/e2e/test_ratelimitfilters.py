@@ -57,6 +57,20 @@ def test_all_conditions_of_a_rule_have_to_hold(limited: Standalone) -> None:
     assert _ask(limited, "/conditions", 1, headers={"x-elsewhere": "a"}) == [200]
 
 
+def test_only_clients_within_a_range_are_counted_and_asked_about(limited: Standalone) -> None:
+    assert _ask(limited, "/ranges", 3) == [200, 200, 429]
+    asked = _asked(limited)
+    assert _ask(limited, "/outside", 3) == [200] * 3
+    assert _asked(limited) == asked
+    _ask(limited, "/ranges", 1)
+    assert _asked(limited) == asked + 1
+
+
+def _asked(it: Standalone) -> int:
+    """How often Envoy has asked the service."""
+    return it.statistic(r"cluster\.local_ratelimit\.sock\.upstream_rq_total")
+
+
 @pytest.mark.parametrize("path", ["/missing", "/redirect"])
 def test_what_cannot_be_counted_is_answered_with_an_error(limited: Standalone, path: str) -> None:
     assert _ask(limited, path, 1) == [500]
@@ -67,9 +81,15 @@ def test_what_cannot_be_counted_is_answered_with_an_error(limited: Standalone, p
 
 def test_no_request_failed_to_be_counted(limited: Standalone) -> None:
     assert _ask(limited, "/conditions", 1, headers={"x-exact": "a", "x-regex": "b"}) == [429]
-    asked = limited.statistic(r"cluster\.local_ratelimit\.sock\.upstream_rq_total")
     answered = limited.statistic(r"cluster\.local_ratelimit\.sock\.upstream_rq_2xx")
-    assert answered == asked > 0
+    assert answered == _asked(limited) > 0
+    assert _errors(limited) == 0
+
+
+def _errors(it: Standalone) -> int:
+    """How often Envoy could not have a request counted, of all clusters; a counter is there once
+    it has counted."""
+    return sum(it.statistics(r"^cluster\..*\.ratelimit\.error$").values())
 
 
 def test_edits_of_others_begin_no_count_anew(limited: Standalone) -> None:
@@ -102,10 +122,11 @@ def _words(path: Path) -> str:
 
 
 def test_what_cannot_be_counted_passes_unless_it_is_to_be_closed(limited: Standalone) -> None:
-    pid = _counter(limited)
+    pid, before = _counter(limited), _errors(limited)
     os.kill(pid, signal.SIGSTOP)
     try:
         assert _ask(limited, "/same-filter", 1) == [200]
+        wait(lambda: _errors(limited) > before, "the error counted")
         limited.write(
             "configuration.yaml",
             "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\n"

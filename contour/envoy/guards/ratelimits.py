@@ -13,9 +13,11 @@ from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.config.route.v3 import route_components_pb2 as route_pb
 from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
+from envoy.type.matcher.v3 import address_pb2
 from envoy.type.v3 import http_status_pb2, percent_pb2
 
 from contour.envoy import encoding, headers, matches, names
+from contour.xds import wire
 from dag import nodes
 
 LOCAL = "envoy.filters.http.local_ratelimit"
@@ -89,11 +91,24 @@ def _write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> N
             target.request_headers.header_name = entry.name
             target.request_headers.descriptor_key = condition(entry, index)[0]
         case nodes.ClientRange():
-            prefix = int(entry.cidr.rpartition("/")[2])
-            of_family = "v6_prefix_mask_len" if ":" in entry.cidr else "v4_prefix_mask_len"
-            getattr(target.masked_remote_address, of_family).value = prefix
+            target.MergeFromString(_range(*condition(entry, index)))
         case nodes.RemoteAddress():
             target.remote_address.SetInParent()
+
+
+def _range(key: str, cidr: str) -> bytes:
+    """An action for clients within a range; for others there is no descriptor, so that nobody is
+    asked. `RemoteAddressMatch` is known to Envoy since 1.38 at the latest, and not to the wheel of
+    xDS messages; its fields are those of Envoy's `route_components.proto`."""
+    address, _, length = cidr.partition("/")
+    matcher = address_pb2.AddressMatcher()
+    matcher.ranges.add(address_prefix=address).prefix_len.value = int(length)
+    match = (
+        wire.field(1, cidr.encode())
+        + wire.field(2, key.encode())
+        + wire.field(4, matcher.SerializeToString())
+    )
+    return wire.field(13, match)
 
 
 def condition(entry: nodes.CountedEntry, index: int) -> tuple[str, str]:
@@ -105,7 +120,7 @@ def condition(entry: nodes.CountedEntry, index: int) -> tuple[str, str]:
         case nodes.RequestHeader():
             return f"header-{index}", ""
         case nodes.ClientRange():
-            return "masked_remote_address", entry.cidr
+            return f"range-{index}", entry.cidr
         case nodes.RemoteAddress():
             return "remote_address", ""
 
