@@ -25,6 +25,8 @@ class ServiceSpec:
     type: Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] = "ClusterIP"
     external_name: str = ""
     ports: tuple[ServicePort, ...] = ()
+    traffic_distribution: str = ""
+    """Which endpoints clients prefer, such as `PreferSameZone`."""
 
 
 @excerpt

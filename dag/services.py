@@ -97,6 +97,17 @@ def zones(
     return tuple((zone, tuple(found)) for zone, found in sorted(by_zone.items()))
 
 
+_PREFER_ZONE = ("PreferSameZone", "PreferClose", "PreferSameNode")
+"""Values of a Service's `trafficDistribution`; `PreferClose` is the older name of the first."""
+
+
+@query
+def prefers_zone(view: View, service_: NamespacedName) -> bool:
+    """Whether clients are to call the endpoints in their own zone, as long as there are some."""
+    found = view.read(tables.SERVICES, service_)
+    return found is not None and found.spec.traffic_distribution in _PREFER_ZONE
+
+
 @query
 def listening(view: View, port: nodes.ServicePort) -> tuple[int, ...]:
     """The numbers on which the endpoints of a port listen, ready or not, sorted."""

@@ -44,6 +44,8 @@ class GrpcClient:
     """The addresses of each authority. The first authority is asked for targets without one."""
     files: Files | None = None
     """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
+    zone: str = ""
+    """Where it is (`node.locality.zone`); empty: it does not say."""
     server: str = ""
     """What its servers ask for, before their address; empty: it serves nothing by xDS."""
 
@@ -59,6 +61,12 @@ def document(given: GrpcClient) -> dict[str, Json]:
         "xds_servers": _servers(given, given.servers),
         "node": {"id": given.node, "cluster": given.cluster},
     }
+    if given.zone:
+        found["node"] = {
+            "id": given.node,
+            "cluster": given.cluster,
+            "locality": {"zone": given.zone},
+        }
     if given.authorities:
         first = next(iter(given.authorities))
         found["client_default_listener_resource_name_template"] = _template(first)

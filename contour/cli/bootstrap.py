@@ -63,6 +63,11 @@ class _Limits(TypedDict):
     "--namespace, and its servers get their configuration by xDS.",
 )  # fmt: skip
 @click.option(
+    "--zone", show_default="none",
+    help="With --grpc: the zone of the application, as EndpointSlices name zones. It prefers "
+    "endpoints in this zone, where a Service has trafficDistribution.",
+)  # fmt: skip
+@click.option(
     "--node", show_default="envoy, or grpc with --grpc",
     help="Name of this Envoy or application (`node.id`). It must be unique within a fleet of "
     "Envoys.",
@@ -143,6 +148,7 @@ def bootstrap(
     namespace: str | None,
     authorities: tuple[str, ...],
     server: str | None,
+    zone: str | None,
     node: str | None,
     fleet: str | None,
     admin_address: str,
@@ -165,9 +171,9 @@ def bootstrap(
     """
     if grpc:
         dialled = _address(context, xds_address, xds_port, xds_socket)
-        pems = envoy_cafile, envoy_cert_file, envoy_key_file
-        return _write_text(path, _grpc_text(node, namespace, dialled, authorities, pems, server))
-    _refuse(authorities, server)
+        more = authorities, (envoy_cafile, envoy_cert_file, envoy_key_file), server, zone
+        return _write_text(path, _grpc_text(node, namespace, dialled, *more))
+    _refuse(authorities, server, zone)
     from contour import bootstrap as bootstraps
 
     settings = bootstraps.Settings(
@@ -190,10 +196,11 @@ def _grpc_text(
     authorities: tuple[str, ...],
     files: tuple[str | None, str | None, str | None],
     server: str | None,
+    zone: str | None,
 ) -> str:
     from contour.cli import grpcbootstrap
 
-    return grpcbootstrap.text(node, namespace, address, authorities, files, server)
+    return grpcbootstrap.text(node, namespace, address, authorities, files, server, zone)
 
 
 _NO_AUTHORITIES = (
@@ -202,11 +209,12 @@ _NO_AUTHORITIES = (
 )
 
 
-def _refuse(authorities: tuple[str, ...], server: str | None) -> None:
+def _refuse(authorities: tuple[str, ...], server: str | None, zone: str | None) -> None:
     if authorities:
         raise click.UsageError(_NO_AUTHORITIES)
-    if server:
-        raise click.UsageError("--server is for gRPC applications (--grpc)")
+    for name, given in (("--server", server), ("--zone", zone)):
+        if given:
+            raise click.UsageError(f"{name} is for gRPC applications (--grpc)")
 
 
 def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:

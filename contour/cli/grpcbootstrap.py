@@ -16,6 +16,7 @@ def text(
     authorities: tuple[str, ...],
     files: tuple[str | None, str | None, str | None],
     server: str | None,
+    zone: str | None,
 ) -> str:
     """The bootstrap of a gRPC application. Raises `click.UsageError`."""
     if not namespace:
@@ -32,6 +33,7 @@ def text(
         servers=servers,
         authorities=found,
         files=_files(*files),
+        zone=zone or "",
         server=exports.server_id(NamespacedName(namespace, server)) if server else "",
     )
     return grpcclients.text(given)

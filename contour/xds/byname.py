@@ -1,7 +1,8 @@
 """Clients of a fleet whose resources are only sent by name, such as gRPC clients without a proxy.
 
-Each client looks at the fleet as somebody (`viewer`). A resource says for whom it is
-(`Part.audience`); to everybody else it is not there. Nobody may ask for everything, or for more
+Each client looks at the fleet as somebody (`Viewer`). A resource says for whom it is
+(`Part.audience`); to everybody else it is not there. What it says may depend on the zone in which
+the client is (`Part.by_zone`). Nobody may ask for everything, or for more
 names than `MOST_NAMES`. A name that is malformed is not there, and the reason is shown; it ends no
 stream, because other channels of the same process share it.
 
@@ -10,6 +11,7 @@ nothing is held back from others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from contour.xds import xdstp
 from contour.xds.resources import Resource
@@ -20,7 +22,15 @@ MOST_NAMES = 1000
 _SHOWN = 80  # characters of a malformed name
 
 
-def visible(published: Mapping[str, Resource], viewer: str | None) -> Mapping[str, Resource]:
+class Viewer(NamedTuple):
+    """Who looks at a fleet."""
+
+    namespace: str
+    zone: str = ""
+    """Where it is; empty: it does not say."""
+
+
+def visible(published: Mapping[str, Resource], viewer: Viewer | None) -> Mapping[str, Resource]:
     """The resources of one type as a viewer sees them; None sees everything."""
     return published if viewer is None else _Visible(published, viewer)
 
@@ -28,7 +38,7 @@ def visible(published: Mapping[str, Resource], viewer: str | None) -> Mapping[st
 class _Visible(Mapping[str, Resource]):
     """Without what is not for the viewer."""
 
-    def __init__(self, published: Mapping[str, Resource], viewer: str) -> None:
+    def __init__(self, published: Mapping[str, Resource], viewer: Viewer) -> None:
         self._published = published
         self._viewer = viewer
 
@@ -47,7 +57,7 @@ class _Visible(Mapping[str, Resource]):
         return sum(1 for _ in self)
 
 
-def seen(edit: Edit, viewer: str) -> Edit | None:
+def seen(edit: Edit, viewer: Viewer) -> Edit | None:
     """An edit as a viewer sees it: a change of the audience may bring a resource, or take it away;
     None if the viewer has not seen it and does not see it now."""
     now = not edit.is_gone and _is_for(edit.resource.audience, viewer)
@@ -79,5 +89,5 @@ def concerned(names: Iterable[str], words: str) -> list[str]:
     return [it for it in found if it in words] or found
 
 
-def _is_for(audience: frozenset[str] | None, viewer: str) -> bool:
-    return audience is None or viewer in audience
+def _is_for(audience: frozenset[str] | None, viewer: Viewer) -> bool:
+    return audience is None or viewer.namespace in audience

@@ -86,7 +86,7 @@ class Envoy:
 
     def __init__(self, id: str, release: Release | None, served: Served, now: float) -> None:  # noqa: A002
         self.id = id
-        self.viewer: str | None = None  # who looks, where clients are served by name (`byname`)
+        self.viewer: byname.Viewer | None = None  # where clients are served by name
         self.release = release
         self._store = served.store
         self._quarantine = served.quarantine

@@ -267,7 +267,7 @@ class Fleet:
         *,
         is_aggregated: bool,
         release: Release | None = None,
-        viewer: str | None = None,
+        viewer: byname.Viewer | None = None,
     ) -> Envoy:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         if not self.envoys and self.pacing.waiting:
@@ -288,7 +288,7 @@ class Fleet:
             self._by_id[id] = envoy
         return envoy
 
-    def _new(self, id: str, release: Release | None, viewer: str | None) -> Envoy:  # noqa: A002
+    def _new(self, id: str, release: Release | None, viewer: byname.Viewer | None) -> Envoy:  # noqa: A002
         shared = (self.store, self.quarantine, self.waits, self.patience, self.edition)
         served = Served(*shared)
         made = Envoy(id, release, served, self.clock())

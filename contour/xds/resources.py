@@ -85,6 +85,13 @@ class Part:
     hosts: tuple[str, ...] = ()
     # Of the head, where resources are sent by name only: who may see it; None: everybody.
     audience: frozenset[str] | None = None
+    # What clients in these zones get instead.
+    by_zone: Mapping[str, "Part"] | None = None
+
+    @property
+    def varies(self) -> bool:
+        """Whether some clients get something else."""
+        return self.since is not None or bool(self.by_zone)
 
 
 class Change(NamedTuple):
@@ -104,20 +111,28 @@ def part(
     needs: Iterable[Name] = (),
     origins: Iterable[Origin] = (),
     audience: frozenset[str] | None = None,
+    by_zone: Mapping[str, bytes] | None = None,
 ) -> Part:
-    """A part of these bytes for this audience, with the digest of both."""
-    told = (
-        body if audience is None else b"\0".join((body, *(it.encode() for it in sorted(audience))))
-    )
-    return Part(body, digest(told), frozenset(needs), tuple(origins), audience=audience)
+    """A part of these bytes for this audience, with other bytes for clients in some zones. Its
+    digest is that of all of it."""
+    told = [body, *(it.encode() for it in sorted(audience or ()))]
+    others: dict[str, Part] = {}
+    for zone, its in sorted((by_zone or {}).items()):
+        others[zone] = Part(its, digest(its), audience=audience)
+        told += (zone.encode(), its)
+    about = (frozenset(needs), tuple(origins))
+    return Part(body, digest(b"\0".join(told)), *about, audience=audience, by_zone=others or None)
 
 
 def digest(body: bytes) -> bytes:
     return blake2b(body, digest_size=16).digest()
 
 
-def fitting(value: Part | None, release: Release | None) -> Part | None:
-    """A part as an Envoy of this release can load it; one that does not say is not older."""
+def fitting(value: Part | None, release: Release | None, zone: str = "") -> Part | None:
+    """A part as an Envoy of this release can load it, or as it is for a client in this zone; one
+    that does not say its release is not older."""
+    if value is not None and value.by_zone is not None:
+        return value.by_zone.get(zone, value)
     if value is None or value.since is None or release is None or release >= value.since:
         return value
     return value.older
@@ -140,7 +155,7 @@ class Resource:
         self.name = name
         self.parts: dict[str, Part] = {}
         self.completing: set[str] = set()  # the parts that complete a head
-        self.varied: set[str] = set()  # the parts that older Envoys get otherwise
+        self.varied: set[str] = set()  # the parts that some Envoys or clients get otherwise
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
@@ -166,7 +181,7 @@ class Resource:
             self.completing.add(part)
         else:
             self.completing.discard(part)
-        if value is not None and value.since is not None:
+        if value is not None and value.varies:
             self.varied.add(part)
         else:
             self.varied.discard(part)

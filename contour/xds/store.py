@@ -35,7 +35,7 @@ class Store:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
         self.lacking: set[Name] = set()  # what parts need that is not there
-        # The resources of which older Envoys get something else.
+        # The resources of which some Envoys or clients get something else.
         self.varied: defaultdict[str, set[str]] = defaultdict(set)
         self._versions: dict[str, dict[str, str]] = {}  # of types of which nothing changed since
         self.unwanted: set[Name] = set()  # removed by publication, but still needed

@@ -54,13 +54,21 @@ class Node:
     cluster: str
     release: Release | None = None
     """Of Envoy; None: it does not say."""
+    zone: str = ""
+    """Where it is; empty: it does not say."""
+
+    @property
+    def viewer(self) -> byname.Viewer:
+        """Who that is where clients are served by name (`byname`)."""
+        return byname.Viewer(self.cluster.partition("/")[2], self.zone)
 
     @staticmethod
     def of(request: Request) -> "Node | None":
         """The node of a discovery request; a stream's later requests may leave it out."""
         if not request.HasField("node"):
             return None
-        return Node(request.node.id, request.node.cluster, Release.of(request.node))
+        node = request.node
+        return Node(node.id, node.cluster, Release.of(node), node.locality.zone)
 
 
 class Dialect(Protocol):
@@ -171,7 +179,7 @@ class Stream:
         if self.fleet is None:
             self._node = node or Node("", "")
             self.fleet = self._admission(self._node)
-            viewer = self._node.cluster.partition("/")[2] if self.fleet.is_by_name else None
+            viewer = self._node.viewer if self.fleet.is_by_name else None
             self.envoy = self.fleet.envoy(
                 *(self._node.id,),
                 is_aggregated=not self.type_url,

@@ -30,10 +30,10 @@ class Subscription:
 
     type_url: str
     published: Mapping[str, Resource]  # of this type, by name: the fleet's own
-    varied: AbstractSet[str]  # the names of those of which older Envoys get something else
+    varied: AbstractSet[str]  # the names of those of which some get something else
     wake: Callable[[], None]  # tells the stream that it has something to send
     release: Release | None = None  # of the Envoy; None: it does not say
-    viewer: str | None = None  # who looks, where clients are served by name (`byname`)
+    viewer: byname.Viewer | None = None  # who looks, where clients are served by name (`byname`)
     lists_all: bool = False  # every response lists everything: what is left out is removed
     is_wildcard: bool = False
     names: Names = field(default_factory=Names)
@@ -62,14 +62,16 @@ class Subscription:
         return self.overrides.get(name, NO_OVERRIDES)
 
     def overridden_parts(self, name: str) -> Parts:
-        """What is sent in place of newest parts: held or refused ones, and what is too new."""
-        release, overrides = self.release, self.overrides_of(name)
-        found = {part: resources.fitting(it.value, release) for part, it in overrides.items()}
+        """What is sent in place of newest parts: held or refused ones, what older releases get of
+        what is too new, and what is for clients in this zone."""
+        zone = self.viewer.zone if self.viewer is not None else ""
+        who, overrides = (self.release, zone), self.overrides_of(name)
+        found = {part: resources.fitting(it.value, *who) for part, it in overrides.items()}
         resource = self.resource(name)
         if resource is not None and resource.varied:
             for part in resource.varied - found.keys():
                 newest = resource.parts[part]
-                if (fitting := resources.fitting(newest, release)) is not newest:
+                if (fitting := resources.fitting(newest, *who)) is not newest:
                     found[part] = fitting
         return found
 

@@ -114,12 +114,16 @@ def cluster(name: str, endpoints: str, tls_with: str | None) -> bytes:
     return encoding.encoded(made)
 
 
-def endpoints(name: str, zones: Iterable[tuple[str, tuple[nodes.Endpoint, ...]]]) -> bytes:
-    """The endpoints of a backend, by zone: each zone has calls in proportion to its endpoints."""
+def endpoints(
+    name: str, zones: Iterable[tuple[str, tuple[nodes.Endpoint, ...]]], preferred: str | None = None
+) -> bytes:
+    """The endpoints of a backend, by zone: each zone has calls in proportion to its endpoints. The
+    other zones only have calls while no endpoint of the preferred one can be reached."""
     made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)
     for zone, found in zones:
         group = made.endpoints.add()
         group.locality.zone = zone
+        group.priority = int(preferred is not None and zone != preferred)
         group.load_balancing_weight.value = len(found)
         for it in found:
             address = group.lb_endpoints.add().endpoint.address.socket_address

@@ -100,11 +100,14 @@ def backend(view: View, key: BackendKey) -> Pieces:
 def backend_endpoints(view: View, key: BackendKey) -> Pieces:
     """Where calls to a backend go; an answer even if that is nowhere."""
     zones = view.ask(services.zones, key.to) if key.to is not None else ()
+    is_zonal = key.to is not None and view.ask(services.prefers_zone, key.to.service)
+    preferred = [zone for zone, _ in zones if zone] if is_zonal and len(zones) > 1 else []
     pieces: list[Change] = []
     for spelling in _spellings(view):
         name = spelling.name(ENDPOINTS, spellings.backend(key.port, key.to))
-        part = _part(messages.endpoints(name.name, zones), (), _origins(key), key.audience)
-        pieces.append(Change(name, "", part))
+        body = messages.endpoints(name.name, zones)
+        by_zone = {it: messages.endpoints(name.name, zones, it) for it in preferred}
+        pieces.append(Change(name, "", _part(body, (), _origins(key), key.audience, by_zone)))
     return tuple(pieces)
 
 

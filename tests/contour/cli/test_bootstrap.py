@@ -85,6 +85,11 @@ def test_a_grpc_application_is_told_its_control_planes(
     assert shown["node"] == {"id": "grpc", "cluster": "grpc:clients/shop"}
 
 
+def test_a_grpc_application_says_where_it_is() -> None:
+    shown = json.loads(bootstrap(*GRPC, *AT, "--zone", "eu-west-1a").stdout)
+    assert shown["node"]["locality"] == {"zone": "eu-west-1a"}
+
+
 FILES = ("--envoy-cafile", "a", "--envoy-cert-file", "c", "--envoy-key-file", "k")
 
 
@@ -112,6 +117,7 @@ def test_a_grpc_server_is_told_what_to_ask_for(arguments: tuple[str, ...], templ
         ((*GRPC, *AT, "--envoy-cafile", "x"), "together"),
         (AT, "one control"),
         (("--server", "echo"), "--grpc"),
+        (("--zone", "a"), "--grpc"),
     ],
 )
 def test_what_a_grpc_application_cannot_be_told(arguments: tuple[str, ...], words: str) -> None:

@@ -16,6 +16,7 @@ from crds.meta import NamespacedName
 from dag import exports
 from dag.ports import HostPorts
 from tests.testbed import world
+from tests.testbed.grpcpeers import Peer
 from tests.testbed.patience import PATIENCE
 from tests.testbed.world import Document
 
@@ -44,6 +45,12 @@ class Plane:
         async with asyncio.timeout(PATIENCE):
             while not is_so():
                 await asyncio.sleep(0.005)
+
+    async def until_replies(self, client: Peer, target: str, replies: set[str]) -> None:
+        """Waits until calls of a target are answered by these servers alone."""
+        async with asyncio.timeout(PATIENCE):
+            while set((await self.asked(client.call, target, 10)).replies) != replies:
+                await asyncio.sleep(0.05)
 
     def told(self, kind: str, name: str) -> str:
         """What the owner of an object is told is wrong with it."""
@@ -88,6 +95,7 @@ def bootstrap(
     files: grpcclients.Files | None = None,
     planes: Mapping[str, str | tuple[str, ...]] | None = None,
     server: str = "",
+    zone: str = "",
 ) -> Mapping[str, Any]:
     """The bootstrap of a client; `planes` are addresses by authority."""
     found = (planes or {}).items()
@@ -95,7 +103,7 @@ def bootstrap(
     given = grpcclients.GrpcClient(
         node="client", cluster=f"{exports.FLEET}/{namespace}",
         servers=servers or next(iter(authorities.values())), authorities=authorities, files=files,
-        server=exports.server_id(NamespacedName(namespace, server)) if server else "",
+        server=exports.server_id(NamespacedName(namespace, server)) if server else "", zone=zone,
     )  # fmt: skip
     return grpcclients.document(given)
 
