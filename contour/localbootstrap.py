@@ -1,11 +1,15 @@
-"""With which bootstrap does the Envoy on this machine start?
+"""With which bootstrap do the Envoys on this machine start?
 
-With that of `contour run --bootstrap`, else with that of the ContourConfiguration, else with the
-usual one. What a command line names must be good; where a configuration names a bad one, its status
-says so and Envoy starts with the usual one. Envoy itself validates both before it is started.
+With that of `contour run --bootstrap`, else with that of the ContourConfiguration, or for the Envoy
+of a Gateway with that of the class's EnvoyProxy, else with the usual one. What a command line names
+must be good; where an object names a bad one, a status says so and Envoy starts with the usual one.
+Envoy itself validates both before it is started.
 """
 
+import asyncio
 import logging
+from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from contour import bootstrap, custombootstrap, host
@@ -14,6 +18,7 @@ from contour.host import errors, validating
 from contour.host.state import StateDirectory
 from crds.custombootstrap import CustomBootstrap
 from dag import listeners, tables
+from dag.envoyproxy.asked import OwnBootstrap
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +32,8 @@ class Start(NamedTuple):
     text: str
     admin: str = ""
     """HOST:PORT of its administration interface; empty: the usual socket."""
+    fault: str = ""
+    """Why it is not the bootstrap that is written; empty if it is."""
 
 
 def start(
@@ -36,12 +43,7 @@ def start(
     named: CustomBootstrap | None,
 ) -> Start:
     """What to start Envoy with; `socket` is the name of that of xDS. Raises RefusedError."""
-    settings = bootstrap.Settings(
-        node="envoy",
-        fleet=listeners.DEFAULT_FLEET,
-        control_plane=bootstrap.Pipe(directory.socket(socket)),
-        admin=directory.socket(host.ADMIN),
-    )
+    settings = _settings(directory, directory.socket(socket), listeners.DEFAULT_FLEET)
     envoy = controller.configuration.envoy
     written = envoy.bootstrap if envoy is not None else None
     controller.engine.write(tables.STARTED_WITH, (), tables.StartedWith(written, named is not None))
@@ -57,6 +59,37 @@ def start(
         _log.error("%s; Envoy starts with the usual bootstrap", refused)
         controller.report_process_errors((f"{refused}; Envoy runs with the usual bootstrap",))
         return Start(bootstrap.text(settings))
+
+
+async def of_gateway(
+    directory: StateDirectory,
+    xds: Path,
+    fleet: str,
+    written: OwnBootstrap | None,
+    named: CustomBootstrap | None,
+    held: Mapping[int, str],
+) -> Start:
+    """What to start the Envoy of a Gateway with; `xds` is the socket of the control plane, `held`
+    are the ports of this machine that are in use. Raises RefusedError."""
+    settings, taken = _settings(directory, xds, fleet), dict(held)
+    if named is not None:
+        return await asyncio.to_thread(_custom, directory, named, settings, taken, _OPTION)
+    if written is None:
+        return Start(bootstrap.text(settings))
+    source = written.written
+    try:
+        return await asyncio.to_thread(_custom, directory, written.custom, settings, taken, source)
+    except errors.RefusedError as refused:
+        return Start(bootstrap.text(settings), fault=str(refused))
+
+
+def _settings(directory: StateDirectory, xds: Path, fleet: str) -> bootstrap.Settings:
+    return bootstrap.Settings(
+        node="envoy",
+        fleet=fleet,
+        control_plane=bootstrap.Pipe(xds),
+        admin=directory.socket(host.ADMIN),
+    )
 
 
 def _custom(

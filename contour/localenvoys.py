@@ -2,22 +2,26 @@
 
 Those of Gateways start, and end, with their Gateway: each in a folder of its own, below `gateways`
 in the state directory, supervised as the shared one is. While it serves, its Gateway has an
-address. What is wrong with one concerns its Gateway alone, whose status says so.
+address. What is wrong with one concerns its Gateway alone, whose status says so. An Envoy keeps the
+bootstrap that it was started with (`localbootstrap`); that another one is written is told.
 """
 
 import asyncio
 import hashlib
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
-from contour import bootstrap, host
+from contour import host, localbootstrap
 from contour.controller import Controller
 from contour.host import errors, installation, state
+from crds.custombootstrap import CustomBootstrap
+from dag.envoyproxy.asked import OwnBootstrap
 from dag.fleets import FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
@@ -32,6 +36,15 @@ _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where clients of this machine reach what listens on all its addresses."""
 
 
+class Given(NamedTuple):
+    """What the command line says of all Envoys."""
+
+    options: host.EnvoyOptions
+    address: str = "127.0.0.1"
+    """Where they listen."""
+    bootstrap: CustomBootstrap | None = None
+
+
 class LocalEnvoys:
     """Used as an asynchronous context, in which `shared` runs if there is one."""
 
@@ -40,21 +53,25 @@ class LocalEnvoys:
         directory: state.StateDirectory,
         xds: Path,
         controller: Controller,
-        options: host.EnvoyOptions,
-        address: str,
+        given: Given,
         shared: host.EnvoyProcess | None,
     ) -> None:
-        """`xds`: the socket of the control plane; `address`: where all Envoys listen."""
+        """`xds`: the socket of the control plane."""
         self._directory = directory
         self._xds = xds
         self._controller = controller
-        self._options = options
-        self._address = Address("IPAddress", _REACHED_AT.get(address, address))
+        self._given = given
+        self._address = Address("IPAddress", _REACHED_AT.get(given.address, given.address))
         self._shared = shared
+        self._started: dict[str, tuple[OwnBootstrap | None, localbootstrap.Start]] = {}
+        """What was written for the Envoy of a Gateway, and what it was started with."""
         self._turned = asyncio.Event()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._ending: set[str] = set()
         self._live: set[str] = set()
+        """The Gateways whose Envoy serves, or that were told why it does not."""
+        self._serving: set[str] = set()
+        self._checking = asyncio.Lock()
         self._turn = asyncio.Condition()
         self._stack = AsyncExitStack()
         self._tasks = asyncio.TaskGroup()
@@ -90,6 +107,8 @@ class LocalEnvoys:
             for name in sorted(wanted - self._lives.keys()):
                 self._lives[name] = self._tasks.create_task(self._life(name))
             self._end(self._lives.keys() - wanted)
+            for name in self._serving:
+                self._tell_bootstrap(name)
             await turned.wait()
 
     async def live(self) -> None:
@@ -120,9 +139,9 @@ class LocalEnvoys:
         """From the beginning of a Gateway to its end."""
         try:
             with state.claimed(self._directory.path / FOLDER / _folder(name)) as directory:
-                envoy = host.EnvoyProcess(
-                    directory, self._bootstrap(name, directory), self._options
-                )
+                start = await self._start(name, directory)
+                options = replace(self._given.options, admin=start.admin)
+                envoy = host.EnvoyProcess(directory, start.text, options)
                 async with envoy:
                     await self._served(name, envoy)
         except host.Error as error:
@@ -131,6 +150,8 @@ class LocalEnvoys:
             await asyncio.Event().wait()
         finally:
             self._live.discard(name)
+            self._serving.discard(name)
+            self._started.pop(name, None)
             self._ending.discard(name)
             del self._lives[name]
             # It may be there again, under the same name.
@@ -146,7 +167,8 @@ class LocalEnvoys:
             else:
                 break
         envoy.mark_ready()
-        self._controller.set_fleet_problems(name, ())
+        self._serving.add(name)
+        self._tell_bootstrap(name)
         self._controller.set_addresses(name, (self._address,))
         await self._note(name)
         await asyncio.Event().wait()
@@ -160,15 +182,41 @@ class LocalEnvoys:
             self._live.add(name)
             self._turn.notify_all()
 
-    def _bootstrap(self, name: str, directory: state.StateDirectory) -> str:
-        return bootstrap.text(
-            bootstrap.Settings(
-                node="envoy",
-                fleet=name,
-                control_plane=bootstrap.Pipe(self._xds),
-                admin=directory.socket(host.ADMIN),
+    async def _start(self, name: str, directory: state.StateDirectory) -> localbootstrap.Start:
+        async with self._checking:  # ports are held by one
+            written, given = self._written(name), self._given.bootstrap
+            held = dict(self._held(name))
+            found = await localbootstrap.of_gateway(
+                directory, self._xds, name, written, given, held
             )
-        )
+            self._started[name] = written, found
+            return found
+
+    def _held(self, name: str) -> Iterator[tuple[int, str]]:
+        """The ports of listeners, and those of the Envoys of other Gateways."""
+        for other, (_, start) in self._started.items():
+            if start.admin:
+                port = int(start.admin.rpartition(":")[2])
+                yield port, f"the administration interface of Gateway {other}'s Envoy"
+        for fleet in self._controller.fleets:
+            for it in self._controller.listeners(fleet):
+                yield it.bind_port, f"listener {it.name}"
+
+    def _written(self, name: str) -> OwnBootstrap | None:
+        fleet = self._controller.fleets.get(name)
+        return fleet.bootstrap if fleet is not None else None
+
+    def _tell_bootstrap(self, name: str) -> None:
+        """What is wrong with the bootstrap of an Envoy that serves."""
+        written, start = self._started[name]
+        now, told = self._written(name), ""
+        if start.fault:
+            told = f"{start.fault}; its Envoy runs with the usual bootstrap"
+        if self._given.bootstrap is not None:
+            told = f"{now.written} has no effect beside --bootstrap" if now is not None else ""
+        elif now != written:
+            told = "its Envoy has another bootstrap than is written, until contour run starts again"
+        self._controller.set_fleet_problems(name, (FleetProblem(told),) if told else ())
 
 
 def _folder(fleet: str) -> str:

@@ -22,11 +22,11 @@ from contour.controller import Controller
 from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
 from contour.events import Batch
-from contour.host import errors, state
 from contour.host import ports as host_ports
+from contour.host import state
 from contour.instance import Instance
 from contour.keysets.store import Store
-from contour.localenvoys import LocalEnvoys
+from contour.localenvoys import Given, LocalEnvoys
 from contour.localtls import authorities, keeper
 from contour.ratelimits import child, given
 from contour.xds.limits import Limits
@@ -136,11 +136,9 @@ def _start(
     directory: state.StateDirectory, controller: Controller, options: RunOptions
 ) -> localbootstrap.Start | None:
     """With what the shared Envoy starts; None if all Envoys are those of Gateways."""
-    if DEFAULT_FLEET in controller.fleets:
-        return localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
-    if options.bootstrap is not None:
-        raise errors.RefusedError("--bootstrap: has no effect where each Gateway has an Envoy")
-    return None
+    if DEFAULT_FLEET not in controller.fleets:
+        return None
+    return localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
 
 
 _PATIENCE = 2.0
@@ -222,8 +220,7 @@ async def _serve(
             directory,
             directory.socket(XDS_SOCKET),
             controller,
-            options.envoy,
-            options.address,
+            Given(options.envoy, options.address, options.bootstrap),
             _shared(directory, options, start),
         )
         await stack.enter_async_context(envoys)

@@ -10,11 +10,12 @@ import aiohttp
 import pytest
 import yaml
 
-from contour import host
+from contour import host, rundir
 from contour.host import state
 from contour.instance import Instance
-from contour.localenvoys import FOLDER, LocalEnvoys
+from contour.localenvoys import FOLDER, Given, LocalEnvoys
 from contour.xds.server import Server
+from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
 from dag.plan import STATUSES
 from dag.ports import HostPorts
@@ -32,7 +33,9 @@ ONLY = configuration("gateway: {mode: PerGateway, only: true}")
 class Machine:
     """An instance in this process, and the Envoys of its Gateways."""
 
-    def __init__(self, directory: state.StateDirectory) -> None:
+    def __init__(
+        self, directory: state.StateDirectory, bootstrap: CustomBootstrap | None = None
+    ) -> None:
         self.directory = directory
         self.turned = asyncio.Event()
         socket = directory.socket("xds.sock")
@@ -41,7 +44,7 @@ class Machine:
         self.instance.controller.bind(HostPorts("127.0.0.1"))
         options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
         self.envoys = LocalEnvoys(
-            directory, socket, self.instance.controller, options, "127.0.0.1", None
+            directory, socket, self.instance.controller, Given(options, bootstrap=bootstrap), None
         )
 
     def put(self, *texts: str) -> None:
@@ -72,6 +75,18 @@ class Machine:
             while not is_so():
                 await asyncio.sleep(0.02)
 
+    async def clusters(self, name: str) -> str:
+        """What the Envoy of a Gateway says of its clusters."""
+        connector = aiohttp.UnixConnector(str(rundir.socket(self.folder(name), host.ADMIN)))
+        async with (
+            aiohttp.ClientSession("http://admin", connector=connector) as session,
+            session.get("/clusters") as found,
+        ):
+            return await found.text()
+
+    def told(self, name: str) -> str:
+        return " ".join(it.message for it in self.status(name).conditions)
+
     async def answer(self, name: str) -> int:
         (listener,) = self.instance.controller.listeners(f"default/{name}")
         url = f"http://127.0.0.1:{listener.bind_port}/"
@@ -80,9 +95,11 @@ class Machine:
 
 
 @asynccontextmanager
-async def machine(tmp_path: Path, *texts: str) -> AsyncGenerator[Machine]:
+async def machine(
+    tmp_path: Path, *texts: str, bootstrap: CustomBootstrap | None = None
+) -> AsyncGenerator[Machine]:
     with state.claimed(tmp_path / "state") as directory:
-        it = Machine(directory)
+        it = Machine(directory, bootstrap)
         it.put(*texts)
         await it.server.start()
         try:
@@ -139,9 +156,7 @@ async def test_a_folder_that_cannot_be_used_is_the_trouble_of_one_gateway(tmp_pa
     async with machine(tmp_path, ONLY, gateway_class(), one, two) as it:
         assert await it.answer("one") == 404
         assert not it.addresses("two")
-        assert "no Envoy can be started" in " ".join(
-            one.message for one in it.status("two").conditions
-        )
+        assert "no Envoy can be started" in it.told("two")
 
 
 @pytest.mark.parametrize("length", [10, 253])
@@ -152,3 +167,83 @@ async def test_a_gateway_may_have_any_name(tmp_path: Path, length: int) -> None:
         name += "." + "b" * min(63, length - len(name) - 1)
     async with machine(tmp_path, ONLY, gateway_class(), gateway(name, http(port=port))) as it:
         assert await it.answer(name) == 404
+
+
+def merged(name: str) -> str:
+    """A bootstrap with another cluster."""
+    cluster = f"{{static_resources: {{clusters: [{{name: {name}, connect_timeout: 1s}}]}}}}"
+    return f"bootstrap: {{type: Merge, value: '{cluster}'}}"
+
+
+def proxy(bootstrap: str) -> str:
+    return (
+        "---\napiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyProxy\n"
+        f"metadata: {{name: edge, namespace: default}}\nspec: {{{bootstrap}}}\n"
+    )
+
+
+NAMED = configuration("gateway: {mode: PerGateway, only: true, parametersNamespaces: [default]}")
+CLASS = gateway_class().replace(
+    "controllerName",
+    "parametersRef: {group: gateway.envoyproxy.io, kind: EnvoyProxy, name: edge, "
+    "namespace: default}, controllerName",
+)
+
+
+@pytest.mark.parametrize("is_proxy", [True, False])
+async def test_a_bootstrap_that_is_written_is_what_an_envoy_starts_with(
+    tmp_path: Path, is_proxy: bool
+) -> None:
+    def saying(text: str) -> tuple[str, ...]:
+        if is_proxy:
+            return NAMED, CLASS, proxy(text)
+        spec = f"gateway: {{mode: PerGateway, only: true}}, envoy: {{{text}}}"
+        return configuration(spec), gateway_class()
+
+    (port,) = free_ports(1)
+    async with machine(tmp_path, *saying(merged("extra")), gateway("one", http(port=port))) as it:
+        assert "extra::" in await it.clusters("one")
+        assert "bootstrap" not in it.told("one")
+        it.put(*saying(merged("other")))
+        await it.until(lambda: "until contour run starts again" in it.told("one"))
+        assert "extra::" in await it.clusters("one")
+        it.put(*saying(merged("extra")))
+        await it.until(lambda: "bootstrap" not in it.told("one"))
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("bootstrap: {type: Merge, value: '{dynamic_resources: {ads_config: {api_type: GRPC}}}'}",
+         "must stay"),
+        (merged("contour"), "contour"),
+        (merged("x").replace("connect_timeout: 1s", "type: EDS"), "Envoy refuses it"),
+    ],
+)  # fmt: skip
+async def test_a_bad_one_is_told_and_the_usual_one_serves(
+    tmp_path: Path, text: str, fault: str
+) -> None:
+    (port,) = free_ports(1)
+    own = gateway("one", http(port=port))
+    async with machine(tmp_path, NAMED, CLASS, proxy(text), own) as it:
+        assert await it.answer("one") == 404
+        assert fault in it.told("one")
+        assert "EnvoyProxy default/edge: spec.bootstrap" in it.told("one")
+        assert "runs with the usual bootstrap" in it.told("one")
+
+
+async def test_that_of_the_command_line_wins_and_its_ports_are_held_by_one(tmp_path: Path) -> None:
+    one, two, admin = free_ports(3)
+    named = CustomBootstrap(type="Merge", value=(
+        f"admin: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {admin}}}}}}}"
+    ))  # fmt: skip
+    texts = NAMED, CLASS, proxy(merged("extra")), gateway("one", http(port=one))
+    async with machine(tmp_path, *texts, bootstrap=named) as it:
+        url = f"http://127.0.0.1:{admin}/clusters"
+        async with aiohttp.ClientSession() as session, session.get(url) as found:
+            assert "extra::" not in await found.text()
+        assert "has no effect beside --bootstrap" in it.told("one")
+        it.put(gateway("two", http(port=two)))
+        await it.until(lambda: "no Envoy can be started" in it.told("two"))
+        assert "administration interface of Gateway default/one" in it.told("two")
+        assert await it.answer("one") == 404
