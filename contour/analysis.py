@@ -35,6 +35,8 @@ class Analyzer:
             yield from (_shown(None, it) for it in row.told)
         for subject in listing.known(self.board, self.engine):
             yield None
+            if subject is None:
+                continue
             found = listing.row(self.board, self.engine, subject)
             told = tuple(it for it in found.told if self._is_due(subject, it))
             located = replace(found, told=told).located(self.locate)

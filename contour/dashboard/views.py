@@ -152,8 +152,10 @@ class Views:
         for row in controller.board.file_rows():
             yield row.subject if _fits(wanted, "", (row.subject,)) else None
         for it in listing.known(controller.board, controller.engine):
-            fits = _fits(wanted, "", (it,)) and not (bad and self.row(it).state == "ok")
-            yield it if fits else None
+            if it is None or not _fits(wanted, "", (it,)) or (bad and self.row(it).state == "ok"):
+                yield None
+            else:
+                yield it
 
     def conditions(self, subject: ObjectRef) -> tuple[ConditionRow, ...]:
         """All conditions of an object's status."""

@@ -38,18 +38,20 @@ def steps(board: Board, engine: Engine, *, every: bool) -> Iterator[Row | None]:
     """
     yield from board.file_rows()
     for it in known(board, engine):
-        has_row = every or it.kind in _TELLING or it in board.told or it in board.remarks
-        yield row(board, engine, it) if has_row else None
+        if it is None:
+            yield None
+        else:
+            has_row = every or it.kind in _TELLING or it in board.told or it in board.remarks
+            yield row(board, engine, it) if has_row else None
 
 
-def known(board: Board, engine: Engine) -> Iterator[ObjectRef]:
-    """Every object, in no order, without looking at all of them at once."""
+def known(board: Board, engine: Engine) -> Iterator[ObjectRef | None]:
+    """Every object, in no order, found step by step; None where a step finds none."""
     for kind, of_kind in tables.BY_KIND.items():
         yield from (ObjectRef(kind, *key) for key, _ in engine.rows(of_kind))
     for it in {*board.told, *board.remarks}:
         table = tables.BY_KIND.get(it.kind)
-        if table is None or engine.row(table, it.key) is None:
-            yield it
+        yield it if table is None or engine.row(table, it.key) is None else None
 
 
 def plain(found: list[Row]) -> list[shown.Row]:
