@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 from contour.analyzed import SEVERITIES, ShownFinding, order
-from contour.cli import findings, options, output, running, source
+from contour.cli import findings, options, output, running, source, waiting
 
 
 @click.command()
@@ -77,4 +77,5 @@ def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownF
 
     read = manifestinput.read(paths, controller_name, lenient=False)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
-    return [it for it in analyzer.steps() if it is not None]
+    with waiting.shown("checking objects"):
+        return [it for it in analyzer.steps() if it is not None]

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from contour.cli import options, output, running, source
+from contour.cli import options, output, running, source, waiting
 from contour.compared import Compared, Sent, ShownDifference
 from contour.subjects import named
 
@@ -67,7 +67,8 @@ def diff(
     if any(side.is_unreadable for side in sides):
         sys.exit(2)
     old, new = ((it.controller.engine, it.fleets) for it in sides)
-    found = comparing.compared(old, new)
+    with waiting.shown("comparing"):
+        found = comparing.compared(old, new)
     if format_ == "text":
         click.echo("\n".join(_lines(found)))
     else:

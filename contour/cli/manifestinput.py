@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from contour import applying, files, offline
-from contour.cli import extensions
+from contour.cli import extensions, waiting
 from contour.complaints import Locate
 from contour.controller import Controller
 from contour.events import Batch
@@ -62,13 +62,15 @@ def read(
         controller.follow(present.configuration)
     manifests = files.Manifests([Path(it) for it in paths], lenient=lenient)
     try:
-        batch = manifests.read()
+        with waiting.shown("reading manifests"):
+            batch = manifests.read()
     except files.UnreadableInput as error:
         click.echo(f"contour: {error}", err=True)
         sys.exit(2)
     if present is not None:
         batch = applying.applied(present.batch, batch, datetime.now(UTC))
-    left_out = extensions.take(controller, batch, asked)
+    with waiting.shown(f"evaluating {len(batch.events)} objects"):
+        left_out = tuple(extensions.take(controller, batch, asked))
     found = [it for told in batch.complaints.values() for it in told]
     lines = (*(f"{it.severity}: {it}" for it in found), *left_out)
     is_unreadable = any(it.is_unreadable for it in found)

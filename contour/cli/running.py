@@ -16,7 +16,7 @@ import click
 
 from contour import inspected, rundir
 from contour.analyzed import ShownFinding
-from contour.cli import source
+from contour.cli import source, waiting
 from contour.cli.source import Source
 from contour.shown import Fleet, Row
 from contour.subjects import FILE
@@ -105,7 +105,8 @@ def ask(address: Path, name: str, question: str | None = None) -> Any:
     try:
         connected.settimeout(inspected.TIMEOUT)
         connected.connect(str(address))
-        reply = inspected.Connection(connected).ask(f"/{name}", question)
+        with waiting.shown("waiting for the instance"):
+            reply = inspected.Connection(connected).ask(f"/{name}", question)
     finally:
         connected.close()
     if reply.status != http.client.OK:
