@@ -39,7 +39,7 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     origins = (*node.origins, *routing.authors(view))
     answer = checked.body if end.is_changed else None
     found = GoodListener(node, plain._replace(answer=answer), tuple(sorted(known.added)))
-    silent = translating.lacking(view, key.fleet, names.values(), known, way.asked)
+    silent = translating.lacking(view, key.fleet, names.values(), known, way.answered)
     whole = ShapedListener(found, tuple(way.asked), tuple(way.answered), told, origins=origins)
     if end.is_whole and checked.body is not None and silent is None:
         return whole

@@ -39,7 +39,7 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
         return found
     used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     names = [it.name for it in used.values()]
-    silent = translating.lacking(view, key.fleet, names, known, found.asked)
+    silent = translating.lacking(view, key.fleet, names, known, found.answered)
     if silent is None:
         return found
     last = _last(view, key, node)

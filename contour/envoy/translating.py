@@ -82,8 +82,10 @@ def translated(view: View, key: FleetKey) -> Translated | None:
     digest = resources.digest(b"".join(it.digest for it in wanted))
     state = _State(Lists({it.name: it.body for it in wanted}), digest)
     for server in view.ask(settings.hook_servers, ()):
+        remembered = _remembered(view, _Remembered(key.fleet, server.name))
+        state.covered |= remembered
         if "Translation" in server.hooks and not state.is_stopped:
-            _pass(view, key.fleet, server, state)
+            _pass(view, server, remembered, state)
     return Translated(
         names,
         state.changed,
@@ -97,11 +99,15 @@ def translated(view: View, key: FleetKey) -> Translated | None:
     )
 
 
-def _pass(view: View, fleet: str, server: nodes.HookServer, state: _State) -> None:
+def _remembered(view: View, at: _Remembered) -> frozenset[bytes]:
+    """The other questions that an extension has answered."""
+    return view.bucket(HOSTS, at) | view.bucket(LISTENERS, at)
+
+
+def _pass(
+    view: View, server: nodes.HookServer, remembered: frozenset[bytes], state: _State
+) -> None:
     """Takes the fleet through one extension."""
-    at = _Remembered(fleet, server.name)
-    remembered = view.bucket(HOSTS, at) | view.bucket(LISTENERS, at)
-    state.covered |= remembered
     about = resources.digest(b"".join((state.digest, *sorted(remembered))))
     question = Question(server.name, "Translation", about, lists=state.clusters)
     state.asked.append(question)
@@ -166,7 +172,7 @@ class Known(Container[str]):
 
 
 def lacking(
-    view: View, fleet: str, used: Iterable[str], known: Known, asked: Iterable[Question]
+    view: View, fleet: str, used: Iterable[str], known: Known, answered: Iterable[Question]
 ) -> tuple[Told, ...] | None:
     """Why what uses these clusters has to wait, as far as it is known; None if it does not have to.
 
@@ -180,7 +186,7 @@ def lacking(
     if not is_lacking and not known.missing:
         return None
     progress = view.read(questions.PROGRESS, fleet) or questions.Progress()
-    if is_lacking or not all(it.key in progress.covered for it in asked):
+    if is_lacking or not all(it.key in progress.covered for it in answered):
         return progress.silent
     return None
 

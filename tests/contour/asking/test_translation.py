@@ -294,3 +294,14 @@ async def test_a_hook_that_is_not_registered_any_more_leaves_clusters_as_they_ar
         of.take(world.configuration())
         assert {it.connect_timeout.seconds for it in clusters(of).values()} == {2}
         assert of.paths(0) == ["/api/v1", "/api/", "/"]
+
+
+async def test_a_host_does_not_wait_for_a_cluster_that_another_extension_does_not_add() -> None:
+    shapes: dict[str, Any] = {"hooks": {"post": ["VirtualHost"]}}
+    async with scripted(changing(add, lead_to_added)) as first, scripted(echoed) as second:
+        made = instance(extension(first, "a", **shapes), extension(second, "b", **ALONE))
+        async with running(made, first, second) as of:
+            of.take(*SMALL.documents())
+            await made.asker.begin()
+            await of.until(lambda: of.paths(0) == ["500", "500", "500"])
+            assert f"names the cluster '{ADDED}'" in told(of)
