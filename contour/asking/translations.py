@@ -21,6 +21,18 @@ class _Written(NamedTuple):
 
     passed: Mapping[str, Passed] = {}
     added: Mapping[str, bytes] = {}
+    made_of: Translated | None = None
+    """The finished state that they were made of."""
+
+    def is_of(self, found: Translated) -> bool:
+        """Whether another state comes to the same rows; most edits change no cluster."""
+        before = self.made_of
+        return (
+            before is not None
+            and found.is_finished
+            and found.names is before.names
+            and found.changed == before.changed
+        )
 
 
 class Translations:
@@ -40,7 +52,9 @@ class Translations:
         covered = before.covered
         if found.is_finished or found.passes:
             covered = found.covered
-            self._write(fleet, self._next(fleet, found))
+            last = self._written.get(fleet)
+            if last is None or not last.is_of(found):
+                self._write(fleet, self._next(fleet, found))
         self._engine.write(questions.PROGRESS, fleet, Progress(covered, found.silent))
 
     def _next(self, fleet: str, found: Translated) -> _Written:
@@ -49,7 +63,7 @@ class Translations:
         passed.update((name, Passed(it)) for name, it in changed.items())
         added = {name: it for name, it in found.changed.items() if name not in found.names}
         if found.is_finished:
-            return _Written(passed, added)
+            return _Written(passed, added, found)
         # What extensions have answered once stays until they answer again.
         last = self._written.get(fleet, _Written())
         kept = {name: it for name, it in last.passed.items() if name in found.names}

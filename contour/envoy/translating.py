@@ -72,22 +72,37 @@ class _State:
     """An extension that may not be passed over has not answered."""
 
 
+class _Listed(NamedTuple):
+    """All clusters of a fleet as the objects want them."""
+
+    digest: bytes
+    names: frozenset[str]
+    clusters: Lists
+
+
+@query
+def listed(view: View, key: FleetKey) -> _Listed:
+    """All clusters of a fleet: the same for as long as none comes or goes."""
+    wanted = sorted(view.bucket(WANTED, key.fleet))
+    digest = resources.digest(b"".join(it.digest for it in wanted))
+    names = frozenset(it.name for it in wanted)
+    return _Listed(digest, names, Lists({it.name: it.body for it in wanted}))
+
+
 @questions.translated.answer
 def translated(view: View, key: FleetKey) -> Translated | None:
     """The clusters of a fleet as extensions want them."""
     if not view.ask(questions.is_translated, ()):
         return None
-    wanted = sorted(view.bucket(WANTED, key.fleet))
-    names = frozenset(it.name for it in wanted)
-    digest = resources.digest(b"".join(it.digest for it in wanted))
-    state = _State(Lists({it.name: it.body for it in wanted}), digest)
+    wanted = view.ask(listed, key)
+    state = _State(wanted.clusters, wanted.digest)
     for server in view.ask(settings.hook_servers, ()):
         remembered = _remembered(view, _Remembered(key.fleet, server.name))
         state.covered |= remembered
         if "Translation" in server.hooks and not state.is_stopped:
             _pass(view, server, remembered, state)
     return Translated(
-        names,
+        wanted.names,
         state.changed,
         state.covered,
         tuple(state.asked),
