@@ -1,0 +1,229 @@
+"""What RateLimitFilters cost: decisions of the process of `contour run`, and edits of filters.
+
+Decisions are judged by the processor time of that process, so that what else the machine does does
+not matter: what it could decide in a second of a core. Edits are judged by the work that they
+touch, and by processor time for each route that they concern.
+"""
+
+import asyncio
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+from hack.measuring import fresh, metered
+from hack.measuring.bench.request_cost import answering
+from hack.measuring.rush import Rush
+from tests.e2e import standalone
+from tests.e2e.standalone import Standalone, exchange
+from tests.testbed import processes, ratelimit, world
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
+from tests.testbed.programs import processor
+from tests.testbed.world import Document
+
+MOST = 1_000_000_000
+EXACT = 3_000
+HOST = "limited.example.com"
+DECISIONS = {"memory": 4_000, "Redis": 2_000}
+"""A second of a core, at least, by where they are counted."""
+
+
+@measures("rate-limit-decisions", "bench")
+def decisions(options: Options) -> Iterator[Figure]:
+    """Through Envoy, counted in memory and in a Redis; then how many of 10,000 requests pass."""
+    yield from asyncio.run(_decisions(options))
+
+
+async def _decisions(options: Options) -> list[Figure]:
+    rounds, number = options.times(5, 3), 2_000 if options.quick else 10_000
+    made: list[Figure] = []
+    async with answering() as backend:
+        for store in DECISIONS:
+            made += _of_store(store, backend, rounds, number, options.random(store))
+    return made
+
+
+def _of_store(
+    store: str, backend: int, rounds: int, number: int, chance: Random
+) -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory(prefix="limits-") as path, contextlib.ExitStack() as stack:
+        folder = Path(path)
+        is_stored = store == "Redis"
+        address = stack.enter_context(ratelimit.redis(folder)).address if is_stored else ""
+        it = stack.enter_context(_running(folder, address, backend))
+        name = f"decisions a second of its processor time, in {store}"
+        value = _decided(it, rounds, number, chance)
+        yield Figure(name, value, "", DECISIONS[store], at_least=True)
+        yield from _exact(it, store)
+
+
+def _decided(it: Standalone, rounds: int, number: int, chance: Random) -> float:
+    pid, rush = _process(it), Rush(it.ports["http"], [HOST], chance)
+    rush.send(number)  # to warm up
+    found: list[float] = []
+    for _ in range(rounds):
+        before = processor(pid)
+        rush.send(number)
+        found.append(number / (processor(pid) - before))
+    rush.close()
+    return statistics.median(found)
+
+
+def _exact(it: Standalone, store: str) -> Iterator[Figure]:
+    """Of more requests than the limit exactly the limit passes, and all of them are counted."""
+    with contextlib.closing(it.connection("http", HOST)) as connection:
+        answers = [exchange(connection, HOST, "/exact").status for _ in range(10_000)]
+    passed = answers.count(200)
+    yield Figure(f"of 10,000 requests, too many or few that pass, in {store}",
+                 abs(passed - EXACT), "", 0)  # fmt: skip
+    errors = sum(it.statistics(r"^cluster\..*\.ratelimit\.error$").values())
+    yield Figure(f"requests that Envoy could not have counted, in {store}", errors, "", 0)
+
+
+def _process(it: Standalone) -> int:
+    """The PID of the service."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if f"-m contour.ratelimits unix:{it.state}" in words:
+                return int(path.parent.name)
+    raise RuntimeError("the rate limit service does not run")
+
+
+@contextlib.contextmanager
+def _running(folder: Path, redis: str, backend: int) -> Iterator[Standalone]:
+    settings = f"redis: {{address: '{redis}'}}" if redis else "failClosed: false"
+    files = {
+        "limits.yaml": world.text(_limited(backend)),
+        "configuration.yaml": (
+            "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\n"
+            "metadata: {name: contour, namespace: default}\nspec:\n"
+            "  gateway: {controllerName: projectcontour.io/gateway-controller}\n"
+            f"  rateLimitFilters: {{{settings}}}\n"
+        ),
+    }
+    with standalone.standalone(folder, files) as it:
+        subject = "RateLimitFilter default/exact"
+        processes.wait(lambda: it.status()[subject]["state"] == "ok", "the service")
+        yield it
+
+
+def _limited(backend: int) -> Iterator[Document]:
+    yield from _gateway()
+    yield _service()
+    endpoints = {
+        "addressType": "IPv4",
+        "endpoints": [{"addresses": ["127.0.0.1"]}],
+        "ports": [{"name": "", "port": backend}],
+    }
+    named = {"name": "one", "namespace": "default", "labels": {"kubernetes.io/service-name": "one"}}
+    identity = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": named}
+    yield identity | endpoints
+    yield _filter("all", MOST)
+    yield _filter("exact", EXACT)
+    yield _route("limited", {"/": "all", "/exact": "exact"}, "one")
+
+
+EDITS = 20
+PER_ROUTE = 1.25
+"""How much more a route may cost of ten times as many."""
+
+
+@measures("rate-limit-edits", "bench")
+def edits(options: Options) -> Iterator[Figure]:
+    """One filter of many is edited; then one that many routes name."""
+    many = 200 if options.quick else 1_000
+    parts, seconds = fresh.fresh(_alone, many)
+    yield Figure(f"one of {many:,} filters edited: parts published", parts, "", 1)
+    yield Figure(f"one of {many:,} filters edited: processor time", seconds * 1000, "ms")
+    sizes = (100, 1_000) if options.quick else (1_000, 10_000)
+    found = [fresh.fresh(_shared, it) for it in sizes]
+    for routes, (runs, of_one) in zip(sizes, found, strict=True):
+        name = f"a filter that {routes:,} routes name edited"
+        yield Figure(f"{name}: rules run for each route", runs, "")
+        yield Figure(f"{name}: processor time for each route", of_one * 1e6, "µs")
+    ratio = found[1][0] / found[0][0]
+    yield Figure("rules run for each of ten times as many routes", ratio, "", PER_ROUTE)
+
+
+async def _alone(filters: int) -> tuple[float, float]:
+    """The parts and the seconds of processor time of an edit, the median."""
+    documents = [
+        *_gateway(), _service(),
+        *(_filter(f"f{it}", 5) for it in range(filters)),
+        *(_route(f"r{it}", {"/": f"f{it}"}, "one", f"h{it}.example") for it in range(filters)),
+    ]  # fmt: skip
+    made, _ = metered.built(documents)
+    await made.connect()
+    parts, seconds = [], []
+    for it in range(EDITS):
+        batch = world.batch(_filter(f"f{it}", 6))
+        start = time.process_time()
+        work = await made.change(batch)
+        seconds.append(time.process_time() - start)
+        parts.append(work.parts)
+    return statistics.median(parts), statistics.median(seconds)
+
+
+async def _shared(routes: int) -> tuple[float, float]:
+    """The rules run and the seconds of processor time of an edit, for each route."""
+    documents = [
+        *_gateway(), _service(), _filter("all", 5),
+        *(_route(f"r{it}", {"/": "all"}, "one", f"h{it}.example") for it in range(routes)),
+    ]  # fmt: skip
+    made, _ = metered.built(documents)
+    await made.connect()
+    runs, seconds = [], []
+    for it in range(3):
+        batch = world.batch(_filter("all", 6 + it))
+        start = time.process_time()
+        work = await made.change(batch)
+        seconds.append((time.process_time() - start) / routes)
+        runs.append(work.runs / routes)
+    return statistics.median(runs), statistics.median(seconds)
+
+
+_API = "gateway.networking.k8s.io/v1"
+_FILTERS = {"group": "gateway.envoyproxy.io", "kind": "RateLimitFilter"}
+
+
+def _gateway() -> Iterator[Document]:
+    controller = "projectcontour.io/gateway-controller"
+    yield {
+        "apiVersion": _API, "kind": "GatewayClass", "metadata": {"name": "contour"},
+        "spec": {"controllerName": controller},
+    }  # fmt: skip
+    listeners = [{"name": "http", "protocol": "HTTP", "port": 80}]
+    yield _object(_API, "Gateway", "web", {"gatewayClassName": "contour", "listeners": listeners})
+
+
+def _service() -> Document:
+    return _object("v1", "Service", "one", {"ports": [{"port": 80}]})
+
+
+def _filter(name: str, requests: int) -> Document:
+    rules = [{"limit": {"requests": requests, "unit": "Day"}}]
+    spec = {"type": "Global", "global": {"rules": rules}}
+    return _object("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", name, spec)
+
+
+def _route(name: str, filters: dict[str, str], backend: str, host: str = HOST) -> Document:
+    rules = [
+        {
+            "matches": [{"path": {"value": path}}],
+            "filters": [{"type": "ExtensionRef", "extensionRef": {**_FILTERS, "name": it}}],
+            "backendRefs": [{"name": backend, "port": 80}],
+        }
+        for path, it in filters.items()
+    ]
+    spec = {"parentRefs": [{"name": "web"}], "hostnames": [host], "rules": rules}
+    return _object(_API, "HTTPRoute", name, spec)
+
+
+def _object(api: str, kind: str, name: str, spec: dict[str, object]) -> Document:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
