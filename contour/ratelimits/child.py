@@ -98,15 +98,19 @@ class Keeper:
         self._news.set()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Until it is cancelled. Raises OSError if the process cannot be started at all."""
         while True:
             self._news.clear()
             wanted = self._wanted()
             running = asyncio.ensure_future(wanted.run()) if wanted is not None else None
+            if running is not None:
+                running.add_done_callback(lambda _: self._news.set())
             try:
                 while self._wanted() == wanted:
                     await self._news.wait()
                     self._news.clear()
+                    if running is not None and running.done():
+                        running.result()
             finally:
                 if running is not None:
                     running.cancel()

@@ -12,7 +12,7 @@ import pytest
 from grpc.aio import AioRpcError
 
 from contour.ratelimits import limits, messages
-from contour.ratelimits.child import Child
+from contour.ratelimits.child import Child, Keeper
 from contour.ratelimits.counting import Hit, Memory
 from contour.ratelimits.service import Response, Service
 from contour.ratelimits.settings import Settings
@@ -24,6 +24,7 @@ from provisioning import identities
 from tests.contour.ratelimits import asking
 from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, eventually, rule
 from tests.testbed import certificates, ratelimit
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_ports
 
 NAME = Name(RATE_LIMITS, "limits")
@@ -144,6 +145,13 @@ async def test_a_process_that_ends_is_started_again(tmp_path: Path, number: int)
         async with asking.client(f"unix:{socket}") as ask:
             assert [await ask("test", a="a") for _ in range(2)] == [True, False]
     assert not list(_processes(f"-m contour.ratelimits unix:{tmp_path}"))
+
+
+async def test_who_keeps_a_process_that_cannot_be_started_ends(tmp_path: Path) -> None:
+    child = Child("unix:xds", f"unix:{tmp_path}/asked", tmp_path / "missing" / "log")
+    async with asyncio.timeout(PATIENCE):
+        with pytest.raises(FileNotFoundError):
+            await Keeper(lambda: child).run()
 
 
 async def test_services_share_the_counters_of_a_redis(
