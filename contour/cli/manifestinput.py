@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from contour import applying, files, offline
+from contour import applying, completing, files, offline
 from contour.cli import extensions, waiting
 from contour.complaints import Locate
 from contour.controller import Controller
@@ -47,10 +47,12 @@ def read(
     lenient: bool,
     asked: extensions.Addresses = extensions.Addresses(),  # noqa: B008 — immutable
     present: Present | None = None,
+    completes: bool = False,
 ) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all.
 
-    `present`: what is there already in a cluster, to which the manifests are applied.
+    `present`: what is there already in a cluster, to which the manifests are applied; `completes`:
+    objects that they refer to and that are missing are added.
     """
     fleets = offline.Fleets()
     controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
@@ -69,10 +71,14 @@ def read(
         sys.exit(2)
     if present is not None:
         batch = applying.applied(present.batch, batch, datetime.now(UTC))
+    added: tuple[str, ...] = ()
+    if completes:
+        batch, added = completing.completed(batch, controller_name)
     with waiting.shown(f"evaluating {len(batch.events)} objects"):
         left_out = tuple(extensions.take(controller, batch, asked))
     found = [it for told in batch.complaints.values() for it in told]
-    lines = (*(f"{it.severity}: {it}" for it in found), *left_out)
+    told = (f"{it.severity}: {it}" for it in found)
+    lines = (*told, *left_out, *(f"added: {it}" for it in added))
     is_unreadable = any(it.is_unreadable for it in found)
     return Read(controller, fleets, lines, is_unreadable, manifests.locator())
 

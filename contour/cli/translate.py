@@ -63,6 +63,11 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @source.in_clusters
 @click.option(
+    "--add-missing-resources", "completes", is_flag=True,
+    help="Add the GatewayClasses, Gateways and Services that the manifests refer to and do not "
+    "have, so that a single route can be translated. Standard error names them.",
+)  # fmt: skip
+@click.option(
     "--strict", is_flag=True, help="Exit with code 1 if any object has an error."
 )  # fmt: skip
 @click.option("--lenient", is_flag=True, help=options.LENIENT)
@@ -91,7 +96,12 @@ def translate(
     asked = extensions.addresses(how["extensions"])
     present = _present() if from_cluster else None
     found = manifestinput.read(
-        paths + more, how["controller_name"], lenient=lenient, asked=asked, present=present
+        paths + more,
+        how["controller_name"],
+        lenient=lenient,
+        asked=asked,
+        present=present,
+        completes=how["completes"],
     )
     for line in found.complaints:
         click.echo(line, err=True)
