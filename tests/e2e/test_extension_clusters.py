@@ -195,7 +195,7 @@ async def test_whatever_an_extension_does_about_clusters_nothing_is_lost(tmp_pat
                     await server.stop()
                     await server.start()
                     await _until(partial(is_number, str(it)))
-            assert answered.sent > 100
+                await _until(lambda: answered.sent > 100)
             assert not answered.failures
 
 
