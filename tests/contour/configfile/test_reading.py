@@ -163,6 +163,9 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
          "extensions.0.service.tls.certificate_ref.namespace", "home"),
         (f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}}, {{name: b, {HOOKS}, {SERVICE}}}]",
          "run", "extensions.1.name", "b"),
+        ("extensionManager: {hooks: {xdsTranslator: {post: [Route]}}, resources: "
+         f"[{{group: a.example.com, version: v1, kind: C}}], {SERVICE}}}", "run",
+         "extensions.0.resources.0.kind", "C"),
     ],
 )  # fmt: skip
 def test_a_field_is_mapped_onto_ours(
