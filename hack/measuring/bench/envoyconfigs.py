@@ -1,4 +1,5 @@
-"""What EnvoyConfigs cost: an edit of one of many, and what those that have gone leave behind."""
+"""What EnvoyConfigs cost: an edit of one of many, and what those that have gone leave behind; and
+whether random histories of them end as the rules say."""
 
 import asyncio
 import gc
@@ -10,6 +11,7 @@ from tempfile import TemporaryDirectory
 from contour.instance import Instance
 from contour.xds.server import Server
 from dag.ports import HostPorts
+from tests.contour.discovery import histories
 from tests.testbed import world
 from tests.testbed.figures import Figure, spread
 from tests.testbed.measuring import Options, measures
@@ -33,11 +35,27 @@ def envoyconfig_edits(options: Options) -> Iterator[Figure]:
 @measures("envoyconfigs-come-and-go", "bench")
 def envoyconfigs_come_and_go(options: Options) -> Iterator[Figure]:
     """So many are added and removed, twice as warm-up and then again and again: memory."""
-    number = 1_000 if options.quick else 2_000
+    number = 1_000 if options.quick else 10_000
     sizes = asyncio.run(_come_and_gone(number, options.times(4, 3)))
     yield Figure(f"memory after {number:,} came and went twice", sizes[1], "MiB")
     growth = (sizes[-1] - sizes[1]) / (len(sizes) - 2)
     yield Figure("growth for each further time", growth, "MiB", 2)
+
+
+@measures("envoyconfig-histories", "bench")
+def envoyconfig_histories(options: Options) -> Iterator[Figure]:
+    """Random histories of an EnvoyConfig: edits, refusals, revisions deleted, restarts, leaders
+    that die. Each has to end as the rules say."""
+    number, failed, start = options.times(10_000, 200), list[int](), time.process_time()
+    for seed in range(number):
+        try:
+            histories.check(seed)
+        except AssertionError as error:
+            failed.append(seed)
+            options.note("envoyconfig-histories", seed=seed, error=str(error))
+    yield Figure("histories", number, "")
+    yield Figure("that end otherwise than the rules say", len(failed), "", 0)
+    yield Figure("processor time of each", 1000 * (time.process_time() - start) / number, "ms")
 
 
 async def _edited(number: int, times: int, routes: int) -> list[float]:

@@ -1,4 +1,5 @@
-"""What Envoys refuse of an EnvoyConfig, on many of them under load: how long until all are back."""
+"""What Envoys refuse of an EnvoyConfig, on many of them under load: how long until all are back;
+and what they are sent while nothing changes."""
 
 import asyncio
 import sys
@@ -48,6 +49,28 @@ def envoyconfig_rollback(options: Options) -> Iterator[Figure]:
         )
 
 
+@measures("envoyconfig-idle")
+def envoyconfig_idle(options: Options) -> Iterator[Figure]:
+    """Nothing changes for ten minutes, and nothing is sent; then an edit reaches all."""
+    seconds = options.times(600, 20)
+    pushes, sent = asyncio.run(_idle(4, 16, seconds))
+    yield Figure("seconds without a change", seconds, "s")
+    yield Figure("responses sent meanwhile", pushes, "", 0)
+    yield Figure("responses sent for the edit after that", sent, "", 4 + 16, at_least=True)
+
+
+async def _idle(envoys: int, scripted: int, seconds: int) -> tuple[int, int]:
+    async with _running(envoys, scripted) as (plane, _):
+        await asyncio.sleep(5)  # removals have their time
+        before = plane.sent
+        await asyncio.sleep(seconds)
+        idle = plane.sent
+        plane.written.version("awake")
+        plane.save()
+        await plane.until("InSync", envoys + scripted)
+        return idle - before, plane.sent - idle
+
+
 @dataclass(slots=True)
 class _Row:
     name: str
@@ -90,6 +113,12 @@ class _Plane:
     def save(self) -> None:
         """As a user would."""
         self.instance.take(world.batch(self.written.document))
+
+    @property
+    def sent(self) -> int:
+        """How many responses there were until now."""
+        counts = self.server.by_node[EDGE].counts
+        return sum(count for (what, _), count in counts.items() if what == "sent")
 
     def is_on_all(self, state: str, number: int) -> bool:
         """Whether so many Envoys have accepted all that is served in this state."""
