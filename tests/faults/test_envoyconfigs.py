@@ -1,7 +1,8 @@
-"""EnvoyConfigs in a cluster: the leader dies between a refusal and what is written of it.
+"""EnvoyConfigs in a cluster: faults between a refusal and what is written of it.
 
-Two replicas over one Lease, an Envoy of one node ID on each. No request is lost, both Envoys are
-served the revision before, and in the end the objects say so.
+The leader dies, or is frozen for longer than its Lease, or the API server is away. Two replicas
+over one Lease, an Envoy of one node ID on each. No request is lost, both Envoys are served the
+revision before, no Envoy refuses the same twice, and in the end the objects say so.
 """
 
 import asyncio
@@ -10,12 +11,14 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from provisioning import secrets
+from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import Name
-from tests.faults.rows import Limit, Run, fault
-from tests.faults.test_leadership import the_leader
+from tests.faults.rows import Limit, NotInjectedError, Run, fault
+from tests.faults.test_leadership import other_leads, the_leader, until_frozen
 from tests.testbed import doubled, processes
 from tests.testbed.doubled import Site
 from tests.testbed.envoys import Envoy
@@ -141,6 +144,14 @@ class Edge:
         await self.until(lambda: self.is_told(version))
         return version
 
+    def has(self, version: str) -> bool:
+        """Whether there is a revision of it."""
+        return any(_says(it, version) for it in self.revisions())
+
+    def refusals(self) -> int:
+        """How often Envoys have refused something until now, as the logs of both replicas say."""
+        return sum(it.log.read_text().count(" rejects edition ") for it in self.site.replicas)
+
     def load(self) -> Load:
         """Requests to both."""
         return Load(self.port, [ASKED], 100, a_connection=5)
@@ -204,6 +215,86 @@ async def killed(run: Run, of: Edge) -> None:
     run.count(tally)
 
 
+@fault(
+    "envoyconfig-alone",
+    edge,
+    patience=180,
+    complete=Limit("s", 30),
+    refusals=Limit("", 2),
+)
+async def alone(run: Run, of: Edge) -> None:
+    """The API server is away before the taint is written: Envoys that start get what is good."""
+    good = await of.good(run)
+    async with of.load().running() as tally:
+        bad, before = await _cut_off(run, of, good)
+        async with asyncio.timeout(60):
+            while of.refusals() == before:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(run.chance.uniform(1.0, 4.0))
+    run.count(tally)
+    for it in of.envoys:
+        await it.end()
+        await it.start()
+    await of.served(good)
+    run.expect(not of.is_tainted(bad), "somebody has written although nobody answers")
+    run.prove("refused", of.refusals() - before)
+    run.figures["refusals"] = of.refusals() - before
+    await of.site.double.start()
+    start = time.monotonic()
+    await of.until(lambda: of.is_told(good, bad))
+    run.figures["complete"] = time.monotonic() - start
+
+
+async def _cut_off(run: Run, of: Edge, good: str) -> tuple[str, int]:
+    """Writes what is refused, and stops the API server before it is told so; returns the version,
+    and how often Envoys had refused something before."""
+    for attempt in range(10):
+        bad, before = f"bad-{run.number}-{attempt}", of.refusals()
+        await of.write(bad, is_bad=True)
+        await of.until(partial(of.has, bad))
+        await of.site.double.stop()
+        if not of.is_tainted(bad):
+            return bad, before
+        await of.site.double.start()
+        await of.until(partial(of.is_told, good, bad))
+    raise NotInjectedError("the taint was always written before")
+
+
+@fault(
+    "envoyconfig-two-leaders",
+    edge,
+    patience=120,
+    complete=Limit("s", 30),
+    late=Limit("", 0),
+    refusals=Limit("", 2),
+)
+async def two_leaders(run: Run, of: Edge) -> None:
+    """The leader is frozen in between, and awakes when another one leads: it writes no more."""
+    good, bad = await of.good(run), f"bad-{run.number}"
+    number, site, before = await the_leader(of.site), of.site, of.refusals()
+    old = site.replicas[number]
+    async with of.load().running() as tally:
+        await _in_the_middle(run, of, number, bad)
+        old.freeze()
+        start = time.monotonic()
+        await until_frozen(old)
+        await other_leads(site, number)
+        run.prove("frozen", old.is_frozen)
+        await asyncio.sleep(run.chance.uniform(0.0, 2.0))
+        old.thaw()
+        thawed = time.monotonic()
+        await of.until(lambda: of.is_told(good, bad))
+        run.figures["complete"] = time.monotonic() - start
+        await of.served(good)
+        await asyncio.sleep(1)  # whatever it had in mind
+    run.count(tally)
+    run.figures["late"] = sum(it.time > thawed for it in _writes(of, number))
+    run.figures["refusals"] = of.refusals() - before
+    run.expect(of.is_told(good, bad), "the old one has changed what the next one wrote")
+    specs = [str(it["spec"]) for it in of.revisions()]
+    run.expect(len(specs) == len(set(specs)), "two revisions are the same")
+
+
 async def _in_the_middle(run: Run, of: Edge, number: int, bad: str) -> None:
     """Writes what is refused; returns when the leader has made none, one or two writes for that:
     the revision, and its taint."""
@@ -214,5 +305,9 @@ async def _in_the_middle(run: Run, of: Edge, number: int, bad: str) -> None:
 
 
 def _written(of: Edge, number: int) -> int:
+    return len(_writes(of, number))
+
+
+def _writes(of: Edge, number: int) -> list[Asked]:
     every = (of.site.asked(number, verb, REVISIONS.plural) for verb in ("create", "patch"))
-    return sum(map(len, every))
+    return [it for some in every for it in some]

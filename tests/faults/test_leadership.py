@@ -71,7 +71,7 @@ async def leader_frozen(run: Run, site: Site) -> None:
         old.freeze()
         start = time.monotonic()
         documents = _batch(site, run.number)
-        await _until_frozen(old)
+        await until_frozen(old)
         run.prove("frozen", old.is_frozen)
         left = [it for it in documents if not doubled.is_told(site.stored(it))]
         run.prove("left undone", len(left))
@@ -101,7 +101,8 @@ def _late(site: Site, number: int, thawed: float) -> dict[str, float]:
     return {"sent_late": len(sent), "late": len(sent) - len(read)}
 
 
-async def _until_frozen(replica: Replica) -> None:
+async def until_frozen(replica: Replica) -> None:
+    """Waits until the operating system has stopped it."""
     async with asyncio.timeout(5):
         while not replica.is_frozen:
             await asyncio.sleep(0.001)
@@ -312,6 +313,7 @@ async def the_leader(site: Site) -> int:
 
 
 async def other_leads(site: Site, number: int) -> None:
+    """Waits until the other one of two replicas leads."""
     await _until_leader(site, 1 - number)
 
 
