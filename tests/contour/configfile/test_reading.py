@@ -163,6 +163,14 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
          "extensions.0.service.tls.certificate_ref.namespace", "home"),
         (f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}}, {{name: b, {HOOKS}, {SERVICE}}}]",
          "run", "extensions.1.name", "b"),
+        (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}}}}}", "run",
+         "extensions.0.service.unix", "/a"),
+        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+         "{certificateRef: {name: s, namespace: far}}}}", "run",
+         "extensions.0.service.tls.certificate_ref.namespace", "far"),
+        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+         "{certificateRef: {name: s}, clientCertificateRef: {name: c}}}}", "run",
+         "extensions.0.service.tls.client_certificate_ref.name", "c"),
         ("extensionManager: {hooks: {xdsTranslator: {post: [Route]}}, resources: "
          f"[{{group: a.example.com, version: v1, kind: C}}], {SERVICE}}}", "run",
          "extensions.0.resources.0.kind", "C"),
