@@ -30,7 +30,7 @@ def rows(*, every: bool) -> list[Row]:
 
     `every`: also those without a status of their own.
     """
-    found: list[Row] = _from("objects" if every else "status")
+    found: list[Row] = _asked("objects" if every else "status")[0]
     return sorted(found, key=_order)
 
 
@@ -52,7 +52,7 @@ def fleets() -> Mapping[str, list[Fleet]]:
 
 def findings() -> list[ShownFinding]:
     """What it finds wrong or worth a look; ends the program likewise."""
-    found: list[ShownFinding] = _from("findings")
+    found: list[ShownFinding] = _asked("findings")[0]
     return found
 
 
@@ -68,11 +68,6 @@ def paths_of_run() -> tuple[str, ...] | None:
     where = source.chosen()
     found = None if where.is_cluster else _of_run(where, "manifests")
     return None if found is None else tuple(str(it["path"]) for it in found)
-
-
-def _from(name: str) -> Any:
-    found, _ = _asked(name)
-    return found
 
 
 def _asked(name: str, question: str | None = None) -> tuple[Any, bool]:

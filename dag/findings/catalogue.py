@@ -133,6 +133,7 @@ _NAMED = "Create the object, or correct the name."
 _MOVE = "Remove the field, or move it to where it has an effect."
 
 REMEDIES: Mapping[str, str] = {
+    Own.CountedInMemory: "Set `rateLimitFilters.redis`, if counts have to outlive the leader.",
     Own.KeysNotFetched: "Let the server of the keys answer, or correct its address.",
     **dict.fromkeys(
         (
