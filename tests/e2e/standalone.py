@@ -165,26 +165,36 @@ def standalone(
     others: Mapping[str, int] | None = None,
     drain_seconds: int = 1,
     options: Sequence[str] = (),
+    resolver: str = "",
 ) -> Iterator[Standalone]:
-    """Runs an instance and the backends; others are the ports of backends that run already."""
+    """Runs an instance and the backends; others are the ports of backends that run already.
+
+    It asks no DNS server for Services without endpoints, unless a resolver is given.
+    """
     names = ("http", "https", *BACKENDS)
     ports = dict(zip(names, free_ports(len(names)), strict=True)) | dict(others or {})
     (folder / "manifests").mkdir()
     for name, text in manifests.items():
         (folder / "manifests" / name).write_text(Template(text).safe_substitute(ports))
     backends = {it: ports[it] for it in BACKENDS}
-    with processes.backends(backends), contour(folder, ports, drain_seconds, options) as instance:
+    started = contour(folder, ports, drain_seconds, options, resolver)
+    with processes.backends(backends), started as instance:
         wait_until_ready(instance)
         yield instance
 
 
 @contextlib.contextmanager
 def contour(
-    folder: Path, ports: Mapping[str, int], drain_seconds: int = 1, options: Sequence[str] = ()
+    folder: Path,
+    ports: Mapping[str, int],
+    drain_seconds: int = 1,
+    options: Sequence[str] = (),
+    resolver: str = "",
 ) -> Iterator[Standalone]:
     """`contour run` on the manifests in the folder, told to end when the caller is done."""
-    given = (*arguments(folder, ports, drain_seconds), *options)
-    process = processes.contour("contour", folder, *given)
+    asks = "--host-dns" if resolver else "--no-host-dns"
+    given = (*arguments(folder, ports, drain_seconds), asks, *options)
+    process = processes.contour("contour", folder, *given, resolver=resolver)
     try:
         yield Standalone(folder / "manifests", folder / "state", ports, process)
     finally:

@@ -25,13 +25,16 @@ NOWHERE = NAMED.replace("name: localhost", "name: contour-test-no-such-host").re
     "name: named", "name: nowhere"
 ).replace("named.", "nowhere.")  # fmt: skip
 
+SILENT = "127.0.0.9"
+"""Nobody answers there: only the names in /etc/hosts resolve."""
+
 
 @pytest.mark.parametrize("is_on", [True, False])
 def test_a_service_is_found_by_its_name(tmp_path: Path, is_on: bool) -> None:
     texts = {"named.yaml": NAMED, "nowhere.yaml": NOWHERE}
     manifests = {name: it.replace("$PORT", "$one") for name, it in texts.items()}
-    options = () if is_on else ("--no-host-dns",)
-    with standalone(tmp_path, manifests, options=options) as contour:
+    resolver = SILENT if is_on else ""
+    with standalone(tmp_path, manifests, resolver=resolver) as contour:
         if not is_on:
             contour.until_status("http://named.example.com/", 503)
             assert "cannot be resolved" not in contour.reasons("HTTPProxy default/nowhere")

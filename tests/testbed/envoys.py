@@ -13,6 +13,7 @@ import aiohttp
 from contour import bootstrap
 from contour.host import administration, installation
 from dag.listeners import DEFAULT_FLEET
+from tests.testbed import processes
 from tests.testbed.programs import Program
 
 DRAIN_SECONDS = 3
@@ -27,7 +28,7 @@ class Envoy(Program):
     ) -> None:
         self.name = name
         self._drain = drain
-        self._resolving = _resolving(folder, resolver) if resolver else ()
+        self._resolving = processes.resolving(folder, resolver) if resolver else ()
         self.admin = folder / f"{name}-admin.sock"
         self._log = folder / f"{name}.log"
         self.configuration = folder / f"{name}.json"
@@ -114,11 +115,3 @@ async def backends(number: int, address: str = "127.0.0.1") -> AsyncIterator[tup
         yield tuple(ports[it] for it in names)
     finally:
         await process.end()
-
-
-def _resolving(folder: Path, resolver: str) -> tuple[str, ...]:
-    """Runs what follows with a view of the machine that knows this DNS server only."""
-    path = folder / "resolv.conf"
-    path.write_text(f"nameserver {resolver}\n")
-    program = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
-    return ("unshare", "--mount", "sh", "-c", program, str(path))

@@ -96,9 +96,18 @@ def start(
     return Process(name, popen, log)
 
 
-def contour(name: str, folder: Path, *arguments: str) -> Process:
-    """The product, as its users start it."""
-    return start(name, (*CONTOUR, *arguments), folder, where=ROOT)
+def contour(name: str, folder: Path, *arguments: str, resolver: str = "") -> Process:
+    """The product, as its users start it; with a resolver it knows this DNS server only."""
+    where = resolving(folder, resolver) if resolver else ()
+    return start(name, (*where, *CONTOUR, *arguments), folder, where=ROOT)
+
+
+def resolving(folder: Path, resolver: str) -> tuple[str, ...]:
+    """Runs what follows with a view of the machine that knows this DNS server only; needs root."""
+    path = folder / "resolv.conf"
+    path.write_text(f"nameserver {resolver}\n")
+    program = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
+    return ("unshare", "--mount", "sh", "-c", program, str(path))
 
 
 def called(*arguments: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from grpc.aio import AioRpcError
+from grpc import aio
 
 from contour.ratelimits import limits, messages
 from contour.ratelimits.child import Child, Keeper
@@ -213,7 +213,7 @@ async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
         async with client(identities.RATE_LIMIT_CLIENT) as ask:
             assert [await ask("test", a="a") for _ in range(2)] == [True, False]
         async with client("envoy.projectcontour") as ask:
-            with pytest.raises(AioRpcError, match="only contour-rate-limit-client may ask"):
+            with pytest.raises(aio.AioRpcError, match="only contour-rate-limit-client may ask"):
                 await ask("test", a="a")
     finally:
         task.cancel()
