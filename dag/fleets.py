@@ -8,7 +8,7 @@ Gateway asks for (`gateway.infrastructure`), where Envoy listens (`listeners`), 
 written for Kubernetes (`provisioning`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
@@ -115,9 +115,20 @@ def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
     come; nor where a Gateway has its UDP port.
     """
     edge = view.ask(defaults.edge, ())
-    if not edge.http3 or edge.use_proxy_protocol:
+    if not is_http3_wanted(edge):
         return False
-    found = view.ask(listeners.listeners, key.fleet)
+    every = view.ask(listeners.listeners, key.fleet)
+    return has_udp_port(every, key)
+
+
+def is_http3_wanted(edge: nodes.Edge) -> bool:
+    """Whether HTTPS listeners have one for HTTP/3 beside them, where they can."""
+    return edge.http3 and not edge.use_proxy_protocol
+
+
+def has_udp_port(every: Iterable[nodes.Listener], key: nodes.ListenerKey) -> bool:
+    """Whether the UDP port of a listener's number is free, among all listeners of the fleet."""
+    found = tuple(every)
     port = next((it.bind_port for it in found if it.name == key.name), None)
     return not any(it.protocol == "UDP" and it.bind_port == port for it in found)
 

@@ -53,6 +53,7 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
     "-o", "--output", "format_", type=click.Choice(["text", "json", "yaml"]), default="text",
     show_default=True, help="Output format: text for people, JSON or YAML for programs.",
 )  # fmt: skip
+@click.option("--http3", is_flag=True, help="The request comes over HTTP/3.")
 @click.option("--all", "every", is_flag=True, help="Show every route that was tried.")
 @click.option(
     "--run", "is_sent", is_flag=True,
@@ -73,6 +74,7 @@ def explain(
     paths: tuple[str, ...],
     fleet: str,
     format_: Literal["text", "json", "yaml"],
+    http3: bool,
     every: bool,
     is_sent: bool,
     address: str | None,
@@ -86,7 +88,9 @@ def explain(
     """
     from contour import explained
 
-    request = _request(url, method, headers, sni, client)
+    request = _request(url, method, headers, sni, client, http3=http3)
+    if is_sent and http3:
+        raise click.UsageError("--run sends over HTTP/1.1: it does not go with --http3")
     if is_sent and paths and address is None:
         raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
     if paths:
@@ -119,13 +123,19 @@ def _sent(found: "Explained", request: "Request", address: str | None, *, is_her
 
 
 def _request(
-    url: str, method: str, headers: tuple[str, ...], sni: str | None, client: str
+    url: str,
+    method: str,
+    headers: tuple[str, ...],
+    sni: str | None,
+    client: str,
+    *,
+    http3: bool,
 ) -> "Request":
     """The request; raises UsageError where there can be none."""
     from dag.evaluation import written
 
     try:
-        return written.request(url, method, headers, sni, client)
+        return written.request(url, method, headers, sni, client, http3=http3)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
 

@@ -97,11 +97,11 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
 
 
 def _is_exact(key: nodes.HostKey, found: nodes.SecureHost) -> bool:
-    return quic.can_serve(found) and not key.host.startswith("*")
+    return found.can_speak_http3 and not key.host.startswith("*")
 
 
 def _is_wildcard(key: nodes.HostKey, found: nodes.SecureHost) -> bool:
-    return quic.can_serve(found) and key.host.startswith("*.")
+    return found.can_speak_http3 and key.host.startswith("*.")
 
 
 def _listener(key: nodes.HostKey) -> nodes.ListenerKey:

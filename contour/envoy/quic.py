@@ -27,13 +27,6 @@ def listener_name(listener: str) -> str:
     return f"{listener}_quic"
 
 
-def can_serve(found: nodes.SecureHost) -> bool:
-    """Whether a host can be asked by HTTP/3 at all."""
-    tls = found.tls
-    is_plain = tls is not None and tls.clients is None and tls.maximum == "1.3"
-    return is_plain and found.stream is None
-
-
 def advertisement(port: int) -> str:
     """What answers over TCP say (`alt-svc`), with the port that clients see."""
     return f'h3=":{port}"; ma={_MAX_AGE}'

@@ -158,7 +158,7 @@ def _also(view: View, key: nodes.HostKey) -> str:
     if not policy.serves_http3(view, at):
         return ""
     secure, listener = view.ask(hosts.secure_host, key), view.ask(listeners.listener, at)
-    if secure is None or listener is None or key.host == "*" or not quic.can_serve(secure):
+    if secure is None or listener is None or key.host == "*" or not secure.can_speak_http3:
         return ""
     return quic.advertisement(listener.port)
 

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from dag import hosts, listeners, nodes, services
+from dag import defaults, fleets, hosts, listeners, nodes, services
 from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.view import Query
@@ -52,8 +52,17 @@ def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:
     for port in ("port", "bind_port"):
         for key, it in found:
             if getattr(it, port) == request.port:
-                return key
+                return _over_quic(world, key, request) if request.is_http3 else key
     raise Closed(f"nothing listens on port {request.port} for {wanted}")
+
+
+def _over_quic(world: World, key: nodes.ListenerKey, request: Request) -> nodes.ListenerKey:
+    """The listener, if it is there for HTTP/3 as well. Raises Closed."""
+    edge = world.answer(defaults.edge, ()) or nodes.Edge()
+    every = world.answer(listeners.listeners, key.fleet) or ()
+    if not (fleets.is_http3_wanted(edge) and fleets.has_udp_port(every, key)):
+        raise Closed(f"HTTP/3 is not served on port {request.port}")
+    return key
 
 
 def secure_host(
@@ -63,9 +72,15 @@ def secure_host(
     names = hostnames.covering(request.asked) if request.asked else (hostnames.EVERY,)
     for name in names:
         found = world.answer(hosts.secure_host, nodes.HostKey(*at, name))
-        if found is not None:
+        if found is not None and (not request.is_http3 or _speaks_http3(name, found)):
             return name, found
-    raise Closed(f"no host has a certificate for the server name {request.asked!r}")
+    what = "is served over HTTP/3" if request.is_http3 else "has a certificate"
+    raise Closed(f"no host {what} for the server name {request.asked!r}")
+
+
+def _speaks_http3(name: str, found: nodes.SecureHost) -> bool:
+    """Hosts that stand for every other name are not asked by HTTP/3."""
+    return name != hostnames.EVERY and found.can_speak_http3
 
 
 def virtual_host(

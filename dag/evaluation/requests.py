@@ -20,6 +20,7 @@ class Request:
     is_secure: bool = False
     server_name: str | None = None
     """What a TLS client asks for (SNI); the host if None, no name at all if empty."""
+    is_http3: bool = False
     is_stream: bool = False
     """A connection to a TCP port; nothing but `host`, `port` and `source` matters."""
     source: str = "127.0.0.1"

@@ -16,6 +16,8 @@ def request(
     headers: Iterable[str] = (),
     server_name: str | None = None,
     source: str = "127.0.0.1",
+    *,
+    http3: bool = False,
 ) -> Request:
     """The request that a client would send. Raises ValueError that says what is wrong.
 
@@ -41,6 +43,8 @@ def request(
     host = next((value for name, value in sent if name == "host"), parts.netloc.rpartition("@")[2])
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     is_secure = parts.scheme in _SECURE
+    if http3 and not is_secure:
+        raise ValueError(f"{url} is not asked over HTTP/3, which is for https")
     return Request(
         host=host,
         path=path,
@@ -50,6 +54,7 @@ def request(
         is_secure=is_secure,
         server_name=parts.hostname if server_name is None and is_secure else server_name,
         source=_address(source),
+        is_http3=http3,
     )
 
 

@@ -123,6 +123,13 @@ class SecureHost:
     origins: tuple[ObjectRef, ...] = ()
     stream: Stream | None = None
 
+    @property
+    def can_speak_http3(self) -> bool:
+        """QUIC has TLS 1.3 only, and Envoy checks no certificates of clients over it."""
+        tls = self.tls
+        is_plain = tls is not None and tls.clients is None and tls.maximum == "1.3"
+        return is_plain and self.stream is None
+
 
 @dataclass(frozen=True, slots=True)
 class MonitorTls:

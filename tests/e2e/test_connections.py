@@ -15,6 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from contour import explained, rundir
+from contour.cli import running
+from contour.explained import Explained
+from dag.evaluation.requests import Request
+from dag.listeners import DEFAULT_FLEET
 from tests.contour.envoy import clients
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates, pairs
@@ -225,6 +230,34 @@ def test_a_host_is_reached_on_its_own_connections_and_no_others(
     world.stands_for_all_others(star)
     wrong = asyncio.run(_wrong(world, star, version))
     assert wrong == []
+
+
+@pytest.mark.parametrize("version", ["h2", "h3"])
+@pytest.mark.parametrize("star", _STARS)
+def test_what_is_explained_of_a_connection_is_what_it_gets(
+    world: World, star: str, version: str
+) -> None:
+    """Clients show a certificate where one is asked for."""
+    world.stands_for_all_others(star)
+    inspection = rundir.socket(world.instance.state, rundir.INSPECTION)
+    for sni in (*_NAMES, ""):
+        has_connection = _has_connection(sni, version, certified=True)
+        for asked in _ASKED:
+            request = Request(
+                asked, port=443, is_secure=True, server_name=sni, is_http3=version == "h3"
+            )
+            question = explained.written(DEFAULT_FLEET, request)
+            found: Explained = running.ask(inspection, "explain", question)
+            expected = _expected(star, sni, asked, version) if has_connection else 0
+            assert _explained_status(found) == expected, (sni, asked, found)
+
+
+def _explained_status(found: Explained) -> int:
+    """200 if a backend answers, 0 if there is no connection for HTTP."""
+    answer = found["answer"]
+    if answer["status"] is None:
+        return 200 if found["backends"] and not answer.get("stream") else 0
+    return answer["status"]
 
 
 async def _wrong(world: World, star: str, version: str) -> list[str]:

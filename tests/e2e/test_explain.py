@@ -170,6 +170,8 @@ def test_another_answer_is_told_and_is_code_1(
         (["http://a.test/", "--connect-to", "nowhere"], "'nowhere' is no HOST:PORT"),
         (["http://a.test/", "--from", "192.0.2.1"], "--from has to be a loopback address"),
         (["http://a.test/", "-f", "."], "with -f, --run needs --connect-to"),
+        (["https://a.test/", "--http3"], "--run sends over HTTP/1.1"),
+        (["http://a.test/", "--http3"], "is not asked over HTTP/3, which is for https"),
         (["http://a.test/ä"], "ordinal not in range"),
         (["tcp://127.0.0.1"], "has no port, as tcp://127.0.0.1:5432 has"),
     ],

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from contour.envoy import quic
 from crds.meta import NamespacedName
 from dag import nodes
 
@@ -26,4 +25,4 @@ CLIENTS = nodes.ClientValidation(trust=None)
 def test_quic_serves_what_it_can_serve_on_the_same_terms(
     found: nodes.SecureHost, can: bool
 ) -> None:
-    assert quic.can_serve(found) is can
+    assert found.can_speak_http3 is can
