@@ -62,7 +62,7 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
 )  # fmt: skip
 @click.option(
     "--connect-to", "address", metavar="HOST:PORT",
-    show_default="the listener of the running `contour run`, or the host of the URL",
+    show_default="the listener on this machine, if there is one, or the host of the URL",
     help="Where --run sends the request.",
 )  # fmt: skip
 def explain(
