@@ -148,7 +148,7 @@ class Reconciler:
                 yield _placed(problem, document, configuration)
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
         every = self._children.of(children.of(owner))
-        for path, child in every.items():
+        for path, child in tuple(every.items()):  # what is pruned leaves `every` meanwhile
             # An instance first removes what it has made by the rights that a needed binding gives.
             if path in kept or not _is_of_the_operator(child) or _is_needed(child, every):
                 continue
