@@ -17,6 +17,10 @@ from provisioning.templating import Document
 LEAVES = ("contour", "envoy")
 """The processes that have a certificate."""
 
+_APART = frozenset({"Secret", "EndpointSlice"})
+"""Kubernetes gives the EndpointSlices that it makes for a Service the labels of that: they would be
+taken for children that nobody wants, and removed."""
+
 Labels = tuple[str, str]
 """The namespace and name of a configuration, as they are in labels."""
 
@@ -50,8 +54,6 @@ def _of_labels(labels: dict[str, str]) -> Labels:
 
 def _collections() -> Iterable[Collection]:
     params = {"labelSelector": ownership.NAME}
-    for kind in objects.RESOURCES:
-        if kind != "Secret":
-            yield Collection(kind, params)
+    yield from (Collection(it, params) for it in objects.RESOURCES if it not in _APART)
     for name in Names().all(LEAVES):
         yield Collection("Secret", params | {"fieldSelector": f"metadata.name={name}"})

@@ -36,7 +36,10 @@ _STAGES = (
     _Stage(("HorizontalPodAutoscaler",), is_of_the_fleet=True),
     _Stage(("DaemonSet", "Deployment"), is_of_the_fleet=True),
     _Stage(("Deployment",)),
-    _Stage(("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount"), is_of_the_fleet=True),
+    _Stage(
+        ("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount", "EndpointSlice"),
+        is_of_the_fleet=True,
+    ),
     _Stage(("PodDisruptionBudget", "NetworkPolicy")),
     _Stage(("Secret", "ConfigMap")),
     _Stage(("RoleBinding", "ClusterRoleBinding", "Role", "ServiceAccount")),

@@ -171,6 +171,22 @@ async def test_an_autoscaler_that_comes_between_look_and_write_is_not_fought(rig
     assert found["replicas"] == 5
 
 
+async def test_the_endpoints_that_kubernetes_keeps_for_a_service_stay(rig: Rig) -> None:
+    """They have the labels of the Service."""
+
+    def endpoints() -> set[str]:
+        path = f"/apis/discovery.k8s.io/v1/namespaces/{rig.namespace}/endpointslices"
+        return {it["metadata"]["uid"] for it in rig.cluster.ask("GET", path)["items"]}
+
+    rig.configure()
+    await inprocess.live(rig.access(), Owner(rig.namespace, "contour"))
+    services = [it for it in rig.children() if it[0] == "Service"]
+    rig.until(lambda: len(endpoints()) == len(services) > 0)
+    before = endpoints()
+    await inprocess.live(rig.access(), Owner(rig.namespace, "contour"))
+    assert endpoints() == before
+
+
 def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(operated: Rig) -> None:
     foreign = {
         "apiVersion": "v1",
