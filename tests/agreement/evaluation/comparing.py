@@ -137,6 +137,8 @@ async def _answer(site: served.Site[Local], asked: Request) -> load.Answer | Non
 
 def difference(expected: Answer, answer: load.Answer | None) -> str:
     """How an answer differs from what was evaluated; empty if it does not."""
+    if untold := _untold(expected):
+        return untold
     if answer is None:
         return "" if expected.status is None and not expected.backends else "closed"
     if expected.status is not None:
@@ -145,6 +147,18 @@ def difference(expected: Answer, answer: load.Answer | None) -> str:
         return f"answered {answer.status}, though the connection was to be closed"
     told = [_forwarded(it, expected, answer) for it in expected.backends]
     return "" if not all(told) else " or ".join(told)
+
+
+def _untold(expected: Answer) -> str:
+    """What the route says and the evaluation leaves out, which no answer would contradict."""
+    route = expected.route
+    if route is None or expected.status not in {None, getattr(route.action, "status", None)}:
+        return ""
+    body = route.action.body if isinstance(route.action, nodes.Respond) else ""
+    has_headers = route.response_headers is not None and route.response_headers.set
+    if (body and not expected.body) or (has_headers and not expected.response_headers):
+        return "the evaluation leaves out the body or headers that the route sets"
+    return ""
 
 
 def _own(expected: Answer, answer: load.Answer) -> str:
