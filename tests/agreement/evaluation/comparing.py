@@ -155,10 +155,17 @@ def _untold(expected: Answer) -> str:
     if route is None or expected.status not in {None, getattr(route.action, "status", None)}:
         return ""
     body = route.action.body if isinstance(route.action, nodes.Respond) else ""
-    has_headers = route.response_headers is not None and route.response_headers.set
-    if (body and not expected.body) or (has_headers and not expected.response_headers):
-        return "the evaluation leaves out the body or headers that the route sets"
-    return ""
+    shares = [it.headers for it in expected.backends if it.cluster is not None]
+    untold = [
+        body and not expected.body,
+        _changes(route.response_headers) and not expected.response_headers,
+        _changes(route.request_headers) and not all(shares),
+    ]
+    return "the evaluation leaves out a body or headers of the route" if any(untold) else ""
+
+
+def _changes(policy: nodes.HeaderPolicy | None) -> bool:
+    return policy is not None and bool(policy.set or policy.add or policy.remove)
 
 
 def _own(expected: Answer, answer: load.Answer) -> str:
