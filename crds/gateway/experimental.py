@@ -1,13 +1,13 @@
-"""Fields of an HTTPRoute rule in the experimental channel alone: retries, session persistence.
+"""Fields of an HTTPRoute rule that are or were experimental: retries, session persistence.
 
-GEP-1731 and GEP-1619.
+GEP-1731, in the standard channel since v1.7, and GEP-1619.
 """
 
 from typing import Annotated, Any
 
 from pydantic import Field, Strict
 
-from crds.fields import GatewayDuration, Positive32
+from crds.fields import GatewayDuration, Natural32
 from crds.gateway.known import Known
 from crds.meta import model
 from crds.rules import rule
@@ -18,9 +18,10 @@ class HTTPRouteRetry:
     """When a failed request is retried."""
 
     codes: tuple[Annotated[int, Strict(), Field(ge=400, le=599)], ...] = ()
-    attempts: Positive32 | None = None
+    attempts: Natural32 = 1
+    """Attempts after the first one; 0 is no retry. v1.6 has no default, and allows no 0."""
     backoff: GatewayDuration | None = None
-    """The minimum time between two attempts."""
+    """The base interval between two attempts."""
 
 
 @model

@@ -1,8 +1,11 @@
-"""What we claim to serve of the Gateway API, by the names of its conformance suite (v1.6.1).
+"""What we claim to serve of the Gateway API, by the names of its conformance suite.
 
 The one list: told on each GatewayClass of ours, sorted, as the API demands; read by the conformance
-run and held against the documents. A name stands here only when all of it is served.
+run and held against the documents. A name stands here only when all of it is served. Names are
+those of the release whose CRDs are installed: v1.7 renamed some.
 """
+
+from typing import NamedTuple
 
 _GATEWAY = {
     "Gateway",
@@ -42,9 +45,6 @@ _HTTP = {
     "HTTPRouteRequestPercentageMirror",
     "HTTPRouteRequestTimeout",
     "HTTPRouteResponseHeaderModification",
-    "HTTPRouteRetry",
-    "HTTPRouteRetryBackendTimeout",
-    "HTTPRouteRetryConnectionError",
     "HTTPRouteSchemeRedirect",
 }
 _OTHERS = {
@@ -57,24 +57,42 @@ _OTHERS = {
     "UDPRoute",
 }
 
-_OF_MANAGED_FLEETS = {
-    "GatewayInfrastructurePropagation",
-    "GatewayStaticAddresses",
-}
+_MANAGED = {"GatewayStaticAddresses"}
+"""Of those who make the Envoys."""
 
-_OF_THE_EXPERIMENTAL_CHANNEL = {
+_RETRIES_OF_1_6 = {
     "HTTPRouteRetry",
     "HTTPRouteRetryBackendTimeout",
     "HTTPRouteRetryConnectionError",
 }
-"""The CRDs of the other channel have no fields for them."""
+"""The CRDs of the standard channel have no fields for them."""
+_MANAGED_OF_1_6 = {"GatewayInfrastructurePropagation"}
 
-SUPPORTED = tuple(sorted(_GATEWAY | _HTTP | _OTHERS | _OF_MANAGED_FLEETS))
+_NEW_IN_1_7 = {
+    "GRPCRouteRequestHeaderModifier",
+    "HTTPRouteBackendURLRewrite",
+    "HTTPRouteRetryCodes",
+    "HTTPRouteRetryConnectionError",
+}
+_MANAGED_OF_1_7 = {"GatewayInfrastructure"}
 
 
-def claimed(*, is_managed: bool, is_experimental: bool = True) -> tuple[str, ...]:
-    """What an instance claims that makes Envoys or does not, with CRDs of one channel."""
-    absent: set[str] = set()
-    absent |= set() if is_managed else _OF_MANAGED_FLEETS
-    absent |= set() if is_experimental else _OF_THE_EXPERIMENTAL_CHANNEL
-    return tuple(it for it in SUPPORTED if it not in absent)
+class Installed(NamedTuple):
+    """What the names depend on."""
+
+    has_names_of_1_7: bool = True
+    is_experimental: bool = True
+    """Whether there are the fields that the standard channel does not have."""
+    is_managed: bool = True
+    """Whether the instance makes Envoys."""
+
+
+def claimed(installed: Installed) -> tuple[str, ...]:
+    """What an instance claims, sorted."""
+    found = _GATEWAY | _HTTP | _OTHERS
+    if installed.has_names_of_1_7:
+        found, managed = found | _NEW_IN_1_7, _MANAGED | _MANAGED_OF_1_7
+    else:
+        found |= _RETRIES_OF_1_6 if installed.is_experimental else set()
+        managed = _MANAGED | _MANAGED_OF_1_6
+    return tuple(sorted(found | managed if installed.is_managed else found))

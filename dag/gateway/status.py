@@ -58,8 +58,11 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
             ),
         ),
         features.claimed(
-            is_managed=view.ask(settings.makes_fleet, ()),
-            is_experimental=crdversions.is_experimental(view),
+            features.Installed(
+                crdversions.has_names_of_1_7(view),
+                crdversions.is_experimental(view),
+                view.ask(settings.makes_fleet, ()),
+            )
         ),
     )
 

@@ -2,16 +2,20 @@
 
 Gateway API, "HTTPRouteTimeouts" (GEP-1742) and "HTTPRouteRetry" (GEP-1731). Zero is without limit.
 Without retries there is one try, so the shorter of both limits holds. A limit of more than a day
-is served as a day. Connections that fail are retried whenever retries are asked for, answers only
-with the codes that are given.
+is served as a day. What the backend has not begun to process is retried whenever retries are asked
+for, answers only with the codes that are given. A request that may have been processed is sent
+again only where attempts have a time limit (`backendRequest`): the limit is there to try again.
 """
 
 from crds.gateway.httproute import HTTPRouteRule
 from dag import nodes
 from dag.values import durations
 
-CONNECTION_ERRORS = ("connect-failure", "refused-stream", "reset")
-"""Envoy's words for a connection that is refused, reset, or answers too late."""
+NOT_PROCESSED = ("connect-failure", "refused-stream", "reset-before-request", "unavailable")
+"""Envoy's words for no connection, a rejected request (HTTP/2, gRPC), a reset before sending."""
+RESET = "reset"
+"""Envoy's word for an attempt that is over without an answer: reset, or given up after its limit;
+it has none for the limit alone."""
 
 
 def timeout(rule: HTTPRouteRule) -> float | None:
@@ -19,7 +23,7 @@ def timeout(rule: HTTPRouteRule) -> float | None:
     limits = rule.timeouts
     if limits is None:
         return None
-    if rule.retry is not None:
+    if retry(rule) is not None:
         return _seconds(limits.request) if limits.request is not None else None
     given = [_seconds(it) for it in (limits.request, limits.backend_request) if it is not None]
     return min((it for it in given if it), default=0.0) if given else None
@@ -28,14 +32,16 @@ def timeout(rule: HTTPRouteRule) -> float | None:
 def retry(rule: HTTPRouteRule) -> nodes.Retry | None:
     """When and how often a request is tried again."""
     wanted = rule.retry
-    if wanted is None:
+    if wanted is None or wanted.attempts == 0:
         return None
     limit = rule.timeouts.backend_request if rule.timeouts is not None else None
+    per_try = (_seconds(limit) or None) if limit is not None else None
     codes = tuple(sorted(set(wanted.codes)))
+    after = (*NOT_PROCESSED, *([RESET] if per_try else []))
     return nodes.Retry(
-        on=(*CONNECTION_ERRORS, "retriable-status-codes") if codes else CONNECTION_ERRORS,
-        attempts=wanted.attempts or 1,
-        per_try_timeout=(_seconds(limit) or None) if limit is not None else None,
+        on=(*after, "retriable-status-codes") if codes else after,
+        attempts=wanted.attempts,
+        per_try_timeout=per_try,
         status_codes=codes,
         backoff=(_seconds(wanted.backoff) or None) if wanted.backoff is not None else None,
     )

@@ -89,6 +89,10 @@ _CASES = [
     Case("http://set.example.com/", backend="two"),
     Case("http://more.example.com/tried/by-code?status=503", 200, answered={"x-flaky": "yes"}),
     Case("http://more.example.com/once/by-code?status=503", 503),
+    Case("http://more.example.com/never/by-code?status=503", 503, answered={"x-flaky": "yes"}),
+    Case("http://more.example.com/default/by-code?status=503", 503, answered={"x-flaky": "yes"}),
+    Case("http://more.example.com/reset/of-a-connection?status=0", 503),
+    Case("http://more.example.com/reset-in-time/of-a-connection?status=0", 200),
     Case("http://more.example.com/slow/wait?seconds=9", 504),
     Case(
         "http://more.example.com/away/x",

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 @contextlib.contextmanager
 def serving() -> Iterator[int]:
-    """Runs one; yields its port. `?status=N` says how it fails."""
+    """Runs one; yields its port. `?status=N` says how it fails; 0: it ends the connection."""
     requests: Counter[str] = Counter()
 
     class Flaky(BaseHTTPRequestHandler):
@@ -19,7 +19,11 @@ def serving() -> Iterator[int]:
         def do_GET(self) -> None:
             requests[self.path] += 1
             status = parse_qs(urlsplit(self.path).query).get("status", ["503"])[0]
-            self.send_response(200 if requests[self.path] >= 3 else int(status))
+            is_well = requests[self.path] >= 3
+            if not is_well and status == "0":
+                self.close_connection = True
+                return
+            self.send_response(200 if is_well else int(status))
             self.send_header("content-length", "0")
             self.send_header("x-flaky", "yes")
             self.end_headers()

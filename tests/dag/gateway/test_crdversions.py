@@ -23,18 +23,18 @@ spec: {{group: gateway.networking.k8s.io}}
 """
 
 
-@pytest.mark.parametrize("version", ["v1.5.0", "v1.6.1", "v1.6.99"])
+@pytest.mark.parametrize("version", ["v1.5.0", "v1.6.1", "v1.6.99", "v1.7.0"])
 def test_a_version_that_we_know_is_supported(version: str) -> None:
     it = world(gateway_class() + definition(version))
     assert status_text.gateway_class(it, "contour") == ["Accepted", "SupportedVersion"]
 
 
-@pytest.mark.parametrize("version", ["v1.4.1", "v1.7.0", "v2.6.1", "v1.60.0", "odd", "''"])
+@pytest.mark.parametrize("version", ["v1.4.1", "v1.8.0", "v2.6.1", "v1.60.0", "odd", "''"])
 def test_another_version_is_told_and_served_as_well_as_may_be(version: str) -> None:
     it = world(gateway_class() + definition(version) + gateway("gw"))
     unsupported = "SupportedVersion=False/UnsupportedVersion"
     assert status_text.gateway_class(it, "contour") == ["Accepted", unsupported]
-    assert "supported: v1.5, v1.6" in status_text.class_messages(it, "contour")[1]
+    assert "supported: v1.5, v1.6, v1.7" in status_text.class_messages(it, "contour")[1]
     assert status_text.gateway(it)[:2] == ["Accepted", "Programmed"]
 
 

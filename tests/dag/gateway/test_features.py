@@ -1,6 +1,7 @@
 """What we claim is what the API knows by these names, and every claim has folders that show it."""
 
-from dag.gateway import features
+import pytest
+
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
@@ -25,6 +26,7 @@ FOLDERS = {
     "HTTPRouteRequestTimeout": "HTTPRouteTimeoutRequest",
     "HTTPRouteResponseHeaderModification": "HTTPRouteResponseHeaderModifier",
     "HTTPRouteRetryBackendTimeout": "HTTPRouteRetryWithTimeouts",
+    "HTTPRouteRetryCodes": "HTTPRouteRetry",
     "HTTPRouteSchemeRedirect": "HTTPRouteRedirectScheme",
     "GRPCRouteNamedRouteRule": "GRPCRouteNamedRule",
     "TLSRouteModeMixed": "TLSRouteMixedTerminationSameNamespace",
@@ -33,32 +35,57 @@ FOLDERS = {
 """The folder of a feature whose name is not the beginning of a folder's."""
 
 
-def test_every_claim_has_a_folder() -> None:
-    for feature in features.SUPPORTED:
+MANAGED = "envoy: {networkPublishing: {type: ClusterIPService}}"
+
+
+def claims(version: str, channel: str = "experimental", configured: str = MANAGED) -> set[str]:
+    """What a class tells where the CRDs are of this version and channel."""
+    crd = definition(version, channel=channel)
+    given = configuration(configured) if configured else ""
+    found = status_text.features(world(gateway_class() + given + crd), "contour")
+    assert list(found) == sorted(set(found))
+    assert len(found) <= 64, "the most that the API takes"
+    return set(found)
+
+
+@pytest.mark.parametrize("version", ["v1.6.1", "v1.7.0"])
+def test_every_claim_has_a_folder(version: str) -> None:
+    for feature in claims(version):
         name = FOLDERS.get(feature, feature.removesuffix("StatusCode"))
         assert any(name in it for it in NAMES), feature
 
 
-def test_a_class_tells_the_claims_sorted_and_at_most_as_many_as_the_api_takes() -> None:
-    it = world(
-        gateway_class() + configuration("envoy: {networkPublishing: {type: ClusterIPService}}")
-    )
-    assert list(features.SUPPORTED) == sorted(set(features.SUPPORTED))
-    assert len(features.SUPPORTED) <= 64
-    assert status_text.features(it, "contour") == features.SUPPORTED
+RETRIES = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"}
+NEW = {"GRPCRouteRequestHeaderModifier", "HTTPRouteBackendURLRewrite", "HTTPRouteRetryCodes"}
 
 
-def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else() -> None:
-    missing = set(features.SUPPORTED) - set(status_text.features(world(gateway_class()), "contour"))
-    assert missing == {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}
+def test_features_are_called_as_in_the_release_that_is_installed() -> None:
+    older, newer = claims("v1.6.1"), claims("v1.7.0")
+    retries = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout"}
+    assert older - newer == {"GatewayInfrastructurePropagation"} | retries
+    assert newer - older == {"GatewayInfrastructure"} | NEW
+    assert claims("v1.5.0") == claims("v1.4.1") == older
+    assert claims("v1.8.0") == claims("v2.0.0") == claims("odd") == newer
+    without = world(gateway_class() + configuration(MANAGED))
+    assert set(status_text.features(without, "contour")) == newer
 
 
-def test_what_the_installed_crds_have_no_fields_for_is_not_claimed() -> None:
-    def claims(channel: str) -> set[str]:
-        crd = definition("v1.6.1", channel=channel)
-        return set(status_text.features(world(gateway_class() + crd), "contour"))
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("v1.6.1", {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}),
+        ("v1.7.0", {"GatewayInfrastructure", "GatewayStaticAddresses"}),
+    ],
+)
+def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else(
+    version: str, expected: set[str]
+) -> None:
+    assert claims(version) - claims(version, configured="") == expected
 
-    missing = claims("experimental") - claims("standard")
-    retries = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"}
-    assert missing == retries
-    assert claims("experimental") == set(status_text.features(world(gateway_class()), "contour"))
+
+@pytest.mark.parametrize(("version", "missing"), [("v1.6.1", RETRIES), ("v1.7.0", set[str]())])
+def test_what_the_installed_crds_have_no_fields_for_is_not_claimed(
+    version: str, missing: set[str]
+) -> None:
+    assert claims(version) - claims(version, "standard") == missing
+    assert claims(version, "standard") <= claims(version)
