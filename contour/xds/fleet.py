@@ -272,8 +272,9 @@ class Fleet:
         """The Envoy of a new stream: its own if that carries all types, else that of its node."""
         if not self.envoys and self.pacing.waiting:
             self.publish(())
-        # Envoys of a fleet that is served as a whole may have one id, so streams do not share one.
-        is_alone = is_aggregated or self.edition is not None
+        # Envoys of a fleet that is served as a whole may have one id, so streams do not share one;
+        # nor do clients that are served by name, for one id may be that of clients who see less.
+        is_alone = is_aggregated or self.edition is not None or viewer is not None
         known = None if is_alone else self._by_id.get(id)
         envoy = known or self._new(id, release, viewer)
         self.envoys.add(envoy)

@@ -177,3 +177,17 @@ def test_the_incremental_variant_is_refused() -> None:
     talk = Conversation(fleet=fleet(*SITE)).speaking(DeltaClient)
     with pytest.raises(Violation, match="state-of-the-world"):
         talk >> subscribe(LISTENER, "a")
+
+
+def test_a_client_that_has_the_id_of_another_one_does_not_see_with_its_eyes() -> None:
+    of = fleet(*seen_by("bank", *SITE))
+
+    def told(viewer: str) -> Conversation:
+        talk = Conversation(fleet=of)
+        talk.speaking(lambda it: SotwClient(it, CLUSTER, f"clients/{viewer}"))
+        return talk >> subscribe(CLUSTER, "a")
+
+    told("bank") << push(CLUSTER, "a")
+    stranger = told("shop") << push(CLUSTER) >> ack(CLUSTER)
+    of.publish(seen_by("bank", world.cluster("a", lb_policy="RANDOM")))
+    stranger << nothing
