@@ -65,7 +65,7 @@ Note = Callable[[Collection[Turned]], None]
 _PORTION = 500
 """Parts that are published at a time while nobody is served."""
 
-_STATUS_KINDS = {query: kind for kind, query in plan.STATUSES.items()}
+_STATUS_KINDS = {query: kind for kind, query in plan.TOLD.items()}
 _WITH_HOSTS = ("Ingress", "HTTPProxy", "HTTPRoute", "GRPCRoute")
 FEW = 100
 """So many objects with hosts are few: in one RouteConfiguration, a change costs Envoy 3 ms."""

@@ -239,5 +239,7 @@ class Leader:
         return self._parts.controller.is_configured and bool(self._parts.server.ports)
 
     def _uid(self, subject: ObjectRef) -> str:
-        known = self._known(subject)
-        return known.uid if known else ""
+        if subject.kind in _OPT_IN:
+            known = self._parts.following.known(subject)
+            return known.uid if known else ""
+        return self._parts.cluster.uid(subject)

@@ -46,6 +46,10 @@ class Envoy(TypedDict):
     types: list[Type]
     replica: NotRequired[str]
     """In a cluster: the pod of the replica on which it hangs."""
+    namespace: NotRequired[str]
+    """Of a gRPC client without a proxy: whose it is."""
+    zone: NotRequired[str]
+    """Of such a client: where it is; empty if it does not say."""
 
 
 class Fleet(TypedDict):

@@ -18,6 +18,8 @@ from dag.engine.view import Index, Kept, View, query
 FLEET = "grpc:clients"
 """The fleet of all gRPC clients; no namespace or Gateway can have this name."""
 EVERYBODY = "*"
+SERVERS = "server/"
+"""The beginning of the ids of servers' listeners; no Service's name contains a slash."""
 
 
 class ExportedPort(NamedTuple):
@@ -70,7 +72,7 @@ def export(view: View, key: NamespacedName) -> Export | None:
 
 def server_id(service: NamespacedName) -> str:
     """What the servers of a Service ask for, before the address on which they listen."""
-    return f"server/{service.name}.{service.namespace}"
+    return f"{SERVERS}{service.name}.{service.namespace}"
 
 
 def _means(wanted: GrpcExport, found: Service) -> bool:

@@ -43,6 +43,12 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
 
+TOLD: Mapping[str, Query[NamespacedName, Status | None]] = {
+    **STATUSES,
+    "Service": refusals.of_service,
+}
+"""The same, with the kind whose status is not ours: its problems become Events."""
+
 CROSSINGS = crossings.queries(STATUSES)
 """By kind: what an object of it uses of other namespaces; None where that is nothing."""
 
@@ -79,6 +85,7 @@ PLAN = Plan(
         *exports.KEPT,
         *rawconfig.KEPT,
         *(Kept(query, tables.BY_KIND[kind]) for kind, query in STATUSES.items()),
+        refusals.SERVICES,
         *crossings.kept(CROSSINGS),
     ),
     published=(
@@ -92,7 +99,7 @@ PLAN = Plan(
         keysets.wanted,
         hostdns.wanted,
         rawrevisions.history,
-        *STATUSES.values(),
+        *TOLD.values(),
         *CROSSINGS.values(),
     ),
 )

@@ -9,15 +9,25 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import contourstatus, counting, fleets, hookservers, releases, statuses, tables
-from dag.engine.view import Query, Table, View, query
+from dag import (
+    contourstatus,
+    counting,
+    exports,
+    fleets,
+    hookservers,
+    releases,
+    statuses,
+    tables,
+)
+from dag.engine.view import Kept, Query, Table, View, query
 from dag.gateway import attachment, conditions, ratelimitstatus, selection
 from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem, anywhere, ratelimits, unguarded
 from dag.problems import gateway as problems
-from dag.problems.places import Place, sub_condition
+from dag.problems.places import Place, sub_condition, sub_conditions
 from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
 from dag.warnings import anykind
@@ -25,9 +35,17 @@ from dag.warnings import anykind
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
 
-DECLINED: Table[ObjectRef, tuple[str, ...]] = Table("refusals by gRPC clients")
-"""The words of gRPC clients, sorted, by the object whose resource they refuse; each client keeps
-what it had."""
+
+class Declined(NamedTuple):
+    """What gRPC applications without a proxy refuse."""
+
+    who: Literal["gRPC clients", "gRPC servers"]
+    words: str
+    """Those of one of them."""
+
+
+DECLINED: Table[ObjectRef, tuple[Declined, ...]] = Table("refusals by gRPC applications")
+"""By the object whose resource is refused, sorted; each application keeps what it had."""
 
 REFUSERS: Table[ObjectRef, tuple[releases.Counted, int]] = Table("refusers")
 """The Envoys that refuse something of an object, and how many there are in all; no row if all of
@@ -60,7 +78,8 @@ def told(
             found = _refused(found, anywhere.refused(subject, refusers, "; ".join(words)))
         declined = view.read(DECLINED, subject)
         if found is not None and declined:
-            found = _refused(found, anywhere.declined(subject, "; ".join(declined)))
+            every = "; ".join(it.words for it in declined)
+            found = _refused(found, anywhere.declined(subject, declined[0].who, every))
         unfinished = view.read(hookservers.UNFINISHED, subject)
         if found is not None and unfinished:
             found = _refused(found, anywhere.unfinished(subject, "; ".join(unfinished)))
@@ -70,6 +89,18 @@ def told(
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
+
+
+@query
+def of_service(view: View, key: NamespacedName) -> statuses.Status | None:
+    """What gRPC applications refuse of an exported Service; None if nothing."""
+    subject = ObjectRef("Service", *key)
+    found = view.read(DECLINED, subject) or ()
+    problems = sub_conditions(anywhere.declined(subject, it.who, it.words) for it in found)
+    return statuses.EventStatus(problems) if problems else None
+
+
+SERVICES = Kept(of_service, exports.EXPORTED_SERVICES)
 
 
 def _with_what_is_missing(
@@ -146,7 +177,7 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
             return contourstatus.joined(found, (problem,))
-        case statuses.IngressStatus():
+        case statuses.EventStatus():
             return replace(found, problems=(*found.problems, sub_condition(problem)))
         case statuses.RouteStatus():
             fallen = (problems.fallen_back(problem),)

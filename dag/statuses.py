@@ -42,8 +42,9 @@ class ContourStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class IngressStatus:
-    """An Ingress has no conditions: its problems become Events, and rows of `contour status`."""
+class EventStatus:
+    """Of an object in whose status there is no place for problems: an Ingress, or a Service. They
+    become Events, and rows of `contour status`."""
 
     problems: tuple[SubCondition, ...] = ()
     warnings: tuple[SubCondition, ...] = ()
@@ -156,7 +157,7 @@ class EnvoyConfigStatus:
 
 Status = (
     ContourStatus
-    | IngressStatus
+    | EventStatus
     | GatewayClassStatus
     | GatewayStatus
     | ListenerSetStatus

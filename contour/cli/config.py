@@ -52,12 +52,17 @@ def _joined(pages: Mapping[str, list[Fleet]]) -> list[Fleet]:
 
 def _print(fleets: list[Fleet], *, raw: bool) -> None:
     rows = [
-        tuple(_row(fleet["fleet"], envoy["id"], type_, set() if raw else _scopes(envoy)))
+        tuple(_row(fleet["fleet"], _name(envoy), type_, set() if raw else _scopes(envoy)))
         for fleet in fleets
         for envoy in fleet["envoys"]
         for type_ in envoy["types"]
     ]
     output.table(("Fleet", "Envoy", "Type", "Accepted", "Pending", "Why"), rows)
+
+
+def _name(envoy: Envoy) -> str:
+    of = envoy.get("namespace")
+    return f"{envoy['id']} in {of}" if of else envoy["id"]
 
 
 def _scopes(envoy: Envoy) -> set[str]:

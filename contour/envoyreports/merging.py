@@ -14,14 +14,16 @@ newer than ours waits for that version.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
+from contour.envoy.grpcclients import spellings
 from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, ReportDelta
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
 from contour.xds.resources import LISTENER, RATE_LIMITS, Name, PartKey
 from crds.meta import ObjectRef
 from dag import counting, exports, refusals, releases
 from dag.engine.incremental import Engine
+from dag.refusals import Declined
 
 OWN = ""
 """The source of the reports of our own Envoys; other replicas have names."""
@@ -208,17 +210,18 @@ class FleetReports(AckObserver):
     def _write(self, origin: ObjectRef) -> None:
         """Writes the messages that count about an object."""
         words = {
-            self._said[source].refusals[name, part].words
+            (name, self._said[source].refusals[name, part].words)
             for source, (name, part) in self._of[origin]
             if (source, part) not in self._early.get(name, ())
         }
         refusers = self._refusers(self._of[origin])
         if not self._of[origin]:
             del self._of[origin]
-        told = tuple(sorted(words)) or None
         if self.fleet == exports.FLEET:
-            self.engine.write(refusals.DECLINED, origin, told)
+            declined = {Declined(_who(name), said) for name, said in words}
+            self.engine.write(refusals.DECLINED, origin, tuple(sorted(declined)) or None)
             return
+        told = tuple(sorted({said for _, said in words})) or None
         self.engine.write(refusals.REFUSERS, origin, refusers)
         self.engine.write(refusals.REFUSALS, origin, told)
 
@@ -244,6 +247,10 @@ class FleetReports(AckObserver):
         connected = sum(it.envoys for it in self._said.values())
         some = tuple(sorted(found.items()))
         return (some, connected) if 0 < found.total() < connected else None
+
+
+def _who(name: Name) -> Literal["gRPC clients", "gRPC servers"]:
+    return "gRPC servers" if spellings.is_of_server(name.name) else "gRPC clients"
 
 
 def _lacks(said: EnvoyReport, name: str, ours: str | None) -> bool:

@@ -106,6 +106,10 @@ class Cluster:
         """The versions and the status of an object, as last seen."""
         return self._objects.statuses.known(ref)
 
+    def uid(self, ref: ObjectRef) -> str:
+        """Of an object of any kind, as last seen; empty if it is not there."""
+        return self._objects.uid(ref)
+
     def subjects(self, kinds: frozenset[str]) -> list[ObjectRef]:
         """Every object of these kinds, also those that cannot be read."""
         return self._objects.statuses.of(kinds)

@@ -65,6 +65,11 @@ class Objects:
             (Complaint(place, 0, place, "", message, "error"),) if message else ()
         )
 
+    def uid(self, ref: ObjectRef) -> str:
+        """As last seen; empty if the object is not there."""
+        found = self._seen.get(ref)
+        return found.uid if found is not None else ""
+
     @property
     def is_pending(self) -> bool:
         """There is something for a batch."""

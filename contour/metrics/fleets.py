@@ -59,6 +59,7 @@ class Fleets:
             "Parts of resources that Envoys reject at the moment.",
             ((it.name, name.type_url, 1) for it in fleets for name, _, _ in it.quarantine),
         )
+        yield from _declines(fleets)
         yield _by_type(
             "contour_xds_resources",
             "xDS resources served.",
@@ -68,6 +69,20 @@ class Fleets:
                 for type_url, found in it.store.types.items()
             ),
         )
+
+
+def _declines(fleets: Iterable[Fleet]) -> Iterator[Metric]:
+    found = [(it.name, *counts) for it in fleets for counts in it.declines.counts()]
+    yield _by_type(
+        "contour_xds_declined_resources",
+        "xDS resources that gRPC clients reject at the moment.",
+        ((fleet, type_url, count) for fleet, type_url, count, _ in found),
+    )
+    yield _by_type(
+        "contour_xds_declining_clients",
+        "Streams of gRPC clients that reject resources at the moment.",
+        ((fleet, type_url, count) for fleet, type_url, _, count in found),
+    )
 
 
 def _releases(fleets: Iterable[Fleet]) -> Metric:

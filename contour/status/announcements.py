@@ -4,7 +4,8 @@ What a status says is told when it has been written, so only what has changed is
 starts where ten thousand statuses stand as they should tells nothing. Of an object with many
 problems the first few are told, and how many there are. An Ingress has no conditions, and a version
 that cannot be read has no status of its own: these problems have no other place, so they are told
-again from time to time, or they would be forgotten with their Event. Of Secrets nothing is told, as
+again from time to time, or they would be forgotten with their Event. The same holds for a Service
+whose resources gRPC applications refuse. Of Secrets nothing is told, as
 those who use one are. How many Events there may be is the recorder's matter (`kube.events`).
 """
 
@@ -117,7 +118,7 @@ def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
 
 def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:
     """What has no place in the status itself."""
-    if not isinstance(found, statuses.IngressStatus):
+    if not isinstance(found, statuses.EventStatus):
         return ()
     return (*found.problems, *found.warnings)
 

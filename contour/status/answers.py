@@ -10,6 +10,7 @@ from typing import NamedTuple
 from contour.status import rendering
 from contour.status.addresses import Address, load_balancer
 from contour.status.board import Board
+from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from crds.raw import Raw
 from dag import statuses
@@ -36,6 +37,8 @@ class Answers:
 
     def __call__(self, subject: ObjectRef, newest: int) -> Answer | None:
         """None: it is gone, or nothing of its status is ours."""
+        if not _KINDS[subject.kind].has_status:
+            return None
         generation = self._generation(subject)
         if generation is None:
             return None
@@ -72,6 +75,7 @@ class Answers:
                 return rendered
 
 
+_KINDS = {it.kind: it for it in KINDS.values()}
 _ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
 _POLICIES = frozenset({"BackendTLSPolicy"})
 _LOCATED = frozenset({"Ingress", "HTTPProxy"})

@@ -122,7 +122,7 @@ class Board:
             "status": rendering.status(found, generation) if found else {},
         }
         problems, warnings = list(faults), []
-        if isinstance(found, statuses.IngressStatus):
+        if isinstance(found, statuses.EventStatus):
             told = rows.judged(found)[2]
             said = [it.text for it in told if it.severity == "error"]
             problems = [it for it in faults if not _is_said(it, told)] + said

@@ -18,7 +18,7 @@ def status(found: statuses.Status, generation: int = 0) -> Raw:
     match found:
         case statuses.ContourStatus():
             return _contour(found, generation)
-        case statuses.IngressStatus():
+        case statuses.EventStatus():
             return {"loadBalancer": {}}
         case statuses.GatewayClassStatus():
             return {

@@ -97,7 +97,7 @@ def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]
             return "ok", "", ()
         case statuses.ContourStatus():
             return _of_contour(found)
-        case statuses.IngressStatus():
+        case statuses.EventStatus():
             told = (*_lines(found.problems, "error"), *_lines(found.warnings, "warning"))
             return _summed("valid", told)
         case statuses.GatewayClassStatus():

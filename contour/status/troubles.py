@@ -48,7 +48,7 @@ def _conditions(
             yield from ((f"{it.ancestor.kind} {it.ancestor.name}: ", it.conditions) for it in those)
         case statuses.RouteStatus():
             yield from ((f"parent {it.parent.name}: ", it.conditions) for it in found.parents)
-        case statuses.ContourStatus() | statuses.IngressStatus() | None:
+        case statuses.ContourStatus() | statuses.EventStatus() | None:
             pass
 
 

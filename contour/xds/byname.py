@@ -19,7 +19,10 @@ from contour.xds.store import Edit
 
 MOST_NAMES = 1000
 """Of one type on one stream."""
+LONGEST_WORDS = 1024
+"""Characters of a refusal that are kept: an Event takes no more."""
 _SHOWN = 80  # characters of a malformed name
+_READ = 1 << 16  # characters of a refusal that are looked at
 
 
 class Viewer(NamedTuple):
@@ -85,7 +88,7 @@ def called(names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
 
 def concerned(names: Iterable[str], words: str) -> list[str]:
     """The resources that a refusal is about: gRPC names them; all of them, if it names none."""
-    found = list(names)
+    found, words = list(names), words[:_READ]
     return [it for it in found if it in words] or found
 
 

@@ -1,6 +1,7 @@
 """What clients that are served by name refuse at the moment, over all of them (`byname`)."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from contour.xds.resources import Name
 from contour.xds.subscription import Subscription
@@ -11,6 +12,14 @@ class Declines:
 
     def __init__(self) -> None:
         self._words: defaultdict[Name, dict[Subscription, str]] = defaultdict(dict)
+
+    def counts(self) -> Iterator[tuple[str, int, int]]:
+        """By type: the resources that are refused, and the streams that refuse any."""
+        found: defaultdict[str, list[dict[Subscription, str]]] = defaultdict(list)
+        for name, said in self._words.items():
+            found[name.type_url].append(said)
+        for type_url, every in found.items():
+            yield type_url, len(every), len(set[Subscription]().union(*every))
 
     def update(self, by: Subscription, name: Name) -> str | None:
         """Notes whether a client refuses a resource now; what one of those that do says, or None if

@@ -86,7 +86,7 @@ class Fleet:
         self.alarms = Alarms(self._wake)  # of publications that were put off
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
-        self._declines = Declines()
+        self.declines = Declines()
         self.identities = frozenset({name})  # certificates of these names may see it
         self.is_by_name = False  # clients see what is for them, and that by name only (`byname`)
         # Clients that name no fleet see it if this URI is in their certificate (`authorization`).
@@ -164,7 +164,7 @@ class Fleet:
         """What clients that are served by name refuse, or do not refuse any more."""
         for it in names:
             key = Name(by.type_url, it)
-            words = self._declines.update(by, key)
+            words = self.declines.update(by, key)
             if words is None:
                 self.observer.recovered(key, "")
             else:

@@ -278,7 +278,8 @@ class Subscription:
         """The client keeps what it had of these, and says why; they are not sent again before they
         change."""
         names = byname.concerned(response.before, words)
-        self.declined |= dict.fromkeys(names, words)
+        said = words[: byname.LONGEST_WORDS]
+        self.declined |= dict.fromkeys(names, said)
         self.outcomes += [*map(Dropped, response.before), Declined(names)]
 
     def accept(self, response: InFlightResponse) -> None:

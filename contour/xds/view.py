@@ -30,8 +30,11 @@ def fleet(of: Fleet) -> dict[str, object]:
 
 def _envoy(of: Envoy) -> dict[str, object]:
     types = sorted(of.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
+    viewer = of.viewer
+    seen_as = {"namespace": viewer.namespace, "zone": viewer.zone} if viewer is not None else {}
     return {
         "id": of.id,
+        **seen_as,
         "types": [_subscription(it) for type_url in types for it in of.subscriptions[type_url]],
     }
 

@@ -5,17 +5,17 @@ from dag.engine.view import View, query
 from dag.ingress import ingresshosts
 from dag.ingress.claims import LOSSES
 from dag.problems.places import sub_conditions
-from dag.statuses import IngressStatus
+from dag.statuses import EventStatus
 
 
 @query
-def status(view: View, key: NamespacedName) -> IngressStatus | None:
+def status(view: View, key: NamespacedName) -> EventStatus | None:
     """The status of an Ingress; None if it is not for this controller."""
     found = view.ask(ingresshosts.hosts, key)
     if found is None:
         return None
     told = {*found.problems, *view.bucket(LOSSES, key)}
-    return IngressStatus(
+    return EventStatus(
         sub_conditions(it for it in told if it.severity == "error"),
         sub_conditions(it for it in told if it.severity == "warning"),
     )

@@ -97,9 +97,9 @@ def refused(subject: ObjectRef, who: str, words: str) -> Problem:
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
 
 
-def declined(subject: ObjectRef, words: str) -> Problem:
-    """gRPC clients refuse something of it, in these words."""
-    text = f"gRPC clients refuse it and keep the last version that they accepted: {words}"
+def declined(subject: ObjectRef, who: str, words: str) -> Problem:
+    """gRPC clients or servers refuse something of it, in these words."""
+    text = f"{who} refuse it and keep the last version that they accepted: {words}"
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, text)
 
 

@@ -64,9 +64,9 @@ def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
             return contourstatus.joined(found, told)
-        case statuses.IngressStatus():
+        case statuses.EventStatus():
             errors, warnings = _parted(told)
-            return statuses.IngressStatus(
+            return statuses.EventStatus(
                 (*found.problems, *sub_conditions(errors)),
                 (*found.warnings, *sub_conditions(warnings)),
             )

@@ -3,11 +3,13 @@ its own affair."""
 
 import pytest
 
+from contour.metrics.fleets import Fleets
 from contour.xds import view, xdstp
-from contour.xds.byname import MOST_NAMES
+from contour.xds.byname import LONGEST_WORDS, MOST_NAMES
 from contour.xds.fleet import Fleet
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, part
 from contour.xds.stream import Violation
+from tests.contour.metrics import scraped
 from tests.contour.xds import world
 from tests.conversations.playbook import (
     Conversation,
@@ -122,6 +124,27 @@ def test_what_one_client_refuses_is_told_and_kept_from_nobody() -> None:
     one << push(LISTENER, "a") >> ack(LISTENER) << nothing
     assert told not in str(view.fleet(of))
     assert newcomer.observer.heard == [("recovered", "a", "")]
+
+
+def test_refusals_are_counted_by_type_and_bounded() -> None:
+    of = fleet(*SITE, world.listener("b", 2, "b"))
+    for viewer, name, words in (
+        ("shop", "a", "x" * 100_000),
+        ("bank", "a", "z"),
+        ("shop", "b", "y"),
+    ):
+        talk = client(of, viewer)
+        talk >> subscribe(LISTENER, name) << push(LISTENER, name) >> nack(LISTENER, words)
+    assert [*of.declines.counts()] == [(LISTENER, 2, 3)]
+    shown = view.fleet(of)["envoys"]
+    assert isinstance(shown, list)
+    assert sorted(it["namespace"] for it in shown) == ["bank", "shop", "shop"]
+    found = {it["types"][0]["refused"].popitem()[1][""] for it in shown}
+    assert found == {"x" * LONGEST_WORDS, "z", "y"}
+    values = scraped.values(Fleets({"clients": of}), "contour_xds_declined_resources")
+    assert values == {("clients", "listeners"): 2}
+    values = scraped.values(Fleets({"clients": of}), "contour_xds_declining_clients")
+    assert values == {("clients", "listeners"): 3}
 
 
 @pytest.mark.parametrize("leaves", [True, False])

@@ -6,6 +6,7 @@ from crds.meta import ObjectRef
 from dag import fleets, refusals, statuses
 from dag.fleets import FleetProblem
 from dag.plan import STATUSES
+from dag.refusals import Declined
 from tests.dag import test_hosts, world
 from tests.dag.gateway.manifests import configuration
 
@@ -108,3 +109,28 @@ def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:
     assert programmed() == ("False", "Pending")
     engine.write(refusals.PENDING, "contour", None)
     assert programmed() == ("True", "Programmed")
+
+
+SERVICE = """
+apiVersion: v1
+kind: Service
+metadata: {name: echo, namespace: default}
+spec: {ports: [{port: 50051}]}
+"""
+EXPORTS = "xdsServer: {grpcClients: {exports: [{namespaces: [default]}]}}"
+
+
+@pytest.mark.parametrize(("is_exported", "told"), [(True, 2), (False, 0)])
+def test_what_grpc_applications_refuse_is_told_of_an_exported_service(
+    is_exported: bool, told: int
+) -> None:
+    engine = world.world(SERVICE + configuration(EXPORTS if is_exported else ""))
+    key, subject = world.key("echo"), ObjectRef("Service", "default", "echo")
+    refused = (Declined("gRPC clients", "no TLS"), Declined("gRPC servers", "no TLS"))
+    for row, count in ((refused, told), (None, 0)):
+        engine.write(refusals.DECLINED, subject, row)
+        engine.settle()
+        found = dict(engine.answers(refusals.of_service)).get(key)
+        assert found is None or isinstance(found, statuses.EventStatus)
+        problems = found.problems if found is not None else ()
+        assert len({it.message for it in problems}) == count

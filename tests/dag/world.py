@@ -85,7 +85,7 @@ def messages(engine: Engine, kind: str, name: str) -> list[str]:
     match found:
         case statuses.ContourStatus():
             return [*map(_told, found.errors), *(f"?{_told(it)}" for it in found.warnings)]
-        case statuses.IngressStatus():
+        case statuses.EventStatus():
             return [*map(_told, found.problems), *(f"?{_told(it)}" for it in found.warnings)]
     raise AssertionError(f"{kind} {name} has no such status, but {found}")
 

@@ -36,7 +36,7 @@ spec:
   xdsServer:
     grpcClients:
       certificateNamespaces: [NAMESPACES]
-      exports: [{namespaces: [$namespace], clientNamespaces: [CLIENTS]}]
+      exports: [{namespaces: [$namespace], clientNamespaces: [CLIENTS], transport: TRANSPORT}]
 """
 
 ECHO = """
@@ -120,8 +120,45 @@ def test_a_certificate_that_is_spoilt_is_made_anew(instance: Instance, elsewhere
     }  # fmt: skip
 
 
-def configuration(of: Instance, *namespaces: str, clients: str = "") -> str:
+def test_what_a_client_refuses_is_an_event_of_the_service(
+    instance: Instance, elsewhere: str, tmp_path: Path
+) -> None:
+    home = instance.namespace
+    instance.apply(ECHO + "---" + configuration(instance, elsewhere, transport="MutualTLS"))
+    instance.apply(rights(home, elsewhere))
+    replica = instance.start_replica("--watch-namespaces", f"{home},{elsewhere}")
+    instance.until(lambda: bool(found(instance, elsewhere)), "the Secret of the clients")
+    write_certificates(found(instance, elsewhere), tmp_path / "clients")
+    given = {**bootstrap(replica, elsewhere, tmp_path / "clients")}
+    del given["certificate_providers"]  # so that gRPC refuses what it is told of TLS
+    with peer(given) as client:
+        said = client.call(f"xds:///echo.{home}:50051", timeout=5)
+        assert not said.replies
+        instance.until(lambda: told(instance) == [("Warning", "Refused")], "the Event")
+        refusals = str(events(instance))
+        assert "gRPC clients refuse it" in refusals
+        assert f"echo.{home}" in refusals
+    instance.until(
+        lambda: told(instance) == [("Normal", "Valid"), ("Warning", "Refused")], "its end"
+    )
+
+
+def told(of: Instance) -> list[tuple[str, str]]:
+    """The types and reasons of the Events of the Service."""
+    return sorted((it["type"], it["reason"]) for it in events(of))
+
+
+def events(of: Instance) -> list[dict[str, Any]]:
+    path = f"/apis/events.k8s.io/v1/namespaces/{of.namespace}/events"
+    every = of.cluster.ask("GET", path)["items"]
+    return [it for it in every if it["regarding"]["kind"] == "Service"]
+
+
+def configuration(
+    of: Instance, *namespaces: str, clients: str = "", transport: str = "Plaintext"
+) -> str:
     text = CONFIGURATION.replace("NAMESPACES", ", ".join(namespaces))
+    text = text.replace("TRANSPORT", transport)
     return text.replace("CLIENTS", clients or namespaces[0])
 
 

@@ -140,8 +140,9 @@ def _spellings(view: View) -> tuple[spellings.Spelling, ...]:
 
 
 def _origins(key: BackendKey) -> tuple[ObjectRef, ...]:
-    service = key.to.service if key.to is not None else key.port.service
-    return (ObjectRef("Service", *service),)
+    """The exported Service, and that which its calls go to."""
+    own, to = key.port.service, key.to.service if key.to is not None else key.port.service
+    return tuple(ObjectRef("Service", *it) for it in dict.fromkeys((own, to)))
 
 
 def _fleet(_: tuple[()]) -> FleetKey:

@@ -49,6 +49,12 @@ def server(service: NamespacedName, address: str, port: int) -> str:
     return f"{exports.server_id(service)}/{host}:{port}"
 
 
+def is_of_server(name: str) -> bool:
+    """Whether it is the name of a server's listener, in any spelling."""
+    id_ = xdstp.parse(name).id if name.startswith(xdstp.SCHEME) else name
+    return id_.startswith(exports.SERVERS)
+
+
 def backend(key: ExportedPort, to: nodes.ServicePort | None) -> str:
     """The id of a backend's cluster and endpoints; None is a share that leads nowhere."""
     if to is None:

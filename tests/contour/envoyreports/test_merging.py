@@ -7,9 +7,10 @@ import pytest
 from contour.envoyreports import FleetReports
 from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
+from contour.xds.observer import RefusedPart
 from contour.xds.resources import LISTENER, ROUTE, Change, Name, PartKey
 from crds.meta import ObjectRef
-from dag import refusals, releases
+from dag import exports, refusals, releases
 from dag.engine.incremental import Engine
 from dag.engine.view import Plan
 from tests.contour.xds import world
@@ -201,3 +202,13 @@ def test_what_is_refused_as_published_has_the_version_that_is_published() -> Non
     assert version(one) == version(other)
     other.publish([world.listener("http", 81, "web")])
     assert version(one) != version(other)
+
+
+def test_what_grpc_applications_refuse_is_told_once_for_each_wording_and_side() -> None:
+    reports = FleetReports(exports.FLEET, Engine(Plan()), lambda: None, lambda _: True)
+    for name in ("echo.a:1", "echo.a:2", "server/echo.a/0.0.0.0:1", "xdstp://x/t/server/echo.a/:1"):
+        reports.refused(
+            RefusedPart(Name(LISTENER, name), "", ((APP.kind, APP.namespace, APP.name),), "no TLS")
+        )
+    told = reports.engine.row(refusals.DECLINED, APP)
+    assert told == (("gRPC clients", "no TLS"), ("gRPC servers", "no TLS"))

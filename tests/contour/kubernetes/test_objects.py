@@ -223,3 +223,14 @@ def test_trouble_with_a_kind_is_told_and_taken_back() -> None:
     assert objects.batch() == Batch((), {place: (expected,)})
     objects.trouble(place, "")
     assert objects.batch().complaints == {place: ()}
+
+
+def test_the_uid_of_an_object_is_known_whatever_its_kind() -> None:
+    objects, found = Objects(), config_map()
+    kind = KINDS["", "ConfigMap"]
+    ref = ObjectRef("ConfigMap", found["metadata"]["namespace"], found["metadata"]["name"])
+    assert not objects.uid(ref)
+    see(objects, found | {"metadata": found["metadata"] | {"uid": "u-1"}}, kind=kind)
+    assert objects.uid(ref) == "u-1"
+    objects.take(kind, [Delta(Key(ref.namespace, ref.name), None)])
+    assert not objects.uid(ref)

@@ -14,8 +14,8 @@ from crds.meta import ObjectRef
 from dag.statuses import (
     Condition,
     ContourStatus,
+    EventStatus,
     GatewayStatus,
-    IngressStatus,
     ListenerStatus,
     ParentStatus,
     RouteStatus,
@@ -42,7 +42,7 @@ class Stage:
 
     def problems(self, *found: SubCondition) -> list[str]:
         """What is told when the Ingress has these."""
-        self.board.put(WEB, IngressStatus(found))
+        self.board.put(WEB, EventStatus(found))
         return self.noticed(WEB)
 
     def noticed(self, subject: ObjectRef) -> list[str]:
@@ -86,7 +86,7 @@ async def test_each_problem_is_told_once_and_so_is_the_end_of_the_last() -> None
 async def test_a_warning_is_told_as_a_problem_is() -> None:
     stage = Stage()
     async with stage.term():
-        stage.board.put(WEB, IngressStatus((), (OTHER,)))
+        stage.board.put(WEB, EventStatus((), (OTHER,)))
         assert stage.noticed(WEB) == [SECOND]
 
 

@@ -6,7 +6,7 @@ from contour.status.answers import Answers
 from contour.status.board import Board, Remark
 from crds.meta import ObjectRef
 from crds.raw import Raw, items, mapping
-from dag.statuses import Condition, GatewayClassStatus, IngressStatus
+from dag.statuses import Condition, EventStatus, GatewayClassStatus
 from tests.contour.status.world import accepted, proxy, route, valid
 
 WEB, API = proxy("web"), route("api")
@@ -84,7 +84,7 @@ def test_only_an_httpproxy_has_a_current_status() -> None:
 def test_a_new_address_concerns_all_who_tell_it_and_an_old_one_nobody() -> None:
     board = Board()
     board.put(WEB, valid())
-    board.put(INGRESS, IngressStatus())
+    board.put(INGRESS, EventStatus())
     board.put(API, accepted("edge"))
     board.put(ObjectRef("GatewayClass", "", "contour"), GatewayClassStatus(()))
     found = answers(board, WEB, INGRESS)
@@ -105,3 +105,9 @@ def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> Non
     assert len(str(_condition(found.status)["message"])) <= 32_768
     voice = merging.Voice("c", "2026-01-01T00:00:00Z")
     assert _condition(merging.merged({}, found.status, voice))["type"] == "Accepted"
+
+
+def test_nothing_is_said_in_the_status_of_a_service() -> None:
+    board, service = Board(), ObjectRef("Service", "default", "echo")
+    board.put(service, EventStatus())
+    assert answers(board, service)(service, 7) is None

@@ -126,7 +126,7 @@ OBJECTS: list[tuple[tuple[str, str, Raw], statuses.Status]] = [
             "Ingress",
             {"defaultBackend": {"service": {"name": "a", "port": {"number": 80}}}},
         ),
-        statuses.IngressStatus((PROBLEM,)),
+        statuses.EventStatus((PROBLEM,)),
     ),
     (
         (GATEWAY_API, "GatewayClass", {"controllerName": CONTROLLER}),

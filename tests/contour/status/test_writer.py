@@ -16,8 +16,8 @@ from dag.statuses import Address as GatewayAddress
 from dag.statuses import (
     AncestorStatus,
     Condition,
+    EventStatus,
     GatewayStatus,
-    IngressStatus,
     ParentStatus,
     PolicyStatus,
     RouteStatus,
@@ -542,7 +542,7 @@ async def test_an_ingress_is_told_where_it_is_reached_and_nothing_else() -> None
     async with world() as there:
         there.add(INGRESS, status={"loadBalancer": {}})
         async with there.term():
-            there.say(INGRESS, IngressStatus())
+            there.say(INGRESS, EventStatus())
             await there.writer.drained()
             assert there.writes == 0
             there.writer.notice(there.answers.relocate([Address(ip="192.0.2.1")]))

@@ -137,7 +137,7 @@ async def test_a_client_sees_what_is_for_its_namespace(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("servers")
-async def test_what_a_client_refuses_is_told_on_the_route(tmp_path: Path) -> None:
+async def test_what_a_client_refuses_is_told_on_the_route_and_the_service(tmp_path: Path) -> None:
     """What our translation never makes is published behind it."""
     shaped = (*WORLD, route("r", rule(("echo", 1))))
     async with plane(tmp_path, configuration(), *shaped) as it:
@@ -155,5 +155,7 @@ async def test_what_a_client_refuses_is_told_on_the_route(tmp_path: Path) -> Non
             said = await it.asked(client.call, ECHO)
             assert said.replies == {"one": 1}
             assert not list(fleet.quarantine)
+            assert "gRPC clients refuse it" in it.told("Service", "echo")
             fleet.publish([Change(name, "", good)])
             await it.until(lambda: it.told("GRPCRoute", "r") == "Accepted, ResolvedRefs")
+            await it.until(lambda: not it.told("Service", "echo"))
