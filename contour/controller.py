@@ -18,10 +18,8 @@ from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
 from contour.heldports import HeldPorts
-from contour.keysets import keeper
 from contour.rawconfig import snapshot
 from contour.rawconfig.serving import EnvoyConfigs, PublishNode
-from contour.rawconfig.snapshot import Snapshot
 from contour.status.board import Board, Remark
 from contour.xds import resources
 from crds.contourconfiguration import ContourConfigurationSpec
@@ -46,7 +44,6 @@ from dag.engine.view import Change, Plan
 from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
-from dag.rawconfig.claims import NodeKey
 from dag.references import keysets
 from dag.warnings import anykind, validity
 
@@ -62,6 +59,9 @@ OnFleetsChanged = Callable[[], None]
 Note = Callable[[Collection[Turned]], None]
 """Takes the references across namespaces that have changed."""
 
+OnKeySet = Callable[[nodes.RemoteJwks, keysets.Wanted | None], bool]
+"""Is told of key sets that are to be fetched, or not any more; whether it has written a row."""
+
 _PORTION = 500
 """Parts that are published at a time while nobody is served."""
 
@@ -72,20 +72,13 @@ FEW = 100
 _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
-def _nobody(_: Collection[ObjectRef]) -> None:
-    """Does nothing: no statuses are written."""
+def _ignored(*_: object, **__: object) -> None:
+    """Does nothing: nobody wants to know."""
 
 
-def _no_audit(_: Collection[Turned]) -> None:
-    """Does nothing: there is no audit log."""
-
-
-def _to_nobody(key: NodeKey, found: Snapshot | None, changes: Iterable[resources.Change]) -> None:
-    """Does nothing: node IDs are served nothing."""
-
-
-def _not_at_all() -> None:
-    """Does nothing: no fleets are managed."""
+def _not_fetched(_: nodes.RemoteJwks, __: keysets.Wanted | None) -> bool:
+    """Does nothing: key sets are not fetched."""
+    return False
 
 
 class Controller:
@@ -97,7 +90,7 @@ class Controller:
         notify: Notify | None = None,
         on_fleets_changed: OnFleetsChanged | None = None,
         now: aging.Clock = aging.utc,
-        publish_node: PublishNode = _to_nobody,
+        publish_node: PublishNode = _ignored,
         *,
         gives_hints: bool = False,
     ) -> None:
@@ -113,10 +106,10 @@ class Controller:
         """Are told of each change; they say whether they have written a row."""
         self.board = Board()
         self._publish = publish
-        self._notify = notify or _nobody
-        self._on_fleets_changed = on_fleets_changed or _not_at_all
-        self.audit: Note = _no_audit
-        self.on_key_set: keeper.Note = keeper.nobody
+        self._notify = notify or _ignored
+        self._on_fleets_changed = on_fleets_changed or _ignored
+        self.audit: Note = _ignored
+        self.on_key_set: OnKeySet = _not_fetched
         self.fleets: dict[str, Fleet] = {}
         """The wanted fleets, by name."""
         self._aging = aging.Aging(partial(self.engine.write, validity.PHASES), now)

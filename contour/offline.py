@@ -5,7 +5,7 @@ assumed. Private keys never leave: they are replaced before anything is shown.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,9 +63,15 @@ class Fleets:
         else:
             self.publish(name, changes)
 
-    def shown(self, fleet: str) -> dict[str, list[dict[str, Any]]]:
-        """The protobuf JSON mapping of a fleet's resources, by section, sorted by name."""
+    def shown(self, fleet: str, *, every: bool = True) -> dict[str, list[dict[str, Any]]]:
+        """The protobuf JSON mapping of a fleet's resources, by section, sorted by name.
+
+        `every`: with the RouteConfigurations that have no hosts, and the scopes that lead there. A
+        listener has hundreds of these.
+        """
         held = self.by_name.get(fleet, {})
+        if not every:
+            held = {name: it for name, it in held.items() if not _is_empty(it, held)}
         return {
             section: [
                 _shown(resource)
@@ -76,9 +82,25 @@ class Fleets:
         }
 
 
-def _shown(resource: resources.Resource) -> dict[str, Any]:
+def _is_empty(
+    resource: resources.Resource, held: Mapping[resources.Name, resources.Resource]
+) -> bool:
+    """Whether it is a RouteConfiguration of a head alone, or a scope that leads to one."""
+    if resource.name.type_url == resources.SCOPE:
+        table = getattr(_parsed(resource), "route_configuration_name")  # noqa: B009 — no stubs
+        led = held.get(resources.Name(resources.ROUTE, table))
+        return led is not None and _is_empty(led, held)
+    return resource.name.type_url == resources.ROUTE and resource.parts.keys() == {""}
+
+
+def _parsed(resource: resources.Resource) -> Message:
     message = messages.TYPES[resource.name.type_url]()
     message.ParseFromString(resource.body())
+    return message
+
+
+def _shown(resource: resources.Resource) -> dict[str, Any]:
+    message = _parsed(resource)
     if resource.name.type_url == resources.SECRET:
         _redact(message)
     shown: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)

@@ -4,21 +4,14 @@ A command that works offline contacts nobody of its own accord. What an extensio
 out of the output then, and a warning says so; in an instance, hosts would wait for its answers.
 """
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import click
 
-from contour.asking.answers import Answers
-from contour.asking.asker import Asker
-from contour.asking.conversation import Asked
 from contour.controller import Controller
 from contour.envoy.hooks.questions import Question, Reply
 from contour.events import Batch
-from contour.hooks import wire
-from contour.hooks.client import Client, Retries, Service
-from contour.hooks.replies import Answer, Failure
 from dag import hookservers
 from dag.hookservers import Connection
 
@@ -56,7 +49,9 @@ def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str
         controller.hook_rows.questioner = _Unmodified()
         controller.take(batch)
     else:
-        asyncio.run(_ask(controller, batch, asked))
+        from contour.cli import askingextensions  # has gRPC, which other commands do not use
+
+        askingextensions.take(controller, batch, asked.of)
     names = [it.name for it in controller.engine.ask(hookservers.servers, ())]
     for name in names:
         if not asked.of(name):
@@ -72,22 +67,6 @@ def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str
         raise click.UsageError(f"no ContourConfiguration registers an {what} (spec.extensions)")
 
 
-async def _ask(controller: Controller, batch: Batch, asked: Addresses) -> None:
-    def connected(found: Connection) -> Asked:
-        address, server = asked.of(found.server.name), found.server
-        if not address:
-            return _Unasked()
-        retries = Retries(attempts=server.retries + 1)
-        return Client(Service(address, deadline=server.timeout, retries=retries))
-
-    asker = Asker(controller.engine, controller.settle, Answers(None), connected)
-    controller.hook_rows.questioner = asker
-    controller.take(batch)
-    await asker.begin()
-    await asyncio.sleep(0)  # what the last answers lead to is settled
-    await asker.close()
-
-
 class _Unmodified:
     """Answers every question at once: nothing is modified."""
 
@@ -100,16 +79,4 @@ class _Unmodified:
         """Does nothing."""
 
     def connect(self, name: str, found: Connection | None) -> None:
-        """Does nothing."""
-
-
-class _Unasked:
-    """The same, in place of a server."""
-
-    async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
-        """Nothing is modified."""
-        asked = wire.decoded_request(hook, question)
-        return Answer(wire.encoded_reply(hook, asked.resources))
-
-    async def close(self) -> None:
         """Does nothing."""

@@ -40,17 +40,16 @@ def show(found: manifestinput.Read, wanted: Wanted) -> None:
 
 
 def _resources(fleets: offline.Fleets, wanted: Wanted) -> xdsview.Sections:
-    shown = fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET)
-    if not wanted.raw:
-        shown = xdsview.without_empty(shown)
-        shown = shown if wanted.format == "json" else xdsview.joined(shown)
+    shown = fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=wanted.raw)
+    if not wanted.raw and wanted.format != "json":
+        shown = xdsview.joined(shown)
     if wanted.host is not None:
         shown = xdsview.of_host(shown, wanted.host)
     return xdsview.of_types(shown, wanted.types)
 
 
 def _routes(fleets: offline.Fleets, wanted: Wanted) -> None:
-    shown = xdsview.joined(fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET))
+    shown = xdsview.joined(fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=False))
     if wanted.host is not None:
         shown = xdsview.of_host(shown, wanted.host)
     rows = list(xdsview.routes(shown))

@@ -1,4 +1,4 @@
-"""Envoy's resources as people read them: without empty tables, shards joined, routes one by one.
+"""Envoy's resources as people read them: shards joined, routes one by one.
 
 The hosts of a listener may be spread over many RouteConfigurations, its shards, each with a scope
 that leads to it (`contour.envoy.shards`). To a reader they are one.
@@ -42,14 +42,6 @@ def listener(name: str, scopes: Container[str]) -> str:
     """The listener whose RouteConfiguration or shard has this name; there is a scope a shard."""
     found = _SHARD.fullmatch(name) if name in scopes else None
     return found[1] if found else name
-
-
-def without_empty(shown: Sections) -> Sections:
-    """Without RouteConfigurations that have no hosts, and without the scopes that lead there."""
-    routes = [it for it in shown["routes"] if _hosts(it)]
-    gone = {_name(it) for it in shown["routes"]} - {_name(it) for it in routes}
-    scopes = [it for it in shown["scoped_routes"] if it["route_configuration_name"] not in gone]
-    return shown | {"routes": routes, "scoped_routes": scopes}
 
 
 def joined(shown: Sections) -> Sections:

@@ -21,8 +21,6 @@ log = logging.getLogger(__name__)
 
 Write = Callable[[nodes.RemoteJwks, KeySet | None], None]
 """Takes what is known of a key set now."""
-Note = Callable[[nodes.RemoteJwks, Wanted | None], bool]
-"""Is told of key sets that are to be fetched, or not any more; whether it has written a row."""
 Fetch = Callable[[Request], Awaitable[str]]
 
 REFRESH = 300.0
@@ -53,11 +51,6 @@ class Store(Protocol):
 
 
 def _never() -> bool:
-    return False
-
-
-def nobody(_: nodes.RemoteJwks, __: Wanted | None) -> bool:
-    """Fetches nothing."""
     return False
 
 

@@ -1,0 +1,50 @@
+"""Extensions that are asked offline: the same conversation as an instance's, once."""
+
+import asyncio
+from collections.abc import Callable
+
+from contour.asking.answers import Answers
+from contour.asking.asker import Asker
+from contour.asking.conversation import Asked
+from contour.controller import Controller
+from contour.events import Batch
+from contour.hooks import wire
+from contour.hooks.client import Client, Retries, Service
+from contour.hooks.replies import Answer, Failure
+from dag.hookservers import Connection
+
+
+def take(controller: Controller, batch: Batch, address: Callable[[str], str]) -> None:
+    """Has the controller take manifests, and waits for the answers of the extensions.
+
+    `address`: that of an extension, by its name; empty if it is not asked.
+    """
+    asyncio.run(_take(controller, batch, address))
+
+
+async def _take(controller: Controller, batch: Batch, address: Callable[[str], str]) -> None:
+    def connected(found: Connection) -> Asked:
+        server = found.server
+        if not address(server.name):
+            return _Unasked()
+        retries = Retries(attempts=server.retries + 1)
+        return Client(Service(address(server.name), deadline=server.timeout, retries=retries))
+
+    asker = Asker(controller.engine, controller.settle, Answers(None), connected)
+    controller.hook_rows.questioner = asker
+    controller.take(batch)
+    await asker.begin()
+    await asyncio.sleep(0)  # what the last answers lead to is settled
+    await asker.close()
+
+
+class _Unasked:
+    """Stands in for an extension that is not asked."""
+
+    async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
+        """Nothing is modified."""
+        asked = wire.decoded_request(hook, question)
+        return Answer(wire.encoded_reply(hook, asked.resources))
+
+    async def close(self) -> None:
+        """Does nothing."""
