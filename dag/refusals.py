@@ -23,7 +23,7 @@ from dag import (
     tables,
 )
 from dag.engine.view import Kept, Query, Table, View, query
-from dag.gateway import attachment, conditions, ratelimitstatus, selection
+from dag.gateway import attachment, conditions, filterlimits, selection
 from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem, anywhere, ratelimits, unguarded
 from dag.problems import gateway as problems
@@ -70,7 +70,7 @@ def told(
             found = anykind.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
-        if isinstance(found, statuses.PolicyStatus) and kind == ratelimitstatus.KIND:
+        if isinstance(found, statuses.PolicyStatus) and kind == filterlimits.KIND:
             found = _with_who_counts(view, subject, found)
         if found is not None and words:
             who = view.read(REFUSERS, subject)

@@ -1,7 +1,8 @@
 """The tracked queries behind what rate limit services are told: the limits of RateLimitFilters.
 
 One resource for all fleets of Envoys: a head, which is there while something is limited, and a part
-for each limit on each host that has it.
+for each rule of each filter that a host uses, for all hosts and routes together: the service keeps
+a count for each bucket that Envoys name.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,11 @@ from contour.envoy.credentials import Pieces
 from contour.envoy.guards import ratelimits
 from contour.ratelimits.messages import RateLimitConfig, RateLimitDescriptor, RateLimitPolicy
 from contour.xds import resources, wire
+from crds.meta import NamespacedName, ObjectRef
 from dag import counting, hosts, nodes
 from dag.engine.view import Index, Kept, View, query
+from dag.gateway import filterlimits
+from dag.problems import Problem
 
 RESOURCE = resources.Name(resources.RATE_LIMITS, "limits")
 _UNITS = {"Second": 1, "Minute": 2, "Hour": 3, "Day": 4}
@@ -25,11 +29,11 @@ class HeadKey(NamedTuple):
     fleet: str
 
 
-class LimitKey(NamedTuple):
-    """A limit where it counts."""
+class FilterKey(NamedTuple):
+    """A RateLimitFilter that is in use."""
 
     fleet: str
-    bucket: str
+    filter: NamespacedName
 
 
 @query
@@ -40,39 +44,54 @@ def head(_: View, __: HeadKey) -> Pieces:
 
 
 @query
-def limit(view: View, key: LimitKey) -> Pieces:
-    """One limit: a chain of the entries of which Envoy makes a descriptor."""
-    node, *_ = sorted(view.bucket(LIMITS, key), key=repr)
-    made = RateLimitDescriptor()
-    _write(made, ratelimits.BUCKET, key.bucket)
-    last = made
-    for index, entry in enumerate(node.entries):
+def limits(view: View, key: FilterKey) -> Pieces:
+    """The limits of a filter, each a part."""
+    found = view.ask(filterlimits.meaning, key.filter)
+    if found is None or isinstance(found.rules, Problem):
+        return ()
+    return tuple(
+        _limit(key.filter, rule, requests)
+        for rule, requests in zip(found.rules, found.requests, strict=True)
+    )
+
+
+def _limit(filter_: NamespacedName, rule: filterlimits.Rule, requests: int) -> resources.Change:
+    """A chain of the entries of which Envoy makes a descriptor."""
+    name, made = names.filter_rule(filter_, rule.name), RateLimitDescriptor()
+    _write(made, ratelimits.RULE, name)
+    last = made.descriptors.add()
+    _write(last, ratelimits.BUCKET, "")
+    for index, entry in enumerate(rule.entries):
         last = last.descriptors.add()
         _write(last, *ratelimits.condition(entry, index))
-    policy = RateLimitPolicy(unit=_UNITS[node.unit], requests_per_unit=node.requests)
-    last.rate_limit.CopyFrom(policy)
-    part = resources.part(wire.field(3, made.SerializeToString()), origins=node.origins)
-    return (resources.Change(RESOURCE, f"limit/{key.bucket}", part),)
+    last.rate_limit.CopyFrom(RateLimitPolicy(unit=_UNITS[rule.unit], requests_per_unit=requests))
+    origins = (ObjectRef(filterlimits.KIND, *filter_),)
+    part = resources.part(wire.field(3, made.SerializeToString()), origins=origins)
+    return resources.Change(RESOURCE, f"limit/{name}", part)
 
 
 def _write(target: RateLimitDescriptor, key: str, value: str) -> None:
+    """Each value has a count of its own if there is none."""
     target.key, target.value = key, value
 
 
-def _found(key: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[LimitKey, nodes.Limit]]:
+def _used(found: nodes.VirtualHost) -> set[NamespacedName]:
     policies = (it.policies for it in found.routes)
-    limits = dict.fromkeys(it for each in policies if each for it in each.limits or ())
-    return ((LimitKey(counting.FLEET, names.bucket(key, it)), it) for it in limits)
+    return {it.filter for each in policies if each for it in each.limits or ()}
 
 
-def _limited(key: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[HeadKey, None]]:
-    if any(it.policies and it.policies.limits for it in found.routes):
+def _found(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[FilterKey, None]]:
+    return ((FilterKey(counting.FLEET, it), None) for it in _used(found))
+
+
+def _limited(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[HeadKey, None]]:
+    if _used(found):
         yield HeadKey(counting.FLEET), None
 
 
-LIMITS: Index[LimitKey, nodes.Limit] = Index("limits", hosts.virtual_host, _found)
+LIMITS: Index[FilterKey, None] = Index("RateLimitFilters of hosts", hosts.virtual_host, _found)
 LIMITED: Index[HeadKey, None] = Index("hosts with limits", hosts.virtual_host, _limited)
 
 INDEXES = (LIMITS, LIMITED)
-KEPT = (Kept(head, LIMITED), Kept(limit, LIMITS))
-PUBLISHED = (head, limit)
+KEPT = (Kept(head, LIMITED), Kept(limits, LIMITS))
+PUBLISHED = (head, limits)

@@ -115,9 +115,13 @@ def scope(name: str) -> Name:
 
 
 def bucket(at: nodes.HostKey, limit: nodes.Limit) -> str:
-    """Who counts together: a rule of a filter on a rule of a route, on one listener and host."""
-    route, _, filter_, _ = limit.bucket
-    return f"{route}/{filter_}/{_digest(repr((at, limit.bucket)).encode(), 16)}"
+    """Whose requests are counted together: those of a rule of a route, on one listener and host."""
+    return f"{limit.bucket[0]}/{_digest(repr((at, limit.bucket)).encode(), 16)}"
+
+
+def filter_rule(filter_: NamespacedName, rule: str) -> str:
+    """A rule of a RateLimitFilter, for the rate limit service."""
+    return f"{filter_}/{rule}"
 
 
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:

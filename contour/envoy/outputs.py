@@ -85,9 +85,11 @@ def changes(change: Change) -> Iterator[tuple[str, resources.Change]]:
     if change.query not in _OURS:
         return
     fleet = change.key[0]
+    was = {(name, part): value for name, part, value in change.old or ()}
     now = {(name, part): value for name, part, value in change.new or ()}
-    for name, part, _ in change.old or ():
+    for name, part in was:
         if (name, part) not in now:
             yield fleet, resources.Change(name, part, None)
     for (name, part), value in now.items():
-        yield fleet, resources.Change(name, part, value)
+        if was.get((name, part)) != value:
+            yield fleet, resources.Change(name, part, value)

@@ -8,6 +8,7 @@ from dag.engine.view import Query
 from dag.gateway import (
     attachment,
     conflicts,
+    filterlimits,
     listenersets,
     listenersetstatus,
     policies,
@@ -37,10 +38,12 @@ INDEXES = (
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
     *proxystatus.INDEXES,
+    *filterlimits.INDEXES,
     *ratelimitstatus.INDEXES,
     *serviceparents.INDEXES,
 )
 KEPT = (
+    *filterlimits.KEPT,
     *selection.KEPT,
     *conflicts.KEPT,
     *attachment.KEPT,

@@ -6,6 +6,7 @@ service have it. What these have yet to accept is added to the latter elsewhere 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.grpcroute import GRPCRouteFilter
@@ -15,14 +16,13 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import attachment, conditions, routes
+from dag.gateway import attachment, conditions, filterlimits, routes
 from dag.problems import Problem, ratelimits
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
-KIND = "RateLimitFilter"
 MOST_ROUTES = 16
 """That are told of in one status: as many as the API stores."""
 
@@ -39,7 +39,7 @@ def uses(view: View, ref: ObjectRef) -> frozenset[Use]:
         for number, filters in enumerate(_filters(view, ref))
         for index, it in enumerate(filters)
         if (named := it.extension_ref) is not None
-        and (named.group, named.kind) == (ENVOY_GATEWAY, KIND)
+        and (named.group, named.kind) == (ENVOY_GATEWAY, filterlimits.KIND)
     )
 
 
@@ -59,15 +59,19 @@ def _path(own: Place, rule: int, index: int) -> str:
 @query
 def rate_limit_filter(view: View, key: NamespacedName) -> PolicyStatus | None:
     """What a filter is told; None if no route of ours names it."""
-    if view.read(tables.RATE_LIMIT_FILTERS, key) is None:
+    if not view.count(filterlimits.RULES, key):
         return None
     name = view.ask(settings.controller_name, ())
-    told = [
-        AncestorStatus(_named(ref), name, tuple(_conditions(view, key, ref)))
+    users = (
+        ref
         for ref in sorted(view.bucket(USERS, key))
         if view.ask(attachment.attachment, ref) is not None
-    ]
-    return PolicyStatus(tuple(told[:MOST_ROUTES])) if told else None
+    )
+    told = tuple(
+        AncestorStatus(_named(ref), name, tuple(_conditions(view, key, ref)))
+        for ref in islice(users, MOST_ROUTES)
+    )
+    return PolicyStatus(told) if told else None
 
 
 def _named(route: ObjectRef) -> ParentReference:
@@ -75,7 +79,7 @@ def _named(route: ObjectRef) -> ParentReference:
 
 
 def _conditions(view: View, key: NamespacedName, ref: ObjectRef) -> Iterator[Condition]:
-    own = Place(ObjectRef(KIND, *key))
+    own = Place(ObjectRef(filterlimits.KIND, *key))
     told = tuple(_told(view, own, ref))
     yield conditions.condition(ConditionType.Accepted, told, "the filter holds")
     unserved = tuple(ratelimits.limits_not_served(own, it) for it in told[:1])

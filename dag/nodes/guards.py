@@ -214,22 +214,26 @@ class ClientRange:
 CountedEntry = HeaderValueMatch | RequestHeader | ClientRange | RemoteAddress
 
 
+LimitUnit = Literal["Second", "Minute", "Hour", "Day"]
+"""The windows in which requests are counted for RateLimitFilters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit of a RateLimitFilter on the requests of a rule of a route.
+    """A rule of a RateLimitFilter on the requests of a rule of a route.
 
-    Requests are counted by a rate limit service. Each listener and host has a count of its own, and
-    so has each value of what is counted apart (`RequestHeader`, `RemoteAddress`).
+    Requests are counted by a rate limit service, which alone is told how many may pass. Each
+    listener and host has a count of its own, and so has each value of what is counted apart
+    (`RequestHeader`, `RemoteAddress`).
     """
 
+    filter: NamespacedName
+    rule: str
+    """Of the filter, by identity."""
     bucket: tuple[str, ...]
-    """Who counts together: the route, its rule, the filter and its rule, by identity."""
-    requests: int
-    unit: Literal["Second", "Minute", "Hour", "Day"]
+    """Whose requests are counted together: the route and its rule, by identity."""
     entries: tuple[CountedEntry, ...]
     """All have to hold, or the request is not counted."""
-    origins: tuple[ObjectRef, ...]
-    """The filter and the route."""
 
 
 @dataclass(frozen=True, slots=True)

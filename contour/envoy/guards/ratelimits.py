@@ -69,17 +69,22 @@ def limits(found: Iterable[nodes.Limit], at: nodes.HostKey) -> global_pb.RateLim
     result = global_pb.RateLimitPerRoute()
     for it in found:
         target = result.rate_limits.add()
-        bucket = target.actions.add().generic_key
-        bucket.descriptor_key, bucket.descriptor_value = BUCKET, names.bucket(at, it)
+        _write_key(target.actions.add(), RULE, names.filter_rule(it.filter, it.rule))
+        _write_key(target.actions.add(), BUCKET, names.bucket(at, it))
         for index, entry in enumerate(it.entries):
             _write_condition(target.actions.add(), entry, index)
     return result
 
 
-BUCKET = "bucket"
-"""The key of the first entry of each descriptor of a RateLimitFilter."""
+RULE, BUCKET = "rule", "bucket"
+"""The keys of the first two entries of each descriptor: the rule of a RateLimitFilter, which has
+the limit, and whose requests are counted together."""
 
 Action: TypeAlias = route_pb.RateLimit.Action
+
+
+def _write_key(target: Action, key: str, value: str) -> None:
+    target.generic_key.descriptor_key, target.generic_key.descriptor_value = key, value
 
 
 def _write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> None:

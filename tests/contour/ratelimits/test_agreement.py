@@ -9,7 +9,7 @@ import pytest
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from google.protobuf import wrappers_pb2
 from grpc import aio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from contour.ratelimits import limits, messages
@@ -57,6 +57,30 @@ def requests(draw: st.DrawFn) -> rls_pb2.RateLimitRequest:
         if (addend := draw(ADDEND)) is not None:
             it.hits_addend.CopyFrom(wrappers_pb2.UInt64Value(value=addend))
     return made
+
+
+def level(
+    key: str, value: str, *below: messages.RateLimitDescriptor, most: int | None = None
+) -> messages.RateLimitDescriptor:
+    limit = messages.RateLimitPolicy(unit=asking.DAY, requests_per_unit=most) if most else None
+    return messages.RateLimitDescriptor(key=key, value=value, descriptors=below, rate_limit=limit)
+
+
+FILTER = (
+    level("rule", "f/0", level("bucket", "", most=2)),
+    level(
+        "rule", "f/1", level("bucket", "", level("match-0", "yes", level("header-1", "", most=1)))
+    ),
+)
+"""As a RateLimitFilter of two rules is told: each bucket has a count of its own."""
+ASKED = [
+    asking.request(
+        "test",
+        [("rule", "f/0"), ("bucket", bucket)],
+        [("rule", "f/1"), ("bucket", bucket), ("match-0", "yes"), ("header-1", user)],
+    )
+    for bucket, user in [*zip("aabaabb", "xyxxyxy", strict=True), ("a_b", "x"), ("a", "b_x")]
+]
 
 
 Publish = Callable[[bytes], Callable[[], bool]]
@@ -129,6 +153,7 @@ def test_both_answer_the_same(tmp_path: Path, redis: ratelimit.Redis) -> None:
             max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow],
             derandomize=True,
         )  # fmt: skip
+        @example([*FILTER], ASKED)
         @given(TREES, st.lists(requests(), min_size=1, max_size=12))
         def agree(found: Descriptors, asked: list[rls_pb2.RateLimitRequest]) -> None:
             config = messages.RateLimitConfig(name="limits", domain="test", descriptors=found)

@@ -48,13 +48,16 @@ def counted(*documents: str) -> Engine:
     return made
 
 
-def buckets(made: Engine, host: str = "*") -> dict[str, list[str]]:
-    """Who counts the requests of each path."""
+def buckets(made: Engine, host: str = "*") -> dict[str, list[tuple[str, str]]]:
+    """Who counts the requests of each path: the rule of a filter, and what is counted together."""
     at = nodes.HostKey(DEFAULT_FLEET, "ingress_http", host)
     found = made.answer(hosts.virtual_host, at)
     assert found is not None
     return {
-        it.match.path.path: [names.bucket(at, limit) for limit in it.policies.limits or ()]
+        it.match.path.path: [
+            (names.filter_rule(limit.filter, limit.rule), names.bucket(at, limit))
+            for limit in it.policies.limits or ()
+        ]
         for it in found.routes
         if it.policies is not None and isinstance(it.match.path, nodes.Segments)
     }
@@ -77,6 +80,16 @@ def test_each_rule_of_each_filter_counts_alone_and_matches_of_a_rule_together() 
     a, b = buckets(made, "a.com"), buckets(made, "b.com")
     every = [*a["/a"], *a["/b"], *a["/c"], *b["/a"], *b["/b"]]
     assert len(every) == len({*every}) == 3 + 2 + 2 + 3 + 2
+
+
+def test_a_filter_that_a_rule_names_twice_counts_once() -> None:
+    made = counted(limits(RULE), limits(RULE, name="more"))
+    found = []
+    for named in (("it", "more"), ("it", "more", "it")):
+        apply(made, route("r", limited("/a", *named)))
+        found.append(buckets(made)["/a"])
+    assert len(found[0]) == 2
+    assert found[1] == found[0]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from crds.meta import NamespacedName
 from dag import nodes
 from tests.contour.envoy import world
 from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
@@ -37,6 +38,7 @@ ENTRIES: tuple[nodes.DescriptorEntry, ...] = (
     nodes.RemoteAddress(),
     nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
 )
+FILTER = NamespacedName("default", "f")
 COUNTED: tuple[nodes.CountedEntry, ...] = (
     nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
     nodes.RequestHeader("x-a", "k"),
@@ -67,10 +69,9 @@ GUARDS: dict[str, tuple[Any, ...]] = {
     ),
     "rate_limits": (nodes.RateLimits((ENTRIES, ENTRIES[:1])),),
     "limits": (
-        (nodes.Limit(("r", "0", "f", "0"), 1, "Second", (), (world.ORIGIN,)),),
+        (nodes.Limit(FILTER, "0", ("r", "0"), ()),),
         tuple(
-            nodes.Limit(("r", str(it), "f", "0"), 2**31, "Day", (entry,), (world.ORIGIN,))
-            for it, entry in enumerate(COUNTED)
+            nodes.Limit(FILTER, str(it), ("r", "0"), (entry,)) for it, entry in enumerate(COUNTED)
         ),
     ),
     "body_limit": (1, 2**31),
