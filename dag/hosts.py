@@ -2,11 +2,14 @@
 
 This text is the precedence: the Gateway API beats HTTPProxy, which beats Ingress, wherever their
 routes match the same requests; where they do not, all of them serve. The same holds for how TLS
-is terminated. This module alone knows all three.
+is terminated. Where routes of the Gateway API are ordered by their own host names, those of the
+others stay behind each whose match is at least as specific. This module alone knows all three.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
+from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from dag import defaults, listeners, nodes, ordering
@@ -29,9 +32,9 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     wanted = _wanted(view, key)
     names = view.ask(gateway_hosts.server_names, key)
     is_open = key.host == hostnames.EVERY and names is None
-    if not wanted and (is_open or not view.count(servedlisteners.HOSTS, key)):
+    if not any(wanted.every) and (is_open or not view.count(servedlisteners.HOSTS, key)):
         return None
-    routes = _in_order(_unbeaten(wanted))
+    routes = _in_order(wanted)
     if routes and servedlisteners.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, key):
@@ -86,12 +89,27 @@ def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     return nodes.SecureHost(nodes.Tls(secret, *view.ask(settings.tls_versions, ())))
 
 
-def _wanted(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
+class _Wanted(NamedTuple):
     """The routes of all three APIs, in the order of precedence."""
-    return (
-        *view.ask(gateway_hosts.routes, key),
-        *_classic_routes(view, key, httpproxy_claims.claim),
-        *_classic_routes(view, key, ingress_claims.claim),
+
+    groups: tuple[tuple[nodes.Route, ...], ...]
+    """Of the Gateway API."""
+    classic: tuple[nodes.Route, ...]
+    """Of HTTPProxy, then of Ingress."""
+
+    @property
+    def every(self) -> Iterator[nodes.Route]:
+        """All of them."""
+        return chain(*self.groups, self.classic)
+
+
+def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
+    return _Wanted(
+        view.ask(gateway_hosts.routes, key),
+        (
+            *_classic_routes(view, key, httpproxy_claims.claim),
+            *_classic_routes(view, key, ingress_claims.claim),
+        ),
     )
 
 
@@ -101,18 +119,21 @@ def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.
     Computed when it is asked for: `contour analyze` does.
     """
     first: dict[nodes.Match, nodes.Route] = {}
-    for route in _wanted(view, key):
+    for route in _wanted(view, key).every:
         if (winner := first.get(route.match) or _covering(route, first)) is not None:
             yield route, winner
         else:
             first[route.match] = route
 
 
-def _in_order(wanted: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
-    """Calls have an order of their own, and nothing else can be one."""
-    found = tuple(wanted)
-    grpc = grpcmatches.in_order(it for it in found if it.match.is_grpc)
-    return (*grpc, *ordering.in_order(it for it in found if not it.match.is_grpc))
+def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
+    """Without those that another takes every request from; calls, which nothing else is, first."""
+    kept = {id(it) for it in _unbeaten(wanted.every)}
+    groups = [[it for it in group if id(it) in kept] for group in wanted.groups]
+    calls = (grpcmatches.in_order(it for it in group if it.match.is_grpc) for group in groups)
+    others = ([it for it in group if not it.match.is_grpc] for group in groups)
+    classic = [it for it in wanted.classic if id(it) in kept]
+    return (*chain.from_iterable(calls), *ordering.in_order(others, classic))
 
 
 def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:

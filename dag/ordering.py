@@ -3,20 +3,39 @@
 The Gateway API's ladder (HTTPRouteRule.matches) for what it defines; upstream Contour puts
 regular expressions between exact paths and prefixes. The order is stable: among routes that rank
 alike, the ones given first are tried first, so each API gives its routes in its own order of
-precedence.
+precedence. What the Gateway API orders before it looks at matches, the host names that its routes
+give, comes as groups.
 """
 
 from collections.abc import Iterable
+from itertools import accumulate
 
 from dag import nodes
 
 
-def in_order(routes: Iterable[nodes.Route]) -> tuple[nodes.Route, ...]:
-    """The most specific match first."""
-    return tuple(sorted(routes, key=_rank))
+def in_order(
+    groups: Iterable[Iterable[nodes.Route]], others: Iterable[nodes.Route]
+) -> tuple[nodes.Route, ...]:
+    """Group by group, in each the most specific match first; and routes of other APIs among them.
+
+    Each of those comes after every route of a group whose match is at least as specific, and before
+    the rest: with one group all are in the order of their matches.
+    """
+    first = [it for group in groups for it in sorted(group, key=_rank)]
+    # What is behind a route and more specific holds the others back from it.
+    places = [*accumulate(map(_rank, reversed(first)), min)][::-1]
+    placed = [*zip(places, first, strict=True), *((_rank(it), it) for it in others)]
+    return tuple(it for _, it in sorted(placed, key=_place))
 
 
-def _rank(route: nodes.Route) -> tuple[int, int, bool, bool, int, int]:
+_Rank = tuple[int, int, bool, bool, int, int]
+
+
+def _place(placed: tuple[_Rank, nodes.Route]) -> _Rank:
+    return placed[0]
+
+
+def _rank(route: nodes.Route) -> _Rank:
     match = route.match
     kind, length, is_string_prefix = _path_rank(match.path)
     return (

@@ -44,6 +44,15 @@ class RankedRoute(NamedTuple):
         return ObjectRef(self.kind, *self.senior.key)
 
 
+class Candidate(NamedTuple):
+    """A route in the order of precedence on one host: by its own host name, then by age."""
+
+    width: int
+    """How many labels of the host the host name that the route gives leaves open: 0, if it is that
+    host (GatewayRouteHostnameIntersectionPrecedence)."""
+    route: RankedRoute
+
+
 @dataclass(frozen=True, slots=True)
 class Parent:
     """What became of one parent reference of a route."""
@@ -66,6 +75,19 @@ class Attachment:
 
     route: RankedRoute
     parents: tuple[Parent, ...]
+    hosts: tuple[str, ...] = ()
+    """The host names that the route gives; none: every host."""
+
+    def on(self, host: str) -> Candidate:
+        """The place of the route on a host to which it is attached."""
+        given = (it for it in self.hosts or (hostnames.EVERY,) if hostnames.covers(it, host))
+        nearest = max(map(_labels, given), default=0)
+        return Candidate(_labels(host) - nearest, self.route)
+
+
+def _labels(host: str) -> int:
+    """How many labels a host names."""
+    return len([it for it in host.split(".") if it != "*"])
 
 
 @query
@@ -77,7 +99,8 @@ def attachment(view: View, ref: ObjectRef) -> Attachment | None:
     hosts: tuple[str, ...] = getattr(route.spec, "hostnames", ())
     wanted = (*route.spec.parent_refs, *_defaults(view, route.spec, ref.namespace))
     parents = tuple(_parents(view, ref, wanted, hosts))
-    return Attachment(RankedRoute(senior(route.metadata), ref.kind), parents) if parents else None
+    ranked = RankedRoute(senior(route.metadata), ref.kind)
+    return Attachment(ranked, parents, hosts) if parents else None
 
 
 def _defaults(view: View, spec: Any, own: str) -> Iterator[ParentReference]:
@@ -178,8 +201,9 @@ def _hosts(served: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(it for it in common if it is not None))
 
 
-def _by_point(_: ObjectRef, found: Attachment) -> Iterator[tuple[AttachmentPoint, RankedRoute]]:
-    return ((point, found.route) for parent in found.parents for point in parent.points)
+def _by_point(_: ObjectRef, found: Attachment) -> Iterator[tuple[AttachmentPoint, Candidate]]:
+    points = (point for parent in found.parents for point in parent.points)
+    return ((point, found.on(point.host.host)) for point in points)
 
 
 def _by_section(_: ObjectRef, found: Attachment) -> Iterator[tuple[Section, ObjectRef]]:
@@ -192,7 +216,7 @@ def _scope(key: NamespacedName, found: Gateway) -> Iterator[tuple[str, Namespace
 
 
 DEFAULTS: Index[str, NamespacedName] = Index("default Gateways", tables.GATEWAYS, _scope)
-ATTACHED: Index[AttachmentPoint, RankedRoute] = Index(
+ATTACHED: Index[AttachmentPoint, Candidate] = Index(
     "routes attached to a host", attachment, _by_point
 )
 COUNTED: Index[Section, ObjectRef] = Index("routes attached to a listener", attachment, _by_section)

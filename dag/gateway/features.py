@@ -70,6 +70,7 @@ _MANAGED_OF_1_6 = {"GatewayInfrastructurePropagation"}
 
 _NEW_IN_1_7 = {
     "GRPCRouteRequestHeaderModifier",
+    "GatewayRouteHostnameIntersectionPrecedence",
     "HTTPRouteBackendURLRewrite",
     "HTTPRouteRetryCodes",
     "HTTPRouteRetryConnectionError",

@@ -3,34 +3,46 @@
 Only the routes of the listener that owns a host answer there (`servedlisteners`). So each
 listener's own host is a virtual host, perhaps an empty one: where nothing is attached, a wider
 listener must not answer. Within a listener the most specific host of its routes takes a request.
-Elsewhere: the order by match (`dag.ordering`).
+Of the routes for one host those come first whose own host name is nearer to it. Elsewhere: the
+order by match (`dag.ordering`).
 """
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
 from dag.gateway import attachment, completion, routecertificates, servedlisteners
 from dag.gateway import routes as kinds
-from dag.gateway.attachment import AttachmentPoint
+from dag.gateway.attachment import AttachmentPoint, Candidate
 from dag.gateway.servedlisteners import ServedListener
 
 
 @query
-def routes(view: View, key: nodes.HostKey) -> tuple[nodes.Route, ...]:
-    """The routes of a host: the oldest object first, its rules in the order they are written."""
+def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...]:
+    """The routes of a host, those of the nearest host name as the first group.
+
+    In each group the oldest object is first, its rules in the order they are written.
+    """
     found = view.ask(servedlisteners.owner, key)
     if found is None or not found.is_http:
         return ()
     if found.is_closed:
-        return (nodes.Route(nodes.Match(), REFUSED, found.section.holder),)
+        return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
     ranked = sorted(view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section)))
     return tuple(
-        completion.completed(view, route, found, key.host)
-        for ranked_route in ranked
-        for route in kinds.rules(view, ranked_route.ref).routes
+        tuple(_completed(view, group, found, key.host))
+        for _, group in itertools.groupby(ranked, lambda it: it.width)
     )
+
+
+def _completed(
+    view: View, group: Iterable[Candidate], owner: ServedListener, host: str
+) -> Iterator[nodes.Route]:
+    for candidate in group:
+        for route in kinds.rules(view, candidate.route.ref).routes:
+            yield completion.completed(view, route, owner, host)
 
 
 @query
@@ -93,12 +105,12 @@ def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 @query
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
-    """Where the connections or packets for a host go: as the oldest route says."""
+    """Where the connections or packets for a host go: as the route says that comes first."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.is_closed:
         return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
-    wanted = kinds.rules(view, min(ranked).ref).stream if ranked else None
+    wanted = kinds.rules(view, min(ranked).route.ref).stream if ranked else None
     return completion.completed_stream(view, wanted, found) if wanted is not None else CLOSED
 
 

@@ -1,9 +1,10 @@
 """Which of several routes with equal matches is served, and what the others are told.
 
-On one host the oldest route takes the requests of a match, then the first by namespace and name
-(HTTPRouteRule, `matches`); of routes of streams the oldest takes everything. Matches are found
-through an index, so an edit wakes only the routes with which it shares a match. Elsewhere: the
-order among different matches (`dag.ordering`), and among the three APIs (`dag.hosts`).
+On one host the route whose own host name is nearest takes the requests of a match, then the oldest,
+then the first by namespace and name (HTTPRouteRule, `matches`); of routes of streams the first
+takes everything. Matches are found through an index, so an edit wakes only the routes with which it
+shares a match. Elsewhere: the order among different matches (`dag.ordering`), and among the three
+APIs (`dag.hosts`).
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from crds.records import dataclass
 from dag import nodes
 from dag.engine.view import Index, View, query
 from dag.gateway import attachment, routes, servedlisteners
-from dag.gateway.attachment import AttachmentPoint, Parent, RankedRoute
+from dag.gateway.attachment import Attachment, AttachmentPoint, Candidate, Parent, RankedRoute
 from dag.problems import Problem
 from dag.problems import gateway as problems
 
@@ -32,7 +33,7 @@ class Claim(NamedTuple):
 class Claims:
     """Everything that a route asks for."""
 
-    route: RankedRoute
+    attached: Attachment
     wanted: tuple[Claim, ...]
 
 
@@ -47,13 +48,13 @@ def claims(view: View, ref: ObjectRef) -> Claims | None:
     asked = (replace(it.match, drawn=None) for it in rules.routes)
     matches = (None,) if is_stream else tuple(dict.fromkeys(asked))
     points = dict.fromkeys(point for parent in found.parents for point in parent.points)
-    return Claims(found.route, tuple(Claim(point, match) for point in points for match in matches))
+    return Claims(found, tuple(Claim(point, match) for point in points for match in matches))
 
 
 @query
 def winner(view: View, claim: Claim) -> RankedRoute:
     """The route that takes the requests of a claim that somebody makes."""
-    return min(view.bucket(CLAIMED, claim))
+    return min(view.bucket(CLAIMED, claim)).route
 
 
 def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
@@ -63,7 +64,7 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
         return
     points = frozenset(it for it in parent.points if _is_served(view, it))
     contested = [it for it in found.wanted if it.point in points]
-    lost = [(it, won) for it in contested if (won := view.ask(winner, it)) != found.route]
+    lost = [(it, won) for it in contested if (won := view.ask(winner, it)) != found.attached.route]
     if lost:
         first = {won: claim for claim, won in reversed(lost)}
         examples = [_example(won, first[won]) for won in sorted(first)]
@@ -104,11 +105,12 @@ def _path(path: nodes.Path) -> str:
             return f"path expression {expression}"
 
 
-def _by_claim(_: ObjectRef, found: Claims) -> Iterator[tuple[Claim, RankedRoute]]:
-    return ((it, found.route) for it in found.wanted)
+def _by_claim(_: ObjectRef, found: Claims) -> Iterator[tuple[Claim, Candidate]]:
+    places = {it: found.attached.on(it) for it in {it.point.host.host for it in found.wanted}}
+    return ((it, places[it.point.host.host]) for it in found.wanted)
 
 
-CLAIMED: Index[Claim, RankedRoute] = Index("routes by host and match", claims, _by_claim)
+CLAIMED: Index[Claim, Candidate] = Index("routes by host and match", claims, _by_claim)
 
 INDEXES = (CLAIMED,)
 KEPT = routes.kept(claims)

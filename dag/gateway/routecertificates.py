@@ -66,6 +66,7 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
 
 
 def _bringer(view: View, point: AttachmentPoint) -> RankedRoute | None:
-    ranked = (it for it in view.bucket(attachment.ATTACHED, point) if it.kind == "HTTPRoute")
+    found = (it.route for it in view.bucket(attachment.ATTACHED, point))
+    ranked = (it for it in found if it.kind == "HTTPRoute")
     bringing = (it for it in ranked if view.ask(brought, it.senior.key) is not None)
     return min(bringing, default=None)

@@ -87,6 +87,8 @@ def _authority(found: certificates.Pair) -> str:
 _CASES = [
     Case("http://more.example.com/", backend="one"),
     Case("http://set.example.com/", backend="two"),
+    Case("http://nearest.example.com/some/long/path", backend="one"),
+    Case("http://nearest.example.com/some/long/path", backend="two", headers={"X-Near": "yes"}),
     Case("http://more.example.com/tried/by-code?status=503", 200, answered={"x-flaky": "yes"}),
     Case("http://more.example.com/once/by-code?status=503", 503),
     Case("http://more.example.com/never/by-code?status=503", 503, answered={"x-flaky": "yes"}),
@@ -290,8 +292,9 @@ def test_tls_that_is_passed_on_ends_at_the_backend(more: More) -> None:
         assert names["commonName"] == "inner.example.com"
 
 
-def test_tls_that_ends_here_leaves_a_stream(more: More) -> None:
-    with secured(more, "passed", "ended.example.com", more.running.trusting()) as found:
+@pytest.mark.parametrize("host", ["ended.example.com", "ended-nearest.example.com"])
+def test_tls_that_ends_here_leaves_a_stream(more: More, host: str) -> None:
+    with secured(more, "passed", host, more.running.trusting()) as found:
         names = dict(it[0] for it in found.getpeercert()["subject"])  # type: ignore[index,misc]
         assert names["commonName"] == "*.example.com"
         assert found.recv(100) == b"stream"

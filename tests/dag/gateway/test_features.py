@@ -13,6 +13,9 @@ FOLDERS = {
     "GatewayBackendClientCertificate": "GatewayTLSBackendClientCertificate",
     "GatewayHTTPSListenerDetectMisdirectedRequests": "HTTPSListenerDetectMisdirectedRequests",
     "GatewayInfrastructurePropagation": "GatewayInfrastructure",
+    "GatewayRouteHostnameIntersectionPrecedence": (
+        "RouteMultipleRoutesAttachmentSameHostnameIntersection"
+    ),
     "GatewayPort8080": "GatewayWithAttachedRoutesWithPort8080",
     "HTTPRouteBackendRequestHeaderModification": "HTTPRouteRequestHeaderModifierBackendWeights",
     "HTTPRouteBackendTimeout": "HTTPRouteTimeoutBackendRequest",
@@ -56,7 +59,12 @@ def test_every_claim_has_a_folder(version: str) -> None:
 
 
 RETRIES = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout", "HTTPRouteRetryConnectionError"}
-NEW = {"GRPCRouteRequestHeaderModifier", "HTTPRouteBackendURLRewrite", "HTTPRouteRetryCodes"}
+NEW = {
+    "GRPCRouteRequestHeaderModifier",
+    "GatewayRouteHostnameIntersectionPrecedence",
+    "HTTPRouteBackendURLRewrite",
+    "HTTPRouteRetryCodes",
+}
 
 
 def test_features_are_called_as_in_the_release_that_is_installed() -> None:

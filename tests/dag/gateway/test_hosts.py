@@ -1,5 +1,7 @@
 """Which routes serve a host: isolation of listeners, precedence of routes, TLS, and the merge."""
 
+import pytest
+
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
 from tests.dag.gateway import status_text
@@ -149,6 +151,29 @@ def test_an_httproute_beats_an_httpproxy_where_both_match_and_shares_where_not()
     assert routes(it, "a.com") == ["/p -> default/s3:80", "/ -> default/s1:80"]
     delete(it, "HTTPRoute", "r")
     assert routes(it, "a.com") == ["/p -> default/s3:80", "/ -> default/s2:80"]
+
+
+@pytest.mark.parametrize(
+    ("path", "before"),
+    [
+        ("/o/other/more", []),
+        ("/o/other", ["/n", "/o/other"]),
+        ("/long", ["/n", "/o/other"]),
+        ("/o", ["/n", "/o/other", "/o"]),
+        ("/", ["/n", "/o/other", "/o"]),
+    ],
+)
+def test_an_httpproxy_stays_below_each_route_that_matches_as_closely(
+    path: str, before: list[str]
+) -> None:
+    proxy = httpproxy.root("p", f"routes: [{httpproxy.on(path, 's3')}]", fqdn="x.a.com")
+    wider = route("a", on("/o/other", "s2"), on("/o", "s2"), hosts=("*.a.com",))
+    nearest = route("b", on("/n", "s2"), hosts=("x.a.com",))
+    it = world(given(http(rest=host("x.a.com"))) + wider + nearest + proxy)
+    found = routes(it, "x.a.com")
+    own = found.index(f"{path} -> default/s3:80")
+    assert [it.split("/..")[0] for it in found[:own]] == before
+    assert len(found) == 4
 
 
 def test_a_gateway_that_goes_takes_its_hosts_and_leaves_those_of_others() -> None:

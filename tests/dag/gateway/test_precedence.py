@@ -76,6 +76,22 @@ def test_the_younger_route_is_told_which_of_its_matches_the_older_one_takes(
     assert lost(it, "a-younger") == expected
 
 
+def test_the_route_with_the_nearer_host_name_takes_a_match_from_an_older_one() -> None:
+    it = world(
+        gateway_class() + gateway("gw", http(rest=host("x.a.com"))) + service("s1")
+        + route("wide", hosts=("*.com", "*.a.com"), created=OLD)
+        + route("wider", hosts=("*.com",), created=OLD)
+        + route("near", hosts=("*.com", "x.a.com"), created=NEW)
+    )  # fmt: skip
+    assert lost(it, "near") == []
+    for name in ("wide", "wider"):
+        assert lost(it, name) == [
+            WHOLE, NOTHING_LEFT + "HTTPRoute default/near takes path prefix / on x.a.com"
+        ]  # fmt: skip
+    delete(it, "HTTPRoute", "near")
+    assert lost(it, "wide") == []
+
+
 def test_of_routes_of_one_age_the_first_by_name_is_served() -> None:
     it = world(WORLD + route("a") + route("b"))
     assert lost(it, "a") == []
