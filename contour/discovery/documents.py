@@ -12,7 +12,7 @@ from dataclasses import is_dataclass
 from hashlib import blake2b
 from typing import NamedTuple
 
-from crds import shape
+from crds import decode, shape
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec, Resource
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.kinds import KINDS, MARIN3R
@@ -149,6 +149,16 @@ def document(
         },
         "spec": {**_plain_object(spec), "version": version},
     }
+
+
+def unseen(
+    owner: EnvoyConfig, version: str, sequence: int, mark: Mapping[str, str]
+) -> EnvoyConfigRevision:
+    """The revision of what an EnvoyConfig says now, as it is written or was already."""
+    read = decode.decode(document(owner, owner.spec, version, sequence, mark))
+    assert isinstance(read, decode.Decoded)
+    assert isinstance(read.object, EnvoyConfigRevision)
+    return read.object
 
 
 def status(found: Stored, wanted: Revision, provides: Mapping[str, str] | None, now: str) -> Raw:

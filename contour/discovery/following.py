@@ -24,7 +24,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.rawconfig import revisions
 from dag.rawconfig.claims import NodeKey
-from dag.rawconfig.content import Unread
+from dag.rawconfig.content import READINGS, Unread
 from dag.rawconfig.revisions import Revision
 from kube.client import Client
 from kube.resources import Resource
@@ -65,7 +65,7 @@ class Following:
     _contents: dict[NamespacedName, Unread | None] = field(default_factory=dict)
     _of: dict[NamespacedName, set[NamespacedName]] = field(default_factory=dict)
     _kept: dict[NamespacedName, Revision] = field(default_factory=dict)
-    # By EnvoyConfig: what was served when its object was deleted.
+    # By EnvoyConfig: what is served and has no object, because that was deleted, or not seen yet.
     _dirty: set[NamespacedName] = field(default_factory=set)
     _soon: asyncio.Handle | None = None
 
@@ -178,6 +178,9 @@ class Following:
         for kind, key, found in batch.events:
             if kind.kind == KIND.kind:
                 self._note(key, found if isinstance(found, EnvoyConfigRevision) else None)
+        for kind, key, _ in batch.events:
+            if kind.kind == _OWNER.kind:
+                self._keep_unseen(key)
         self._write_rows()
         self.instance.take(batch)
         for kind, key, _ in batch.events:
@@ -219,6 +222,20 @@ class Following:
         if not self._of[owner]:
             del self._of[owner]
         self._write_row(owner)
+
+    def _keep_unseen(self, owner: NamespacedName) -> None:
+        """What an EnvoyConfig says is served before the object of its revision is seen. If another
+        content comes first, it stays a revision all the same, for the other may be refused."""
+        engine = self.instance.controller.engine
+        config, read = engine.row(tables.ENVOY_CONFIGS, owner), engine.row(READINGS, owner)
+        served, present = self._served(owner), self.of(owner)
+        if config is None or read is None or read.content is None or read.version != served:
+            return
+        if all(it.version != served for it in present):
+            place = max((it.sequence for it in present), default=0) + 1
+            unseen = documents.unseen(config, served, place, self.mark)
+            self._kept[owner] = Revision(Unread(read.node, served, unseen))
+            self._write_row(owner)
 
     def _served(self, owner: NamespacedName) -> str:
         """The version of an EnvoyConfig that is served; empty if none is."""
