@@ -125,7 +125,7 @@ def _routes(
     closed: nodes.Respond | None,
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule that takes these requests, and what is wrong with its other parts."""
-    refused = [*filters.refusals(rule, at)]
+    refused = [*filters.refusals(rule, at), *persistence.refusals(rule.session_persistence, at)]
     policies, open_problems = guards.policies(view, rule, at)
     yield from (*refused, *open_problems)
     if closed is None and (refused or any(map(unguarded.closes_a_rule, open_problems))):

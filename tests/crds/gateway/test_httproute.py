@@ -201,3 +201,31 @@ def test_a_session_that_lasts_says_how_long() -> None:
     assert where == "spec.rules[0].sessionPersistence"
     assert errors(rule(sessionPersistence={**persistence, "absoluteTimeout": "1h"})) == []
     assert errors(rule(sessionPersistence={"type": "Header", "cookieConfig": {}})) != []
+    newer = {"cookie": {"lifetimeType": "Permanent"}}
+    assert errors(rule(sessionPersistence=newer)) != []
+    assert errors(rule(sessionPersistence={**newer, "absoluteTimeout": "1h"})) == []
+
+
+@pytest.mark.parametrize(
+    ("session", "message"),
+    [
+        ({"type": "Header", "cookie": {}}, "cookie must be nil if type is not Cookie"),
+        ({"header": {"name": "x"}}, "header must be nil if type is not Header"),
+        ({"sessionName": "a", "cookie": {"name": "a"}}, "sessionName and cookieConfig of v1.6"),
+        ({"cookieConfig": {}, "cookie": {}}, "sessionName and cookieConfig of v1.6"),
+        (
+            {"type": "Header", "sessionName": "a", "header": {"name": "a"}},
+            "sessionName and cookieConfig of v1.6",
+        ),
+    ],
+)
+def test_a_session_is_written_in_one_way(session: dict[str, Any], message: str) -> None:
+    ((where, told),) = errors(rule(sessionPersistence=session))
+    assert where == "spec.rules[0].sessionPersistence"
+    assert told.startswith(message)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a;b", "a\n", "x" * 257])
+def test_a_session_has_the_name_of_a_cookie_or_header(name: str) -> None:
+    assert errors(rule(sessionPersistence={"cookie": {"name": name}})) != []
+    assert errors(rule(sessionPersistence={"type": "Header", "header": {"name": name}})) != []

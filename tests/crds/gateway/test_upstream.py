@@ -16,13 +16,10 @@ OPTIONAL_ONCE = {"TLSRoute": {"hostnames"}}
 """Fields that older versions, which are still served, did not demand."""
 
 
-_SESSION = (".spec.rules[].sessionPersistence.cookie", ".spec.rules[].sessionPersistence.header")
 _FILTERS = ".spec.listeners[].filters.requests"
 NOT_YET: dict[str, tuple[str, ...]] = {
     "Gateway": (".spec.addresses[].routability", _FILTERS),
     "ListenerSet": (_FILTERS,),
-    "HTTPRoute": _SESSION,
-    "GRPCRoute": _SESSION,
 }
 """Fields of v1.7 that are told as unknown, or close what they guard, with what is below them."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
+from dag.nodes import SessionPersistence as Session
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
@@ -323,6 +324,44 @@ def test_a_client_with_a_session_is_not_drawn_at_each_request() -> None:
     assert routes(it, "*") == ["/ -> 500"]
     assert status_text.route(it, "r") == WHOLLY_DROPPED
     assert "session persistence" in status_text.route_messages(it, "r")[0]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("", Session("session-default-r-0")),
+        ("cookie: {}", Session("session-default-r-0")),
+        ("cookie: {name: a, path: /x}", Session("a", path="/x")),
+        (
+            "cookie: {name: a, lifetimeType: Permanent}, absoluteTimeout: 1h",
+            Session("a", lifetime=3600),
+        ),
+        ("cookie: {name: a}, absoluteTimeout: 1h", Session("a")),
+        ("type: Header, header: {name: x-a}", Session("x-a", "Header")),
+        ("sessionName: a", Session("a")),
+        (
+            "sessionName: a, cookieConfig: {lifetimeType: Permanent}, absoluteTimeout: 1h",
+            Session("a", lifetime=3600),
+        ),
+        ("type: Header, sessionName: x-a", Session("x-a", "Header")),
+        ("type: Header", Session("x-session-default-r-0", "Header")),
+    ],
+)
+def test_a_session_is_kept_as_either_release_writes_it(written: str, expected: Session) -> None:
+    rule = f"{{sessionPersistence: {{{written}}}, backendRefs: [{{name: s1, port: 80}}]}}"
+    policies = first(world(GIVEN + route("r", rule))).policies
+    assert policies is not None
+    assert policies.session == expected
+
+
+@pytest.mark.parametrize("path", ["x", "''", "/a;Secure", "/a b", '"/\\n"', "/ä"])
+def test_a_path_that_no_cookie_can_have_drops_its_rule(path: str) -> None:
+    cookie = f"cookie: {{path: {path}}}"
+    rule = f"{{sessionPersistence: {{{cookie}}}, backendRefs: [{{name: s1, port: 80}}]}}"
+    it = world(GIVEN + route("r", rule))
+    assert routes(it, "*") == ["/ -> 500"]
+    assert status_text.route(it, "r") == WHOLLY_DROPPED
+    assert "rules[0].sessionPersistence.cookie.path" in status_text.route_messages(it, "r")[0]
 
 
 def test_a_missing_backend_of_a_drawn_share_is_told_once_with_its_place() -> None:
