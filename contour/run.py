@@ -22,8 +22,8 @@ from contour.controller import Controller
 from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
 from contour.events import Batch
+from contour.host import errors, state
 from contour.host import ports as host_ports
-from contour.host import state
 from contour.instance import Instance
 from contour.keysets.store import Store
 from contour.localenvoys import Given, LocalEnvoys
@@ -35,9 +35,11 @@ from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
 from dag import counting, ratelimitservice
 from dag import hostdns as hostrows
+from dag.configuration import settings
 from dag.listeners import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
+from dag.references import counters
 from showing import signals
 
 XDS_SOCKET = "xds.sock"
@@ -122,6 +124,7 @@ async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     with process.without_collections():
         running.take_first(running.manifests.read())
     controller = running.instance.controller
+    _require_client(controller)
     sockets.hold(controller.engine)
     _require_free_ports(controller, options.address)
     start = _start(directory, controller, options)
@@ -177,6 +180,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         controller.notes.append(resolver.note)
         controller.engine.write(hostrows.IN_USE, (), True)
     controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
+    controller.engine.write(counters.LACKING, (), given.lacking() or None)
     if options.source is not None:
         controller.follow(options.source.name, in_cluster=False)
     if options.controller_name is not None:
@@ -318,6 +322,14 @@ async def _serving(server: Server) -> AsyncGenerator[None]:
         yield
     finally:
         await server.stop()
+
+
+def _require_client(controller: Controller) -> None:
+    """Raises NotInstalledError if requests are to be counted in a Redis that cannot be asked."""
+    lacking = controller.engine.row(counters.LACKING, ())
+    found = controller.engine.answer(settings.settings, ())
+    if lacking is not None and found is not None and found.limit_filters.redis is not None:
+        raise errors.NotInstalledError(lacking)
 
 
 def _require_free_ports(controller: Controller, address: str) -> None:

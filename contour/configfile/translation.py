@@ -94,8 +94,6 @@ def _wrong_for(written: crd.EnvoyGateway, command: Command) -> Iterator[str]:
         if written.rate_limit is not None and written.rate_limit.backend is None:
             yield "rateLimit.backend: is required"
         return
-    if written.rate_limit is not None and written.rate_limit.backend is not None:
-        yield "rateLimit.backend: is not served; `contour run` counts by itself, without Redis"
     if provider is not None and provider.type == "Kubernetes":
         yield "provider.type: Kubernetes is served by `contour serve`; write File"
     elif provider is not None and provider.custom is not None:
@@ -137,21 +135,19 @@ def _spec(written: crd.EnvoyGateway, namespace: str, command: Command) -> Contou
         ),
         envoy=Envoy(network_publishing=in_front),
         debug=DebugEndpoint(address=debug.host, port=debug.port) if debug is not None else None,
-        rate_limit_filters=_limits(written.rate_limit) if written.rate_limit else None,
+        rate_limit_filters=_limits(written.rate_limit, command) if written.rate_limit else None,
         extensions=tuple(_extension(it, namespace) for _, it in _managers(written)),
     )
 
 
-def _limits(written: crd.RateLimit) -> RateLimitFilterSettings:
-    """Without a Redis the process that serves on one machine counts."""
+def _limits(written: crd.RateLimit, command: Command) -> RateLimitFilterSettings:
+    """In a cluster pods count; on one machine a process beside Envoy does."""
     redis = written.backend.redis if written.backend is not None else None
-    if redis is None:
-        return RateLimitFilterSettings(fail_closed=written.fail_closed)
-    tls = RedisTLS() if redis.tls is not None else None
+    tls = RedisTLS() if redis is not None and redis.tls is not None else None
     return RateLimitFilterSettings(
         fail_closed=written.fail_closed,
-        redis=Redis(address=redis.url, tls=tls),
-        service=RateLimitService(),
+        redis=Redis(address=redis.url, tls=tls) if redis is not None else None,
+        service=RateLimitService() if command == "serve" else None,
     )
 
 

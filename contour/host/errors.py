@@ -6,7 +6,7 @@ class Error(Exception):
 
 
 class NotInstalledError(Error):
-    """There is no Envoy to run."""
+    """Something that is needed is not installed: Envoy, or an optional package."""
 
 
 class RefusedError(Error):

@@ -72,10 +72,7 @@ def _channel(control_plane: str, given: Settings) -> aio.Channel:
 def _counters(given: Settings) -> Counters:
     if not given.redis:
         return Memory()
-    try:
-        from contour.ratelimits.redis import Redis  # noqa: PLC0415 - an extra, perhaps not there
-    except ImportError:
-        sys.exit("to count in a Redis, install contour-ingress[redis]")
+    from contour.ratelimits.redis import Redis  # noqa: PLC0415 - an extra, perhaps not there
 
     return Redis(given.redis, given.redis_authority)
 

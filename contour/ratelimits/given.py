@@ -1,7 +1,19 @@
-"""What the graph says of the process of our rate limit service, as its settings."""
+"""What the process of our rate limit service is given: its settings, as the graph says them, and
+what it needs of this machine."""
+
+from importlib.util import find_spec
 
 from contour.ratelimits.settings import Settings
 from dag.ratelimitservice import Process
+
+
+def lacking() -> str:
+    """What it would need to count in a Redis and does not have; empty if nothing."""
+    if find_spec("redis") is not None:
+        return ""
+    return (
+        "to count in a Redis, the Python package `redis` is needed: install contour-ingress[redis]"
+    )
 
 
 def settings(found: Process) -> Settings:

@@ -243,7 +243,8 @@ class RateLimitRedis:
     url: HostAndPort
     """The host name or IPv4 address of Redis and its port."""
     tls: RateLimitRedisTLS | None = None
-    """TLS towards Redis, whose certificate is verified with the authorities of the image."""
+    """TLS towards Redis, whose certificate is verified with the authorities of the image, or of the
+    machine."""
 
 
 @model
@@ -261,7 +262,8 @@ class RateLimit:
     """How requests are counted that RateLimitFilters limit."""
 
     backend: RateLimitBackend | None = None
-    """Where the counts are kept, in a cluster, where it is required."""
+    """Where the counts are kept. It is required in a cluster; on one machine the default is the
+    memory of a process beside Envoy."""
     fail_closed: Flag = False
     """Whether requests that cannot be counted are refused."""
     timeout: Annotated[str | None, _not_served("the time to answer is fixed")] = None

@@ -12,8 +12,11 @@ from crds.ratelimitservice import PASSWORD
 from crds.ratelimitservice import Redis as Written
 from crds.records import dataclass
 from dag import nodes, tables
-from dag.engine.view import View
+from dag.engine.view import Table, View
 from dag.references import trust
+
+LACKING: Table[tuple[()], str] = Table("why no Redis can be asked")
+"""On one machine: what is missing there to count in any Redis; no row if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,11 @@ def read(written: Written) -> Iterator[tuple[str, str]]:
 
 
 def missing(view: View, written: Written | None, namespace: str) -> Iterator[tuple[str, str]]:
-    """What of the Secrets cannot be used: the field of `written`, and why."""
+    """Why it cannot be asked: the field of `written`, and what is wrong with it."""
     if written is None:
         return
+    if lacking := view.read(LACKING, ()):
+        yield "address", lacking
     if written.tls is not None and written.tls.ca_secret is not None:
         ref = ObjectRef("Secret", namespace, written.tls.ca_secret)
         if refusal := view.ask(trust.refusal, nodes.Trust((ref,))):

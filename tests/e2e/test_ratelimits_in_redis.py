@@ -29,6 +29,12 @@ spec:
       tls: {caSecret: redis}
       passwordSecret: redis
 """
+FILE = """\
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: EnvoyGateway
+gateway: {controllerName: projectcontour.io/gateway-controller}
+rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: '%s'}}}
+"""
 TOLD = "ContourConfiguration default/contour"
 
 
@@ -59,6 +65,20 @@ def _counted(it: Standalone) -> int:
 
     processes.wait(ask, "an answer")
     return found[-1]
+
+
+def test_the_redis_of_a_configuration_file_counts(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as redis:
+        config = tmp_path / "config.yaml"
+        config.write_text(FILE % redis.address)
+        files = {name: manifest(name) for name in ("services.yaml", "limits.yaml")}
+        folder = tmp_path_factory.mktemp("instance")
+        with standalone.standalone(folder, files, options=("-c", str(config))) as it:
+            it.until_status(URL, 429)
+        assert b"default/two" in redis.ask("KEYS", "*")
 
 
 def test_counts_are_in_redis_and_outlive_the_process(

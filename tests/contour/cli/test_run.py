@@ -1,6 +1,8 @@
 """`contour run`: what it refuses before anything starts. The rest is in the end-to-end tests."""
 
 import importlib.util
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,18 @@ def test_usage(arguments: list[str], told: str) -> None:
     assert told in result.stderr
 
 
+BACKEND = "rateLimit: {backend: {type: Redis, redis: {url: 'localhost:1'}}}\n"
+GATEWAY = """\
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: eg}
+spec: {controllerName: gateway.envoyproxy.io/gatewayclass-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec: {gatewayClassName: eg, listeners: [{name: http, protocol: HTTP, port: 80}]}
+"""
 EG = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
 CONTOUR_CONFIGURATION = """\
 apiVersion: projectcontour.io/v1alpha1
@@ -107,3 +121,21 @@ def test_help_says_what_the_ready_file_means() -> None:
     result = run("--help")
     assert result.exit_code == 0
     assert "ready" in result.stdout
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+def test_a_redis_is_refused_if_the_package_for_it_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_used: bool
+) -> None:
+    monkeypatch.setitem(sys.modules, "redis", None)  # as if it were not installed
+    monkeypatch.chdir(tmp_path)
+    Path("manifests").mkdir()
+    Path("config.yaml").write_text(EG + BACKEND * is_used)
+    # Without the Redis a port is what it ends with.
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        Path("manifests/gateway.yaml").write_text(GATEWAY)
+        port = f"80={taken.getsockname()[1]}"
+        result = run("manifests", "-c", "config.yaml", "--state-dir", "state", "--map-port", port)
+    assert result.exit_code == 2
+    told = result.stderr.strip().splitlines()[-1]
+    assert ("install contour-ingress[redis]" in told) is is_used

@@ -7,8 +7,9 @@ import pytest
 
 from contour.configfile import reading, translation
 from contour.configfile.translation import Command, Translated
+from crds.counting import RateLimitFilterSettings
 from crds.meta import NamespacedName
-from crds.ratelimitservice import RedisTLS
+from crds.ratelimitservice import Redis, RedisTLS
 from dag.configuration import reading as configurations
 
 NAME = NamespacedName("home", "contour")
@@ -92,8 +93,6 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
         (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: "
          "{certificateRef: {name: a}}}}}\n", "serve",
          "rateLimit.backend.redis.tls.certificateRef: is not served"),
-        (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}\n", "run",
-         "rateLimit.backend: is not served"),
         (HEAD + f"extension: {{{HOOKS}, service: {{host: a, unix: {{path: /x}}}}}}\n", "run",
          "extension.service: exactly one of host, fqdn, ip and unix must be set"),
         (HEAD + f"extensionManager: {{hooks: {{}}, {SERVICE}}}\n", "run",
@@ -146,6 +145,9 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
          "rate_limit_filters.redis.tls", RedisTLS()),
         ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
          "rate_limit_filters.service.replicas", 2),
+        ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}",
+         "run", "rate_limit_filters", RateLimitFilterSettings(
+             fail_closed=True, redis=Redis(address="a:1", tls=RedisTLS()))),
         ("admin: {}", "serve", "debug.port", 19000),
         ("admin: {address: {host: 127.0.0.2, port: 1}}", "serve", "debug.address", "127.0.0.2"),
         ("extension: {hooks: {post: [VirtualHost]}, service: {host: a}}", "run",
