@@ -18,9 +18,13 @@ from dag.ports import HostPorts
 from tests.testbed import world
 from tests.testbed.grpcpeers import Peer
 from tests.testbed.patience import PATIENCE
+from tests.testbed.ports import free_ports
 from tests.testbed.world import Document
 
 T = TypeVar("T")
+
+ONE, TWO = free_ports(2)
+"""The ports of the servers of the fixture `servers`."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,5 @@
 """Several control planes and real gRPC clients: each plane answers for its own authorities."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,8 @@ from contour.bootstrap.grpcclients import Files
 from contour.xds.credentials import Files as ServerFiles
 from provisioning import identities
 from tests.contour.envoy.grpcclients.plane import (
+    ONE,
+    TWO,
     bootstrap,
     configuration,
     endpoints,
@@ -16,17 +17,7 @@ from tests.contour.envoy.grpcclients.plane import (
     service,
 )
 from tests.testbed import certificates
-from tests.testbed.grpcpeers import Peer, peer
-from tests.testbed.ports import free_ports
-
-ONE, TWO = free_ports(2)
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Peer]:
-    with peer() as made:
-        made.serve(("one", ONE), ("two", TWO))
-        yield made
+from tests.testbed.grpcpeers import peer
 
 
 def world(authority: str, port: int, *aliases: str) -> tuple[dict[str, object], ...]:

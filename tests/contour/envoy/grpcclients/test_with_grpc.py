@@ -1,6 +1,5 @@
 """Real gRPC clients and servers; one control plane."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,8 @@ from envoy.config.route.v3 import route_pb2
 from contour.xds.resources import ROUTE, Change, Name, part
 from dag import exports
 from tests.contour.envoy.grpcclients.plane import (
+    ONE,
+    TWO,
     bootstrap,
     configuration,
     endpoints,
@@ -17,20 +18,11 @@ from tests.contour.envoy.grpcclients.plane import (
     rule,
     service,
 )
-from tests.testbed.grpcpeers import SAY, SHOUT, Peer, peer
-from tests.testbed.ports import free_ports
+from tests.testbed.grpcpeers import SAY, SHOUT, peer
 from tests.testbed.world import Document
 
-ONE, TWO = free_ports(2)
 ECHO = "xds:///echo.shop:50051"
 WORLD = (service("echo"), endpoints("echo", ONE), service("other"), endpoints("other", TWO))
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Peer]:
-    with peer() as made:
-        made.serve(("one", ONE), ("two", TWO))
-        yield made
 
 
 @pytest.mark.parametrize(

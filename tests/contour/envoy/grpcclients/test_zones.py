@@ -1,31 +1,24 @@
 """Zones: which endpoints real gRPC clients call, where a Service prefers those of their zone."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.contour.envoy.grpcclients.plane import (
+    ONE,
+    TWO,
     bootstrap,
     configuration,
     endpoints,
     plane,
     service,
 )
-from tests.testbed.grpcpeers import Peer, peer
+from tests.testbed.grpcpeers import peer
 from tests.testbed.ports import free_ports
 from tests.testbed.world import Document
 
-ONE, TWO = free_ports(2)
 ECHO = "xds:///echo.shop:50051"
 IN_A, IN_B = endpoints("echo", ONE, zone="a"), endpoints("echo", TWO, zone="b")
-
-
-@pytest.fixture(scope="module")
-def servers() -> Iterator[Peer]:
-    with peer() as made:
-        made.serve(("one", ONE), ("two", TWO))
-        yield made
 
 
 def echo(preference: str = "") -> Document:
