@@ -4,13 +4,14 @@
 `namespaced.yaml` is an example, for those who may act on some namespaces only: which ones is for
 its user to say, with `contour manifests --watch-namespaces`. The operator is there twice, since
 kustomize takes a folder, with nothing from outside of it: `operator/` is its base. In `optional/`
-are the kinds of other projects that are served where an administrator applies them.
+are the kinds of other projects that are served where an administrator applies them, and the rights
+that certificates of gRPC clients need.
 """
 
 from collections.abc import Iterable
 
 from crds.kinds import MARIN3R
-from provisioning import discovery, installation, manifests, templating
+from provisioning import discovery, grpcclients, installation, manifests, templating
 from provisioning.installation import Operator, Place
 from provisioning.templating import Document
 
@@ -33,6 +34,7 @@ def files() -> dict[str, str]:
     }
     found |= {f"optional/{group}.yaml": manifests.opted_in(group) for group in manifests.OPT_IN}
     found[f"optional/{MARIN3R}.yaml"] = discovery.documents(Place())
+    found["optional/grpc-clients.yaml"] = grpcclients.documents(Place())
     return {name: _text(documents) for name, documents in found.items()}
 
 

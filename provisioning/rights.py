@@ -95,6 +95,19 @@ def of_node_certificates() -> list[Rule]:
     return [_rule([""], ["secrets"], ["get", "create", "patch"])]
 
 
+def of_grpc_certificates(secret: str) -> list[Rule]:
+    """Of a control plane that issues certificates for gRPC clients, in their namespaces."""
+    return [
+        _rule([""], ["secrets"], ["create"]),  # cannot be limited to a name
+        _rule([""], ["secrets"], ["get", "patch"], [secret]),
+    ]
+
+
+def of_authority(secret: str) -> list[Rule]:
+    """Of a control plane that signs with its authority, at home."""
+    return [_rule([""], ["secrets"], ["get"], [secret])]
+
+
 def at_home(
     lease: str,
     watches_everything: bool,

@@ -1,7 +1,6 @@
 """gRPC clients of `contour serve`, with certificates that it makes in their namespaces."""
 
 import base64
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -9,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from contour.bootstrap import grpcclients
 from contour.bootstrap.grpcclients import Files, GrpcClient
 from dag import exports
 from provisioning import certificates, identities, pem
+from provisioning import grpcclients as grpcclients_manifest
 from provisioning.certificates import Subject
+from provisioning.grpcclients import CERTIFICATES_ROLE
+from provisioning.installation import Place
 from provisioning.names import LONGEST_LEAF_LIFETIME
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure.test_of_gateways import keep_authority, write_certificates
@@ -23,7 +26,6 @@ from tests.e2e.incluster import Instance, Served
 from tests.testbed.apiserver import RefusedError
 from tests.testbed.grpcpeers import peer
 from tests.testbed.ports import free_port
-from tests.testbed.processes import ROOT
 
 pytestmark = pytest.mark.cluster
 
@@ -188,11 +190,19 @@ def _name_localhost(folder: Path) -> None:
 
 
 def rights(home: str, elsewhere: str) -> str:
-    """As the documentation has them."""
-    text = (ROOT / "docs/grpc-clients.md").read_text()
-    (block,) = [it for it in re.findall(r"```yaml\n(.*?)```", text, re.S) if "RoleBinding" in it]
-    given = str(block).replace("namespace: shop", f"namespace: {elsewhere}")
-    return given.replace("namespace: projectcontour", f"namespace: {home}")
+    """As an administrator gives them: the file, and what the documentation says beside it."""
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": CERTIFICATES_ROLE, "namespace": elsewhere},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": CERTIFICATES_ROLE,
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": "contour", "namespace": home}],
+    }
+    return yaml.safe_dump_all([*grpcclients_manifest.documents(Place(namespace=home)), binding])
 
 
 def found(of: Instance, namespace: str) -> dict[str, Any]:
