@@ -115,6 +115,13 @@ class Extension:
     """If true, a cluster that the hook `Translation` leaves out of its answer is served without
     endpoints, so that requests to it are answered with 503. By default such an answer is not
     taken."""
+    may_remove_secrets: Flag = False
+    """If true, a Secret that the hook `Translation` leaves out of its answer is not served, so that
+    connections that need it are refused. By default such an answer is not taken."""
+    secrets: Literal["WithoutPrivateKeys", "Full"] = "WithoutPrivateKeys"
+    """How the hook `Translation` is sent Secrets. With `WithoutPrivateKeys`, the default, private
+    keys, passwords and the like are left out, and put back into the answer by the name of the
+    Secret. `Full` sends them, and needs a Unix socket or TLS with `tls.clientCertificateRef`."""
     refresh: Duration | None = None
     """The time after which all questions are asked again, at least `10s`. By default they are asked
     again after each new connection to the extension alone."""

@@ -1,8 +1,9 @@
 """Replies of extensions on disk, by the content of their questions.
 
 A control plane that starts while an extension is away serves what that answered before. Nothing
-secret is in them: hosts and routes. A file that cannot be read is begun anew, and one that cannot
-be written is told once: it costs nothing but that.
+secret is in them: hosts, routes, clusters, and Secrets without their private parts. A file that
+cannot be read is begun anew, and one that cannot be written is told once: it costs nothing but
+that.
 """
 
 import logging

@@ -11,7 +11,7 @@ from typing import Final
 
 from contour.asking.answers import Answers
 from contour.asking.conversation import Asked, Connect, Conversation
-from contour.envoy.hooks import questions
+from contour.envoy.hooks import lists, questions
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import client
 from dag import hookservers
@@ -90,7 +90,7 @@ class Asker:
         if question.key not in self._waiting.get(question.server, {}):
             return
         if isinstance(reply, Reply):
-            self._answers.put(question.key, reply)
+            self._answers.put(question.key, _storable(question, reply))
         self._engine.write(questions.REPLIES, question.key, reply)
         self._settle_soon()
 
@@ -152,6 +152,13 @@ class Asker:
     def _settled(self) -> None:
         self._settling = None
         self._settle()
+
+
+def _storable(question: Question, reply: Reply) -> Reply:
+    """A reply as it may be kept on disk: no private key is."""
+    if question.hook != "Translation" or reply.body is None:
+        return reply
+    return Reply(lists.without_private_parts(reply.body))
 
 
 def _begun(activity: Coroutine[object, object, None]) -> asyncio.Task[None]:

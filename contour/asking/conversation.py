@@ -10,7 +10,7 @@ that and not each for its own deadline.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Protocol
 
 from contour.envoy.hooks import lists
@@ -58,7 +58,8 @@ class Replied(Protocol):
 def encoded(question: Question) -> bytes:
     """A question as it goes out."""
     if question.hook == "Translation":
-        everything: wire.Resources = {"clusters": tuple(question.lists.clusters.values())}
+        clusters, secrets = (tuple(it.values()) for it in question.lists)
+        everything: wire.Resources = {"clusters": clusters, "secrets": secrets}
         return wire.encoded_request(question.hook, wire.Request(everything))
     (field,) = wire.FIELDS[question.hook]
     resources: wire.Resources = {field: (question.body,)}
@@ -306,10 +307,17 @@ def _reply(question: Question, found: Answer) -> Reply:
     reply = wire.decoded_reply(question.hook, found.body)
     if question.hook != "Translation":
         return Reply(reply.single)
-    known = {body: name for name, body in question.lists.clusters.items()}
-    clusters = reply.resources.get("clusters", ())
-    named = {known.get(body) or wire.name(body): body for body in clusters}
-    return Reply(lists.difference(question.lists, named))
+    answer = lists.Lists(
+        _named(question.lists.clusters, reply.resources.get("clusters", ())),
+        _named(question.lists.secrets, reply.resources.get("secrets", ())),
+    )
+    return Reply(lists.difference(question.lists, answer))
+
+
+def _named(asked: Mapping[str, bytes], found: Iterable[bytes]) -> dict[str, bytes]:
+    """What an answer lists, by name; the names of those that it was asked about are known."""
+    known = {body: name for name, body in asked.items()}
+    return {known.get(body) or wire.name(body): body for body in found}
 
 
 Connect = Callable[[Connection], Asked | None]

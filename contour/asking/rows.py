@@ -7,8 +7,9 @@ a row. Questions are counted, since hosts may share one. Nothing here waits for 
 from collections import Counter, defaultdict
 from typing import Protocol, TypeAlias
 
+from contour.asking.remembering import Memory
 from contour.asking.translations import Translations
-from contour.envoy.credentials import FleetKey
+from contour.envoy.fleets import FleetKey
 from contour.envoy.hooks import questions
 from contour.envoy.hooks.questions import (
     Question,
@@ -68,6 +69,7 @@ class HookRows:
         self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
         self._turned: set[ObjectRef] = set()
         self._translations = Translations(engine)
+        self._memory = Memory(engine)
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether there are rows to be written, or were."""
@@ -78,17 +80,22 @@ class HookRows:
         elif change.query is questions.shaped_listener:
             self._keep_good_listener(change.key, change.new)
         elif change.query is questions.translated:
-            self._translations.keep(change.key.fleet, change.new)
+            self._keep_lists(change.key.fleet, change.new)
         else:
             return False
         old: State | None = change.old
         new: State | None = change.new
         self._tell(change.key, old, new)
         has_written = change.query is questions.translated
+        if not isinstance(old, Translated) and not isinstance(new, Translated):
+            answered = (it.answered if it is not None else () for it in (old, new))
+            has_written = self._memory.note(change.key.fleet, *answered)
         return self._count(old, new) or bool(self._turned) or has_written
 
     def flush(self) -> None:
-        """Writes what objects are told, once for all their hosts that have changed."""
+        """Writes what objects are told, once for all their hosts that have changed, and what
+        extensions remember."""
+        self._memory.flush()
         turned, self._turned = self._turned, set()
         for it in turned:
             self._engine.write(hookservers.UNFINISHED, it, self._texts(it) or None)
@@ -104,6 +111,12 @@ class HookRows:
             self._engine.write(questions.GOOD_LISTENERS, key, None)
         elif new.is_finished:
             self._engine.write(questions.GOOD_LISTENERS, key, new.served)
+
+    def _keep_lists(self, fleet: str, new: Translated | None) -> None:
+        if self._translations.keep(fleet, new):
+            self._memory.cover(fleet)
+        elif new is None:
+            self._memory.forget(fleet)
 
     def _count(self, old: State | None, new: State | None) -> bool:
         """Counts who depends on questions; whether a reply was known already."""
@@ -150,7 +163,9 @@ class HookRows:
 def _text(key: Key, found: State) -> str:
     said = questions.silences(found.told)
     if isinstance(key, FleetKey) or isinstance(found, Translated):
-        return f"clusters: {said}"
+        is_waiting = isinstance(found, Translated) and not found.passes
+        end = "; until then new and changed ones are not in force" if is_waiting else ""
+        return f"clusters and Secrets: {said}{end}"
     where, closed = f"listener {key.listener}", "it is not opened"
     if isinstance(key, nodes.HostKey):
         where, closed = f"host {key.host}", "the host answers 503"

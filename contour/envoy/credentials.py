@@ -1,13 +1,17 @@
-"""The tracked queries behind certificates and authorities: for filter chains and clusters.
+"""The tracked query behind certificates and authorities: for filter chains and clusters.
 
 They live while a chain or cluster demands them. One that cannot serve has no answer; then Envoy
-refuses the connections that need it.
+refuses the connections that need it. So it does while extensions have not answered for it; one
+that was served before stays as it was until then.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from contour.envoy import names
 from contour.envoy import secrets as certificates
+from contour.envoy.fleets import FleetKey
+from contour.envoy.hooks import passed
+from contour.envoy.hooks import secrets as private
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
@@ -32,38 +36,66 @@ class TrustKey(NamedTuple):
     trust: nodes.Trust
 
 
+CredentialKey: TypeAlias = SecretKey | TrustKey | FleetKey
+"""For a fleet as a whole there are the authorities of its Envoys' own machines."""
+
+
 @query
-def secret(view: View, key: SecretKey) -> Pieces | None:
-    """A certificate, while it can serve."""
-    found = view.ask(secrets.secret, key.secret)
-    if found is None:
+def credential(view: View, key: CredentialKey) -> Pieces | None:
+    """A certificate or authorities, while they can serve, as extensions want them."""
+    found = view.ask(wanted, key)
+    if found is None or found.value is None:
         return None
-    body = certificates.encoded(key.secret, found)
-    part = resources.part(body, origins=[ObjectRef("Secret", *key.secret)])
-    return (resources.Change(names.secret(key.secret), "", part),)
+    if not view.ask(passed.is_translated, ()):
+        return (found,)
+    view.demand(shown, key)
+    row = view.read(passed.SECRETS, passed.Item(key.fleet, found.name.name))
+    if row is None or row.body is None:
+        return ()
+    origins = (*found.value.origins, *passed.authors(view))
+    part = resources.part(row.body, origins=origins)
+    return (resources.Change(found.name, "", part),)
 
 
 @query
-def authorities(view: View, key: TrustKey) -> Pieces | None:
-    """Authorities, while they can be read."""
-    found = view.ask(trust.bundle, key.trust)
-    if found is None:
+def wanted(view: View, key: CredentialKey) -> resources.Change | None:
+    """The same as the objects want it."""
+    match key:
+        case SecretKey(secret=name):
+            pair = view.ask(secrets.secret, name)
+            body = certificates.encoded(name, pair) if pair is not None else None
+            return _change(names.secret(name), body, (ObjectRef("Secret", *name),))
+        case TrustKey(trust=node):
+            bundle = view.ask(trust.bundle, node)
+            body = certificates.trusted(node, bundle) if bundle is not None else None
+            return _change(names.trust(node), body, node.authorities)
+        case FleetKey():
+            return _change(names.SYSTEM_TRUST, certificates.system(), ())
+
+
+def _change(
+    name: resources.Name, body: bytes | None, origins: tuple[ObjectRef, ...]
+) -> resources.Change | None:
+    if body is None:
         return None
-    part = resources.part(certificates.trusted(key.trust, found), origins=key.trust.authorities)
-    return (resources.Change(names.trust(key.trust), "", part),)
+    return resources.Change(name, "", resources.part(body, origins=origins))
 
 
-class FleetKey(NamedTuple):
-    """A fleet."""
+class Shown(NamedTuple):
+    """A Secret, and how extensions see it."""
 
-    fleet: str
+    wanted: resources.Change
+    body: bytes
+    """Without private parts."""
 
 
 @query
-def system_authorities(_: View, key: FleetKey) -> Pieces:
-    """The authorities of Envoy's own machine."""
-    part = resources.part(certificates.system())
-    return (resources.Change(names.SYSTEM_TRUST, "", part),)
+def shown(view: View, key: CredentialKey) -> Shown | None:
+    """The same with what extensions see of it; asked where they are asked about Secrets."""
+    found = view.ask(wanted, key)
+    if found is None or found.value is None:
+        return None
+    return Shown(found, private.without_private_parts(found.value.body))
 
 
-PUBLISHED = (secret, authorities, system_authorities)
+PUBLISHED = (credential,)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from contour.envoy import names
-from contour.envoy.credentials import FleetKey, Pieces
+from contour.envoy.credentials import Pieces
+from contour.envoy.fleets import FleetKey
 from contour.envoy.guards import tokens
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef

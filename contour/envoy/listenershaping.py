@@ -6,7 +6,7 @@ may be passed over (`failOpen`).
 """
 
 from contour.envoy import policy, routing, translating
-from contour.envoy.hooks import chain, questions, templates
+from contour.envoy.hooks import chain, passed, questions, templates
 from contour.envoy.hooks.questions import GoodListener, ShapedListener, TemplateKey, Told
 from dag import listeners, nodes
 from dag.configuration import settings
@@ -36,7 +36,7 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
         checked = templates.checked(template, end.body, allowed)
     every = ", ".join(sorted({it.server for it in way.asked}))
     told = (*way.told, *(Told(every, it) for it in checked.refused))
-    origins = (*node.origins, *routing.authors(view))
+    origins = (*node.origins, *passed.authors(view))
     answer = checked.body if end.is_changed else None
     found = GoodListener(node, plain._replace(answer=answer), tuple(sorted(known.added)))
     silent = translating.lacking(view, key.fleet, names.values(), known, way.answered)

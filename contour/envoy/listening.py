@@ -22,7 +22,7 @@ from contour.envoy import (
 )
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
-from contour.envoy.hooks import questions
+from contour.envoy.hooks import passed, questions
 from contour.envoy.hooks.questions import TemplateKey
 from contour.xds import resources
 from crds.meta import ObjectRef
@@ -93,7 +93,7 @@ def opened(view: View, key: TemplateKey) -> Open | None:
         return None
     node, found, added = good.good
     needs = frozenset(resources.Name(resources.CLUSTER, it) for it in added)
-    return _opened(view, key.fleet, Open(found, needs, routing.authors(view), node))
+    return _opened(view, key.fleet, Open(found, needs, passed.authors(view), node))
 
 
 def _opened(view: View, fleet: str, found: Open) -> Open:
@@ -150,11 +150,11 @@ def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
     if key.tls is None:
         return
     for it in (key.tls.secret, *key.tls.more_secrets):
-        view.demand(credentials.secret, credentials.SecretKey(key.fleet, it))
+        view.demand(credentials.credential, credentials.SecretKey(key.fleet, it))
         yield ObjectRef("Secret", *it)
     clients = key.tls.clients
     if clients is not None and clients.trust is not None:
-        view.demand(credentials.authorities, credentials.TrustKey(key.fleet, clients.trust))
+        view.demand(credentials.credential, credentials.TrustKey(key.fleet, clients.trust))
 
 
 @query

@@ -12,7 +12,8 @@ from envoy.extensions.transport_sockets.tls.v3 import secret_pb2, tls_pb2
 
 from contour import monitoring
 from contour.envoy import encoding, extending, names
-from contour.envoy.credentials import FleetKey, Pieces
+from contour.envoy.credentials import Pieces
+from contour.envoy.fleets import FleetKey
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import nodes, tables

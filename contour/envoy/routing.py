@@ -21,7 +21,8 @@ from contour.envoy import (
 )
 from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
-from contour.envoy.hooks import bare, lists, questions
+from contour.envoy.fleets import FleetKey
+from contour.envoy.hooks import bare, lists, passed, questions
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, services
@@ -93,17 +94,11 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
     needs = (*used.values(), *(resources.Name(resources.CLUSTER, it) for it in added))
-    origins = (*node.origins, *authors(view))
+    origins = (*node.origins, *passed.authors(view))
     part = resources.part(bare.completed(node, called, traits, body), needs, origins)
     if (older := releases.for_older(node)) is not None:
         part = _with_older(part, bare.completed(older, called, traits, body))
     return _pieces(view, key, part)
-
-
-def authors(view: View) -> tuple[ObjectRef, ...]:
-    """The object whose author has registered the extensions."""
-    chosen = view.ask(settings.chosen_name, ())
-    return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)
 
 
 def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
@@ -167,7 +162,7 @@ def clusters_of(
     view: View, fleet: str, found: Iterable[nodes.AnyCluster]
 ) -> Mapping[nodes.AnyCluster, resources.Name]:
     """The names of clusters, which exist by being asked for."""
-    if not view.ask(questions.is_translated, ()):
+    if not view.ask(passed.is_translated, ()):
         keys = ((it, ClusterKey(fleet, it)) for it in dict.fromkeys(found))
         return {it: view.ask(cluster, key)[0].name for it, key in keys}
     result: dict[nodes.AnyCluster, resources.Name] = {}
@@ -186,17 +181,17 @@ def _is_secure(view: View, key: nodes.HostKey) -> bool:
 @query
 def cluster(view: View, key: ClusterKey) -> Pieces:
     """A cluster as it is served, in one piece; none while extensions have not answered for it."""
-    if not view.ask(questions.is_translated, ()):
+    if not view.ask(passed.is_translated, ()):
         return (_cluster(view, key),)
     wanted = view.ask(wanted_cluster, key)
     name, ours = wanted.name, wanted.value
-    passed = view.read(questions.PASSED, questions.ClusterName(key.fleet, name.name))
-    if passed is None:
+    row = view.read(passed.CLUSTERS, passed.Item(key.fleet, name.name))
+    if row is None:
         return ()
-    if passed.body is None:
+    if row.body is None:
         return (wanted,)
-    part = lists.part(passed.body, ours)
-    part = replace(part, origins=(*part.origins, *authors(view)))
+    part = lists.part(row.body, ours)
+    part = replace(part, origins=(*part.origins, *passed.authors(view)))
     return (resources.Change(name, "", part),)
 
 
@@ -256,11 +251,11 @@ def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> 
         return
     certificate = upstream_tls.client_certificate(tls, every)
     if certificate is not None:
-        view.demand(credentials.secret, credentials.SecretKey(key.fleet, certificate))
+        view.demand(credentials.credential, credentials.SecretKey(key.fleet, certificate))
     if tls is not None and tls.trust is None and tls.system:
-        view.demand(credentials.system_authorities, credentials.FleetKey(key.fleet))
+        view.demand(credentials.credential, FleetKey(key.fleet))
     if tls is not None and tls.trust is not None:
-        view.demand(credentials.authorities, credentials.TrustKey(key.fleet, tls.trust))
+        view.demand(credentials.credential, credentials.TrustKey(key.fleet, tls.trust))
 
 
 @query

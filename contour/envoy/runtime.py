@@ -7,7 +7,8 @@ bootstrap. A fleet without settings has it too, empty: an Envoy that starts wait
 from envoy.service.runtime.v3 import rtds_pb2
 
 from contour.envoy import encoding, extending, names
-from contour.envoy.credentials import FleetKey, Pieces
+from contour.envoy.credentials import Pieces
+from contour.envoy.fleets import FleetKey
 from contour.xds import resources
 from dag import listeners
 from dag.configuration import settings

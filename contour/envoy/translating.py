@@ -1,20 +1,24 @@
-"""The tracked queries behind clusters that extensions change or add (the hook Translation).
+"""The tracked queries behind clusters and Secrets that extensions change or add (the hook
+Translation).
 
-All clusters of a fleet are one question: that is the contract of the hook. Servers remember what
-they were asked about hosts and listeners, so those questions are part of it, too, and it is asked
-again when one of them has been answered. What the answer comes to is written as rows by the
-controller, one for each cluster, so that a host depends on its own clusters alone.
+All clusters and Secrets of a fleet are one question: that is the contract of the hook. Servers
+remember what they were asked about hosts and listeners, so those questions are part of it, too, and
+it is asked again when one of them has been answered. What the answer comes to is written as rows by
+the controller, one for each cluster and Secret, so that a host depends on its own clusters alone.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from contour.envoy import extending, routing
-from contour.envoy.credentials import FleetKey, Pieces
-from contour.envoy.hooks import lists, questions
+from contour.envoy import credentials, extending, routing
+from contour.envoy.credentials import Pieces
+from contour.envoy.fleets import FleetKey
+from contour.envoy.hooks import lists, passed, questions
+from contour.envoy.hooks import secrets as private
 from contour.envoy.hooks.lists import Lists
-from contour.envoy.hooks.questions import ClusterName, Question, Reply, Told, Translated
+from contour.envoy.hooks.passed import Item
+from contour.envoy.hooks.questions import Question, Reply, Told, Translated
 from contour.xds import resources
 from dag import nodes
 from dag.configuration import settings
@@ -22,48 +26,91 @@ from dag.engine.view import Index, Kept, View, query
 
 
 class _Wanted(NamedTuple):
-    """A cluster as the objects want it."""
+    """A cluster or Secret as the objects want it."""
 
     name: str
     digest: bytes
     body: bytes
+    shown: bytes
+    """As extensions see it."""
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
 
 
-class _Remembered(NamedTuple):
-    """A server of a fleet that has been asked about a host or listener."""
-
-    fleet: str
-    server: str
+def _cluster(key: routing.ClusterKey, found: resources.Change) -> Iterable[tuple[str, _Wanted]]:
+    if (it := found.value) is not None:
+        yield key.fleet, _Wanted(found.name.name, it.digest, it.body, it.body)
 
 
-def _named(key: routing.ClusterKey, found: resources.Change) -> Iterable[tuple[str, _Wanted]]:
-    if found.value is not None:
-        yield key.fleet, _Wanted(found.name.name, found.value.digest, found.value.body)
+def _secret(
+    key: credentials.CredentialKey, found: credentials.Shown
+) -> Iterable[tuple[str, _Wanted]]:
+    name, _, it = found.wanted
+    if it is not None:
+        yield key.fleet, _Wanted(name.name, it.digest, it.body, found.body)
 
 
-def _answered(
-    key: nodes.HostKey | questions.TemplateKey,
-    found: questions.Shaped | questions.ShapedListener,
-) -> Iterable[tuple[_Remembered, bytes]]:
-    for it in found.answered:
-        yield _Remembered(key.fleet, it.server), it.key
+CLUSTERS: Index[str, _Wanted] = Index("wanted clusters", routing.wanted_cluster, _cluster)
+SECRETS: Index[str, _Wanted] = Index("wanted Secrets", credentials.shown, _secret)
 
 
-WANTED: Index[str, _Wanted] = Index("wanted clusters", routing.wanted_cluster, _named)
-HOSTS: Index[_Remembered, bytes] = Index("answered for hosts", questions.shaped, _answered)
-LISTENERS: Index[_Remembered, bytes] = Index(
-    "answered for listeners", questions.shaped_listener, _answered
-)
+class _Listed(NamedTuple):
+    """All clusters or Secrets of a fleet as the objects want them, by name."""
+
+    digest: bytes
+    bodies: Mapping[str, bytes]
+    shown: Mapping[str, bytes]
+
+    def __repr__(self) -> str:
+        return f"<{len(self.bodies)}>"
+
+
+@query
+def clusters(view: View, key: FleetKey) -> _Listed:
+    """All clusters: the same for as long as none comes, goes or changes."""
+    return _listed(view.bucket(CLUSTERS, key.fleet))
+
+
+@query
+def secrets(view: View, key: FleetKey) -> _Listed:
+    """All Secrets: likewise."""
+    return _listed(view.bucket(SECRETS, key.fleet))
+
+
+def _listed(found: Iterable[_Wanted]) -> _Listed:
+    each = sorted(found)
+    digest = resources.digest(b"".join(it.digest for it in each))
+    bodies, shown = ({it.name: it.body for it in each}, {it.name: it.shown for it in each})
+    return _Listed(digest, bodies, shown)
+
+
+class _All(NamedTuple):
+    """Both."""
+
+    digest: bytes
+    wanted: Lists
+    """The Secrets with their private parts."""
+    shown: Lists
+
+
+@query
+def listed(view: View, key: FleetKey) -> _All:
+    """All clusters and Secrets of a fleet."""
+    one, other = view.ask(clusters, key), view.ask(secrets, key)
+    wanted, shown = Lists(one.bodies, other.bodies), Lists(one.bodies, other.shown)
+    return _All(resources.digest(one.digest + other.digest), wanted, shown)
 
 
 @dataclass(slots=True)
 class _State:
     """A fleet on its way through the extensions."""
 
-    clusters: Lists
+    listed: _All
     digest: bytes
-    changed: dict[str, bytes] = field(default_factory=dict)
-    covered: frozenset[bytes] = frozenset()
+    clusters: dict[str, bytes] = field(default_factory=dict)
+    """Those that are not as the objects want them."""
+    secrets: dict[str, bytes | None] = field(default_factory=dict)
     asked: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     silent: list[Told] = field(default_factory=list)
@@ -71,60 +118,62 @@ class _State:
     is_stopped: bool = False
     """An extension that may not be passed over has not answered."""
 
+    def held(self) -> Mapping[str, bytes]:
+        """The Secrets with their private parts."""
+        return _changed(self.listed.wanted.secrets, self.secrets)
 
-class _Listed(NamedTuple):
-    """All clusters of a fleet as the objects want them."""
+    def lists(self, *, is_full: bool) -> Lists:
+        """What the next extension is asked about."""
+        clusters = _changed(self.listed.wanted.clusters, self.clusters)
+        if is_full:
+            return Lists(clusters, self.held())
+        changed = {
+            name: private.without_private_parts(body) if body is not None else None
+            for name, body in self.secrets.items()
+        }
+        return Lists(clusters, _changed(self.listed.shown.secrets, changed))
 
-    digest: bytes
-    names: frozenset[str]
-    clusters: Lists
 
-
-@query
-def listed(view: View, key: FleetKey) -> _Listed:
-    """All clusters of a fleet: the same for as long as none comes or goes."""
-    wanted = sorted(view.bucket(WANTED, key.fleet))
-    digest = resources.digest(b"".join(it.digest for it in wanted))
-    names = frozenset(it.name for it in wanted)
-    return _Listed(digest, names, Lists({it.name: it.body for it in wanted}))
+def _changed(
+    before: Mapping[str, bytes], changes: Mapping[str, bytes | None]
+) -> Mapping[str, bytes]:
+    """The same with these changes, in the order of the names."""
+    if not changes:
+        return before
+    found = {**before, **changes}
+    return {name: body for name in sorted(found) if (body := found[name]) is not None}
 
 
 @questions.translated.answer
 def translated(view: View, key: FleetKey) -> Translated | None:
-    """The clusters of a fleet as extensions want them."""
-    if not view.ask(questions.is_translated, ()):
+    """The clusters and Secrets of a fleet as extensions want them."""
+    if not view.ask(passed.is_translated, ()):
         return None
-    wanted = view.ask(listed, key)
-    state = _State(wanted.clusters, wanted.digest)
+    found = view.ask(listed, key)
+    state = _State(found, found.digest)
     for server in view.ask(settings.hook_servers, ()):
-        remembered = _remembered(view, _Remembered(key.fleet, server.name))
-        state.covered |= remembered
         if "Translation" in server.hooks and not state.is_stopped:
-            _pass(view, server, remembered, state)
+            remembered = view.read(passed.REMEMBERED, passed.Remembered(key.fleet, server.name))
+            _pass(view, server, remembered or 0, state)
     return Translated(
-        wanted.names,
-        state.changed,
-        state.covered,
+        found.wanted,
+        state.clusters,
+        state.secrets,
         tuple(state.asked),
-        tuple(state.told),
+        (*state.told, *state.silent),
         tuple(state.silent),
         state.is_whole,
         not state.is_stopped,
-        routing.authors(view),
+        passed.authors(view),
     )
 
 
-def _remembered(view: View, at: _Remembered) -> frozenset[bytes]:
-    """The other questions that an extension has answered."""
-    return view.bucket(HOSTS, at) | view.bucket(LISTENERS, at)
-
-
-def _pass(
-    view: View, server: nodes.HookServer, remembered: frozenset[bytes], state: _State
-) -> None:
+def _pass(view: View, server: nodes.HookServer, remembered: int, state: _State) -> None:
     """Takes the fleet through one extension."""
-    about = resources.digest(b"".join((state.digest, *sorted(remembered))))
-    question = Question(server.name, "Translation", about, lists=state.clusters)
+    seen = bytes([server.sees_private_keys])
+    about = resources.digest(b"".join((state.digest, remembered.to_bytes(16, "big"), seen)))
+    asked = state.lists(is_full=server.sees_private_keys)
+    question = Question(server.name, "Translation", about, lists=asked)
     state.asked.append(question)
     reply = view.read(questions.REPLIES, question.key)
     if not isinstance(reply, Reply):
@@ -133,30 +182,40 @@ def _pass(
         if reply is not None:
             state.silent.append(Told(server.name, reply.why))
     elif reply.body is not None:
-        _take(server, state, reply.body)
+        _take(server, state, asked, reply.body)
 
 
-def _take(server: nodes.HookServer, state: _State, body: bytes) -> None:
-    found = lists.checked(state.clusters, body, may_remove=server.may_remove_clusters)
+def _take(server: nodes.HookServer, state: _State, asked: Lists, body: bytes) -> None:
+    may_remove = lists.MayRemove(server.may_remove_clusters, server.may_remove_secrets)
+    found = lists.checked(asked, state.held(), body, may_remove)
     state.told += (Told(server.name, it) for it in found.refused)
     if not found.is_taken:
         state.silent += (Told(server.name, it) for it in found.refused)
         state.is_whole, state.is_stopped = False, not server.fail_open
         return
-    state.changed |= found.changed
-    clusters = dict(sorted({**state.clusters.clusters, **found.changed}.items()))
-    state.clusters = Lists(clusters)
+    state.clusters |= found.clusters
+    state.secrets |= found.secrets
     state.digest = resources.digest(state.digest + body)
 
 
 @query
-def added_cluster(view: View, key: ClusterName) -> Pieces | None:
+def added_cluster(view: View, key: Item) -> Pieces | None:
     """A cluster that extensions have added."""
-    body = view.read(questions.ADDED, key)
+    body = view.read(passed.ADDED_CLUSTERS, key)
     if body is None:
         return None
-    part = replace(lists.part(body, None), origins=routing.authors(view))
+    part = replace(lists.part(body, None), origins=passed.authors(view))
     return (resources.Change(resources.Name(resources.CLUSTER, key.name), "", part),)
+
+
+@query
+def added_secret(view: View, key: Item) -> Pieces | None:
+    """A Secret that extensions have added."""
+    row = view.read(passed.ADDED_SECRETS, key)
+    if row is None or row.body is None:
+        return None
+    part = resources.part(row.body, origins=passed.authors(view))
+    return (resources.Change(resources.Name(resources.SECRET, key.name), "", part),)
 
 
 class Known(Container[str]):
@@ -168,7 +227,7 @@ class Known(Container[str]):
         self._fleet = fleet
         self._ours = set(ours)
         self.added: set[str] = set()
-        self._is_translated = view.ask(questions.is_translated, ())
+        self._is_translated = view.ask(passed.is_translated, ())
         self.missing: set[str] = set()
 
     def add(self, ours: Iterable[str]) -> None:
@@ -181,7 +240,7 @@ class Known(Container[str]):
             return True
         if not isinstance(name, str) or not self._is_translated:
             return False
-        is_added = self._view.read(questions.ADDED, ClusterName(self._fleet, name)) is not None
+        is_added = self._view.read(passed.ADDED_CLUSTERS, Item(self._fleet, name)) is not None
         (self.added if is_added else self.missing).add(name)
         return is_added
 
@@ -194,19 +253,25 @@ def lacking(
     It waits for clusters of its own that extensions have not answered for, and for clusters that
     its answer names and that may be in the next answer about all clusters.
     """
-    if not view.ask(questions.is_translated, ()):
+    if not view.ask(passed.is_translated, ()):
         return None
-    passed = [view.read(questions.PASSED, ClusterName(fleet, it)) for it in used]
-    is_lacking = any(it is None for it in passed)
+    rows = [view.read(passed.CLUSTERS, Item(fleet, it)) for it in used]
+    is_lacking = any(it is None for it in rows)
     if not is_lacking and not known.missing:
         return None
-    progress = view.read(questions.PROGRESS, fleet) or questions.Progress()
-    if is_lacking or not all(it.key in progress.covered for it in answered):
-        return progress.silent
+    servers = {it.name for it in view.ask(settings.hook_servers, ()) if "Translation" in it.hooks}
+    mine = (passed.Asked(fleet, it.key) for it in answered if it.server in servers)
+    covered = [view.read(passed.COVERED, it) for it in mine]
+    if is_lacking or not all(covered):
+        return view.read(questions.PROGRESS, fleet) or ()
     return None
 
 
-INDEXES = (WANTED, HOSTS, LISTENERS)
-KEPT = (Kept(questions.translated, extending.FLEETS), Kept(added_cluster, questions.ADDED))
-PUBLISHED = (added_cluster, questions.translated)
-"""The second one is for who asks."""
+INDEXES = (CLUSTERS, SECRETS)
+KEPT = (
+    Kept(questions.translated, extending.FLEETS),
+    Kept(added_cluster, passed.ADDED_CLUSTERS),
+    Kept(added_secret, passed.ADDED_SECRETS),
+)
+PUBLISHED = (added_cluster, added_secret, questions.translated)
+"""The last one is for who asks."""

@@ -7,5 +7,4 @@ of a reply is decided elsewhere: bytes go in and bytes come out.
 - `wire`: the messages and methods, for the client and for the Python SDK.
 - `client`: asks a server, and tells of its connections.
 - `replies`: reads a reply, which is not trusted, into its canonical form.
-- `secrets`: Secrets without their private keys, and the keys put back.
 """

@@ -50,11 +50,20 @@ def _wrong(place: Place, it: crd.Extension) -> Iterator[Problem]:
     if it.resources and "Route" not in it.hooks.post:
         text = "need the hook Route, by which their objects are sent"
         yield problems.invalid_value(place.at("resources"), text)
+    if it.secrets == "Full" and not _is_private(it.service):
+        text = "Full needs a Unix socket, or TLS with tls.clientCertificateRef"
+        yield problems.invalid_value(place.at("secrets"), text)
     for index, kind in enumerate(it.resources):
         if foreign.is_native(kind.group):
             text = f"kinds of {kind.group} cannot be registered"
             yield problems.invalid_value(place.at("resources", index).at("group"), text)
     yield from _twice(place, it.resources)
+
+
+def _is_private(service: crd.ExtensionServer) -> bool:
+    """Whether both sides know whom they talk to, and nobody else reads it."""
+    is_mutual = service.tls is not None and service.tls.client_certificate_ref is not None
+    return service.unix is not None or is_mutual
 
 
 def _twice(place: Place, written: Iterable[crd.ExtensionKind]) -> Iterator[Problem]:
@@ -91,6 +100,8 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
         retries=it.retries,
         fail_open=it.fail_open,
         may_remove_clusters=it.may_remove_clusters,
+        may_remove_secrets=it.may_remove_secrets,
+        sees_private_keys=it.secrets == "Full",
         refresh=_seconds(place.at("refresh"), it.refresh, least=_SHORTEST_REFRESH),
     )
 

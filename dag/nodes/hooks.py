@@ -58,5 +58,9 @@ class HookServer:
     fail_open: bool = False
     may_remove_clusters: bool = False
     """Whether clusters may be missing in its answers about all of them."""
+    may_remove_secrets: bool = False
+    """The same for Secrets."""
+    sees_private_keys: bool = False
+    """Whether it gets Secrets with their private keys."""
     refresh: float | None = None
     """Seconds after which everything is asked again; None: only after a new connection."""

@@ -58,6 +58,11 @@ class Metered(Instance):
         gc.collect()
         gc.freeze()
 
+    @property
+    def parts(self) -> int:
+        """Those of xDS resources that were published so far."""
+        return self._work.parts
+
     async def change(self, batch: Batch) -> Work:
         """One change until its first bytes could go out; then everything that follows it."""
         assert self._subscriber is not None

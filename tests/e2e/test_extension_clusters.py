@@ -60,7 +60,7 @@ spec:
 """
 
 
-def _configuration(routing: str, entry: str) -> str:
+def configuration(routing: str, entry: str) -> str:
     return f"""
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
@@ -74,9 +74,9 @@ spec:
 
 
 @contextlib.asynccontextmanager
-async def _served(folder: Path, configuration: str, objects: str) -> AsyncGenerator[Standalone]:
+async def served(folder: Path, configured: str, objects: str) -> AsyncGenerator[Standalone]:
     files = {"services.yaml": manifest("services.yaml"), "objects.yaml": objects}
-    running = standalone(folder, files | {"configuration.yaml": configuration})
+    running = standalone(folder, files | {"configuration.yaml": configured})
     instance = await asyncio.to_thread(running.__enter__)
     try:
         yield instance
@@ -84,7 +84,7 @@ async def _served(folder: Path, configuration: str, objects: str) -> AsyncGenera
         await asyncio.to_thread(running.__exit__, None, None, None)
 
 
-async def _until(what: Callable[[], bool]) -> None:
+async def until(what: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not await asyncio.to_thread(what):
             await asyncio.sleep(0.02)
@@ -103,7 +103,7 @@ async def test_the_example_guards_routes_by_a_service_whose_cluster_it_adds(
             "resources: [{group: authz.example.com, version: v1, kind: Authorization}], "
             f"service: {{unix: {address.removeprefix('unix:')}}}"
         )
-        async with _served(tmp_path, _configuration(routing, entry), ROUTES) as instance:
+        async with served(tmp_path, configuration(routing, entry), ROUTES) as instance:
 
             def status(path: str, group: str) -> int:
                 url = f"http://live.example.com{path}"
@@ -112,11 +112,11 @@ async def test_the_example_guards_routes_by_a_service_whose_cluster_it_adds(
                 except ConnectionRefusedError:
                     return 0  # the listener waits for the extension
 
-            await _until(lambda: status("/", "guest") == 200)
+            await until(lambda: status("/", "guest") == 200)
             assert await asyncio.to_thread(status, "/staff", "staff") == 403, "it is away"
             await service.start()
             try:
-                await _until(lambda: status("/staff", "staff") == 200)
+                await until(lambda: status("/staff", "staff") == 200)
                 assert await asyncio.to_thread(status, "/staff", "guest") == 403
             finally:
                 await service.stop(None)
@@ -171,7 +171,7 @@ async def test_whatever_an_extension_does_about_clusters_nothing_is_lost(tmp_pat
             f"{IMPATIENT}, hooks: {{post: [Translation]}}, service: {{host: {host}, port: {port}}}"
         )
         objects = "---".join((_proxy("live", 0), _proxy("other", 0)))
-        async with _served(tmp_path, _configuration("Shards", entry), objects) as instance:
+        async with served(tmp_path, configuration("Shards", entry), objects) as instance:
 
             def number() -> str:
                 return instance.ask("http://live.example.com/").headers.get("x-number", "")
@@ -181,7 +181,7 @@ async def test_whatever_an_extension_does_about_clusters_nothing_is_lost(tmp_pat
 
             requests = [Request("live.example.com"), Request("other.example.com")]
             load = Load(instance.ports["http"], requests, 100, clients=1)
-            await _until(lambda: number() == "0")
+            await until(lambda: number() == "0")
             async with load.running() as answered:
                 for it in range(1, ROUNDS + 1):
                     server.script = chance.choice(FAULTS)
@@ -194,8 +194,8 @@ async def test_whatever_an_extension_does_about_clusters_nothing_is_lost(tmp_pat
                     server.script = _good
                     await server.stop()
                     await server.start()
-                    await _until(partial(is_number, str(it)))
-                await _until(lambda: answered.sent > 100)
+                    await until(partial(is_number, str(it)))
+                await until(lambda: answered.sent > 100)
             assert not answered.failures
 
 
@@ -203,6 +203,6 @@ async def test_what_an_extension_echoes_is_served_unchanged(tmp_path: Path) -> N
     async with scripted(echoed) as server:
         host, _, port = server.address.rpartition(":")
         entry = f"hooks: {{post: [Translation]}}, service: {{host: {host}, port: {port}}}"
-        configuration = _configuration("Shards", entry)
-        async with _served(tmp_path, configuration, _proxy("live", 0)) as instance:
-            await _until(lambda: instance.ask("http://live.example.com/").status == 200)
+        configured = configuration("Shards", entry)
+        async with served(tmp_path, configured, _proxy("live", 0)) as instance:
+            await until(lambda: instance.ask("http://live.example.com/").status == 200)

@@ -5,17 +5,16 @@ every restart, and an edit asks for what it has changed and nothing else.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
-from contour.envoy.credentials import FleetKey
+from contour.envoy.fleets import FleetKey
 from contour.envoy.hooks.lists import EMPTY, Lists
 from contour.envoy.policy import Downstream
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.configuration import settings
 from dag.engine.view import OpenQuery, Table, View, query
 
 
@@ -47,10 +46,11 @@ class Question:
         return found.digest()
 
 
-class Reply(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Reply:
     """What an extension wants instead of what it was asked about."""
 
-    body: bytes | None
+    body: bytes | None = field(repr=False)
     """In canonical form; None: it stays as it is. For Translation what is different
     (`contour.envoy.hooks.lists`)."""
 
@@ -185,62 +185,34 @@ def silences(found: Iterable[Told]) -> str:
     return "; ".join(f"extension {it.server} {it.text}" for it in dict.fromkeys(found))
 
 
-# All clusters of a fleet at once.
+# All clusters and Secrets of a fleet at once.
 
-
-class ClusterName(NamedTuple):
-    """A cluster of a fleet, by its name."""
-
-    fleet: str
-    name: str
-
-
-class Passed(NamedTuple):
-    """A cluster for which extensions have answered."""
-
-    body: bytes | None
-    """None: it is served as it is."""
-
-
-class Progress(NamedTuple):
-    """How far a fleet has come with the hook Translation."""
-
-    covered: frozenset[bytes] = frozenset()
-    """The other questions that had been answered when extensions were asked about all clusters."""
-    silent: tuple[Told, ...] = ()
-    """Why there is no newer answer."""
-
-
-PASSED: Table[ClusterName, Passed] = Table("clusters that extensions have answered for")
-ADDED: Table[ClusterName, bytes] = Table("clusters that extensions have added")
-PROGRESS: Table[str, Progress] = Table("progress of translations")
-"""All three are written by the controller when the answer `translated` comes to something."""
+PROGRESS: Table[str, tuple[Told, ...]] = Table("progress of translations")
+"""Why there is no newer answer about all clusters of a fleet; empty if nothing is wrong."""
 
 
 class Translated(NamedTuple):
-    """The clusters of a fleet as extensions want them."""
+    """The clusters and Secrets of a fleet as extensions want them."""
 
-    names: frozenset[str]
-    """The clusters that they were asked about."""
-    changed: Mapping[str, bytes]
+    wanted: Lists
+    """What the objects want, the Secrets with their private parts: the same one for as long as that
+    does not change."""
+    clusters: Mapping[str, bytes]
     """By name: the clusters that are not as they were, and those that are new."""
-    covered: frozenset[bytes]
-    """The keys of the other questions that had been answered."""
+    secrets: Mapping[str, bytes | None]
+    """The same for Secrets; None where nothing is served."""
     asked: tuple[Question, ...]
     told: tuple[Told, ...] = ()
     silent: tuple[Told, ...] = ()
     is_finished: bool = True
     passes: bool = True
-    """New clusters may be served without the changes that are missing."""
+    """What is new may be served without the changes that are missing."""
     origins: tuple[ObjectRef, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<of {self.wanted}: {len(self.clusters)} and {len(self.secrets)} changed>"
 
 
 translated: OpenQuery[FleetKey, Translated | None] = OpenQuery("translated")
-"""All clusters of a fleet; None where no extension is asked. Answered by
+"""All clusters and Secrets of a fleet; None where no extension is asked. Answered by
 `contour.envoy.translating`."""
-
-
-@query
-def is_translated(view: View, _: tuple[()]) -> bool:
-    """Whether extensions are asked about clusters."""
-    return any("Translation" in it.hooks for it in view.ask(settings.hook_servers, ()))

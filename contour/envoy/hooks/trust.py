@@ -94,7 +94,7 @@ def _missing(host: pb.VirtualHost, guarded: Mapping[str, bytes]) -> Iterator[str
 def refusals(found: Message, clusters: Container[str], otherwise: str) -> Iterator[str]:
     """What no reply may say, wherever: what is Contour's own, and the names of clusters other than
     these; `otherwise` ends the sentence about such a cluster."""
-    for it in _messages(found, 0):
+    for it in messages(found):
         yield from _own(it)
         yield from _clusters(it, clusters, otherwise)
 
@@ -102,7 +102,7 @@ def refusals(found: Message, clusters: Container[str], otherwise: str) -> Iterat
 def _refusals(found: pb.VirtualHost | pb.Route, allowed: Allowed) -> Iterator[str]:
     otherwise = "which the host does not lead to, and which no extension adds"
     yield from refusals(found, allowed.clusters, otherwise)
-    for it in _messages(found, 0):
+    for it in messages(found):
         if isinstance(it, pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight):
             yield from _filters(it.typed_per_filter_config, allowed)
 
@@ -143,7 +143,7 @@ def _clusters(found: Message, known: Container[str], otherwise: str) -> Iterator
 
 def clusters(found: Message) -> frozenset[str]:
     """The clusters that a message names, however deep."""
-    return frozenset(name for it in _messages(found, 0) for name in _named(it))
+    return frozenset(name for it in messages(found) for name in _named(it))
 
 
 def _named(found: Message) -> Iterator[str]:
@@ -156,12 +156,12 @@ def _named(found: Message) -> Iterator[str]:
 _DEEPEST = 40
 
 
-def _messages(found: Message, depth: int) -> Iterator[Message]:
+def messages(found: Message, depth: int = 0) -> Iterator[Message]:
     """The message and all those inside it."""
     if isinstance(found, any_pb2.Any):
         inner = _unpacked(found)
         if inner is not None and depth < _DEEPEST:
-            yield from _messages(inner, depth + 1)
+            yield from messages(inner, depth + 1)
         return
     yield found
     for field, value in found.ListFields():
@@ -174,7 +174,7 @@ def _messages(found: Message, depth: int) -> Iterator[Message]:
         else:
             values = value if field.is_repeated else (value,)
         for it in values:
-            yield from _messages(it, depth + 1)
+            yield from messages(it, depth + 1)
 
 
 def _unpacked(found: any_pb2.Any) -> Message | None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import grpc
 import pytest
+from envoy.config.cluster.v3 import cluster_pb2
 
 from contour.hooks import wire
 from contour.hooks.client import Client, Retries, Service, Tls
 from contour.hooks.replies import Answer, Failure
 from contour.hooks.wire import Hook
 from tests.contour.hooks import questions
-from tests.contour.hooks.questions import about_host, host, host_reply
+from tests.contour.hooks.questions import about_clusters, about_host, encoded, host, host_reply
 from tests.testbed import certificates
 from tests.testbed.extensionserver import Scripted, echoed, never, scripted, unchanged
 
@@ -94,6 +95,23 @@ async def test_four_mebibytes_are_a_bound_of_both_directions() -> None:
     assert isinstance(found, Failure)
     assert found.reason == "TooLarge"
     assert server.asked["VirtualHost"] == 1, "what is too large is not sent"
+
+
+async def test_an_answer_about_all_clusters_may_have_sixty_four_mebibytes_and_no_more() -> None:
+    size = 5 << 20
+
+    async def long(_: Hook, __: bytes) -> bytes:
+        body = encoded(cluster_pb2.Cluster(name="one", alt_stat_name="x" * size))
+        return wire.encoded_reply("Translation", {"clusters": (body,)})
+
+    async with scripted(long) as server, asking(server, deadline=60.0) as client:
+        assert isinstance(await client.ask("Translation", about_clusters("one")), Answer)
+        size = 64 << 20
+        found = await client.ask("Translation", about_clusters("one"))
+        assert isinstance(found, Failure)
+        assert found.reason == "TooLarge"
+        server.script = echoed
+        assert isinstance(await client.ask("Translation", about_clusters("one")), Answer)
 
 
 async def test_a_server_that_hangs_is_given_up_and_left_for_a_new_connection() -> None:

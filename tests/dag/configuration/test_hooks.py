@@ -15,7 +15,7 @@ KIND = "{group: example.com, version: v1, kind: Guard}"
 
 
 def test_an_extension_is_read() -> None:
-    more = "timeout: 1s, retries: 0, refresh: 1m, mayRemoveClusters: true"
+    more = "timeout: 1s, retries: 0, refresh: 1m, mayRemoveClusters: true, mayRemoveSecrets: true"
     engine = configured(f"extensions: [{{{GOOD}, {more}}}]")
     assert not told(engine)
     found = engine.answer(settings.settings, ())
@@ -23,7 +23,7 @@ def test_an_extension_is_read() -> None:
     assert found.hook_servers == (
         nodes.HookServer(
             "a", frozenset({"VirtualHost", "Translation"}), (), "ext.example", 9000, timeout=1.0,
-            retries=0, may_remove_clusters=True, refresh=60.0,
+            retries=0, may_remove_clusters=True, may_remove_secrets=True, refresh=60.0,
         ),
     )  # fmt: skip
 
@@ -37,6 +37,15 @@ def test_an_extension_is_read() -> None:
         (f"{{{GOOD}, refresh: 1s}}", "spec.extensions[0].refresh: must be from 10s"),
         (f"{{{GOOD}, resources: [{KIND}]}}", "spec.extensions[0].resources: need the hook Route"),
         (
+            f"{{{GOOD}, secrets: Full}}",
+            "spec.extensions[0].secrets: Full needs a Unix socket, or TLS",
+        ),
+        (
+            "{name: a, hooks: {post: [Translation]}, secrets: Full, "
+            "service: {host: a, tls: {certificateRef: {namespace: a, name: ca}}}}",
+            "spec.extensions[0].secrets: Full needs a Unix socket, or TLS",
+        ),
+        (
             f"{{name: a, hooks: {{post: [VirtualHost]}}, service: {{host: a, tls: {TLS}}}}}",
             "spec.extensions[0].service.tls.certificateRef: Secret a/ca not found",
         ),
@@ -49,6 +58,16 @@ def test_an_extension_is_read() -> None:
 def test_what_makes_no_sense_is_told(entries: str, error: str) -> None:
     found = told(configured(f"extensions: [{entries}]"))
     assert any(error in it for it in found), found
+
+
+@pytest.mark.parametrize("service", ["{unix: /s}", f"{{host: a, tls: {TLS}}}"])
+def test_private_keys_are_sent_over_a_unix_socket_or_mutual_tls(service: str) -> None:
+    entry = f"name: a, hooks: {{post: [Translation]}}, secrets: Full, service: {service}"
+    engine = configured(f"extensions: [{{{entry}}}]")
+    assert not any(".secrets" in it for it in told(engine))
+    found = engine.answer(settings.settings, ())
+    assert found is not None
+    assert found.hook_servers[0].sees_private_keys
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,81 @@
+"""What extensions have been asked about hosts and listeners, as the question about all clusters
+needs it: one sum for each extension of a fleet, and a row for each question that an answer covers.
+
+An edit changes its own questions here and no other, however many hosts there are.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from contour.envoy.hooks import passed
+from contour.envoy.hooks.passed import Asked, Remembered
+from contour.envoy.hooks.questions import Question
+from dag.engine.incremental import Engine
+
+_BITS = 128
+"""Of a question's key."""
+
+
+class Memory:
+    """The answered questions of all fleets. Hosts may share one; so questions are counted."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._uses: Counter[Asked] = Counter()
+        self._sums: defaultdict[Remembered, int] = defaultdict(int)
+        self._numbers: Counter[Remembered] = Counter()
+        self._turned: set[Remembered] = set()
+        self._fresh: set[Asked] = set()
+        """Answered, and not in the sums that are written."""
+        self._open: defaultdict[str, set[Asked]] = defaultdict(set)
+        """In the sums, and not covered by an answer about all clusters."""
+
+    def note(self, fleet: str, old: Iterable[Question], new: Iterable[Question]) -> bool:
+        """A host or listener has other answered questions; whether there are rows to be written."""
+        before, now = {it.key: it for it in old}, {it.key: it for it in new}
+        for key in now.keys() - before.keys():
+            self._count(fleet, now[key], +1)
+        for key in before.keys() - now.keys():
+            self._count(fleet, before[key], -1)
+        return bool(self._turned)
+
+    def cover(self, fleet: str) -> None:
+        """There is an answer about all clusters of a fleet, made with the sums that are written."""
+        for it in self._open.pop(fleet, ()):
+            self._engine.write(passed.COVERED, it, True)
+
+    def forget(self, fleet: str) -> None:
+        """There is no answer about all clusters of a fleet any more."""
+        for it in self._uses:
+            if it.fleet == fleet and it not in self._fresh:
+                self._open[fleet].add(it)
+                self._engine.write(passed.COVERED, it, None)
+
+    def flush(self) -> None:
+        """Writes the sums that have changed."""
+        turned, self._turned = self._turned, set()
+        for at in turned:
+            self._engine.write(passed.REMEMBERED, at, self._sums.get(at))
+        fresh, self._fresh = self._fresh, set()
+        for it in fresh:
+            self._open[it.fleet].add(it)
+
+    def _count(self, fleet: str, question: Question, step: int) -> None:
+        asked, at = Asked(fleet, question.key), Remembered(fleet, question.server)
+        self._turned.add(at)
+        self._numbers[at] += step
+        number = int.from_bytes(question.key, "big")
+        self._sums[at] = (self._sums[at] + step * number) % (1 << _BITS)
+        if not self._numbers[at]:
+            del self._numbers[at], self._sums[at]
+        self._uses[asked] += step
+        if not self._uses[asked]:
+            self._drop(asked)
+        elif step > 0 and self._uses[asked] == 1:
+            self._fresh.add(asked)
+
+    def _drop(self, asked: Asked) -> None:
+        del self._uses[asked]
+        self._fresh.discard(asked)
+        self._open[asked.fleet].discard(asked)
+        self._engine.write(passed.COVERED, asked, None)

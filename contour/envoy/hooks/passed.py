@@ -1,0 +1,72 @@
+"""The rows that answers about all clusters and Secrets of a fleet come to, one for each of them.
+
+What uses a cluster or Secret depends on its row alone. All of them are written by the controller,
+when the answer `contour.envoy.hooks.questions.translated` comes to something.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from crds.meta import ObjectRef
+from dag.configuration import settings
+from dag.engine.view import Table, View, query
+
+
+class Item(NamedTuple):
+    """A cluster or Secret of a fleet, by its name."""
+
+    fleet: str
+    name: str
+
+
+class Passed(NamedTuple):
+    """A cluster for which extensions have answered."""
+
+    body: bytes | None
+    """None: it is served as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedSecret:
+    """A Secret for which extensions have answered."""
+
+    body: bytes | None = field(repr=False)
+    """As it is served, with its private parts; None: it is not served."""
+
+
+class Asked(NamedTuple):
+    """A question about a host or listener of a fleet."""
+
+    fleet: str
+    question: bytes
+    """Its key."""
+
+
+class Remembered(NamedTuple):
+    """An extension that has answered questions about hosts and listeners of a fleet."""
+
+    fleet: str
+    server: str
+
+
+CLUSTERS: Table[Item, Passed] = Table("clusters that extensions have answered for")
+ADDED_CLUSTERS: Table[Item, bytes] = Table("clusters that extensions have added")
+SECRETS: Table[Item, PassedSecret] = Table("Secrets that extensions have answered for")
+ADDED_SECRETS: Table[Item, PassedSecret] = Table("Secrets that extensions have added")
+REMEMBERED: Table[Remembered, int] = Table("questions that extensions remember")
+"""The sum of their keys, which does not depend on their order. Servers remember what they were
+asked about hosts and listeners, so it is part of the question about all clusters."""
+COVERED: Table[Asked, bool] = Table("questions that answers about all clusters cover")
+"""Those that had been answered when extensions were asked about all clusters."""
+
+
+@query
+def is_translated(view: View, _: tuple[()]) -> bool:
+    """Whether extensions are asked about all clusters and Secrets."""
+    return any("Translation" in it.hooks for it in view.ask(settings.hook_servers, ()))
+
+
+def authors(view: View) -> tuple[ObjectRef, ...]:
+    """The object whose author has registered the extensions."""
+    chosen = view.ask(settings.chosen_name, ())
+    return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)

@@ -1,0 +1,43 @@
+"""An extension server for measurements, in a process of its own: it adds a header to each host and
+a cluster to each fleet, and gives everything else back as it came.
+
+    python -m hack.measuring.tagging SOCKET
+"""
+
+import asyncio
+import sys
+
+from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.route.v3 import route_components_pb2
+from grpc import StatusCode
+
+from contour.hooks import wire
+from contour.hooks.wire import Hook
+from tests.testbed.extensionserver import Scripted
+
+_ADDED = cluster_pb2.Cluster(
+    name="tags.example", type=cluster_pb2.Cluster.STATIC
+).SerializeToString()
+
+
+async def tagged(hook: Hook, question: bytes) -> bytes | StatusCode:
+    """The reply to a question."""
+    resources = dict(wire.decoded_request(hook, question).resources)
+    if hook == "VirtualHost":
+        (body,) = resources["virtual_host"]
+        host = route_components_pb2.VirtualHost.FromString(body)
+        header = host.response_headers_to_add.add().header
+        header.key, header.value = "x-tag", host.name
+        resources["virtual_host"] = (host.SerializeToString(deterministic=True),)
+    elif hook == "Translation":
+        resources["clusters"] = (*resources["clusters"], _ADDED)
+    return wire.encoded_reply(hook, resources)
+
+
+async def _serve(path: str) -> None:
+    await Scripted(tagged, address=f"unix:{path}").start()
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve(sys.argv[1]))
