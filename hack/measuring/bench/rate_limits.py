@@ -16,6 +16,7 @@ from random import Random
 from typing import NamedTuple
 
 from hack.measuring import fresh, metered
+from hack.measuring.bench import filtered
 from hack.measuring.bench.request_cost import answering
 from hack.measuring.rush import Rush
 from tests.e2e import standalone
@@ -28,6 +29,7 @@ from tests.testbed.world import Document
 
 MOST = 1_000_000_000
 EXACT = 3_000
+KIND = "RateLimitFilter"
 HOST = "limited.example.com"
 DECISIONS = {"memory": 4_000, "Redis": 2_000}
 """A second of a core, at least, by where they are counted."""
@@ -114,8 +116,7 @@ def _running(folder: Path, redis: str, backend: int) -> Iterator[Standalone]:
 
 
 def _limited(backend: int) -> Iterator[Document]:
-    yield from _gateway()
-    yield _service()
+    yield from filtered.gateway()
     endpoints = {
         "addressType": "IPv4",
         "endpoints": [{"addresses": ["127.0.0.1"]}],
@@ -126,7 +127,7 @@ def _limited(backend: int) -> Iterator[Document]:
     yield identity | endpoints
     yield _filter("all", MOST)
     yield _filter("exact", EXACT)
-    yield _route("limited", {"/": "all", "/exact": "exact"}, "one")
+    yield _route("limited", {"/": "all", "/exact": "exact"})
 
 
 EDITS = 20
@@ -165,20 +166,20 @@ async def _alone(filters: int) -> Edit:
     """Each filter has a route of its own."""
     documents = [
         *(_filter(f"f{it}", 5) for it in range(filters)),
-        *(_route(f"r{it}", {"/": f"f{it}"}, "one", f"h{it}.example") for it in range(filters)),
+        *(_route(f"r{it}", {"/": f"f{it}"}, f"h{it}.example") for it in range(filters)),
     ]
     return await _edited(documents, [_filter(f"f{it}", 6) for it in range(EDITS)])
 
 
 async def _shared(routes: int) -> Edit:
     """Each route names the same filter, of ten rules."""
-    made = (_route(f"r{it}", {"/": "all"}, "one", f"h{it}.example") for it in range(routes))
+    made = (_route(f"r{it}", {"/": "all"}, f"h{it}.example") for it in range(routes))
     documents = [_filter("all", 5, more=9), *made]
     return await _edited(documents, [_filter("all", 6 + it, more=9) for it in range(EDITS)])
 
 
 async def _edited(documents: Iterable[Document], edits_: Iterable[Document]) -> Edit:
-    made, _ = metered.built([*_gateway(), _service(), *documents])
+    made, _ = metered.built([*filtered.gateway(), *documents])
     await made.connect()
     found: list[Edit] = []
     for it in edits_:
@@ -189,47 +190,14 @@ async def _edited(documents: Iterable[Document], edits_: Iterable[Document]) -> 
     return Edit(*map(statistics.median, zip(*found, strict=True)))
 
 
-_API = "gateway.networking.k8s.io/v1"
-_FILTERS = {"group": "gateway.envoyproxy.io", "kind": "RateLimitFilter"}
-
-
-def _gateway() -> Iterator[Document]:
-    controller = "projectcontour.io/gateway-controller"
-    yield {
-        "apiVersion": _API, "kind": "GatewayClass", "metadata": {"name": "contour"},
-        "spec": {"controllerName": controller},
-    }  # fmt: skip
-    listeners = [{"name": "http", "protocol": "HTTP", "port": 80}]
-    yield _object(_API, "Gateway", "web", {"gatewayClassName": "contour", "listeners": listeners})
-
-
-def _service() -> Document:
-    return _object("v1", "Service", "one", {"ports": [{"port": 80}]})
-
-
 def _filter(name: str, requests: int, more: int = 0) -> Document:
     """A filter with one rule for all requests, and more for those with a certain header."""
     rules: list[dict[str, object]] = [{"limit": {"requests": requests, "unit": "Day"}}]
     for it in range(more):
         selected = {"headers": [{"name": f"x-{it}", "value": "a"}]}
         rules.append({"clientSelectors": [selected], "limit": {"requests": 5, "unit": "Day"}})
-    spec = {"type": "Global", "global": {"rules": rules}}
-    return _object("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", name, spec)
+    return filtered.filter_(KIND, name, {"type": "Global", "global": {"rules": rules}})
 
 
-def _route(name: str, filters: dict[str, str], backend: str, host: str = HOST) -> Document:
-    rules = [
-        {
-            "matches": [{"path": {"value": path}}],
-            "filters": [{"type": "ExtensionRef", "extensionRef": {**_FILTERS, "name": it}}],
-            "backendRefs": [{"name": backend, "port": 80}],
-        }
-        for path, it in filters.items()
-    ]
-    spec = {"parentRefs": [{"name": "web"}], "hostnames": [host], "rules": rules}
-    return _object(_API, "HTTPRoute", name, spec)
-
-
-def _object(api: str, kind: str, name: str, spec: dict[str, object]) -> Document:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+def _route(name: str, filters: dict[str, str], host: str = HOST) -> Document:
+    return filtered.route(name, KIND, filters, host)

@@ -14,6 +14,7 @@ from grpc import aio
 from contour.ratelimits import limits, messages
 from contour.ratelimits.child import Child, Keeper
 from contour.ratelimits.counting import Hit, Memory
+from contour.ratelimits.redis import Redis
 from contour.ratelimits.service import Response, Service
 from contour.ratelimits.settings import Settings
 from contour.xds import credentials, resources
@@ -220,3 +221,22 @@ async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
         with suppress(asyncio.CancelledError):
             await task
         await server.stop()
+
+
+async def test_what_is_asked_at_the_same_time_is_one_round_trip_to_redis(tmp_path: Path) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as redis:
+        counters = Redis(f"redis://{redis.address}")
+        given_up = asyncio.ensure_future(counters.add([Hit("a", 3600, 1)], 7))
+        others = [counters.add([Hit("a", 3600, 1), Hit("b", 60, 2)], 7) for _ in range(30)]
+        asyncio.get_running_loop().call_soon(given_up.cancel)
+        found = await asyncio.gather(*others)
+        assert [*map(tuple, found)] == [(it + 2, 2 * it + 2) for it in range(30)]
+        told = redis.ask("INFO", "commandstats").decode()
+        assert "cmdstat_incrby:calls=61," in told
+        assert "cmdstat_expire:calls=2," in told, "once for each window"
+        redis.process.kill()
+        lost = [counters.add([Hit("a", 3600, 1)], 7) for _ in range(3)]
+        errors = await asyncio.gather(*lost, return_exceptions=True)
+        assert [type(it) for it in errors] == [OSError] * 3
+        await counters.close()
