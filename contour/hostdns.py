@@ -41,6 +41,7 @@ class Resolver:
         self._known: dict[NamespacedName, Found | None] = {}
         """What is told of those that are wanted; None: nothing yet."""
         self._queue = WorkQueue[NamespacedName]()
+        self._is_running = False
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     def note(self, change: Change) -> bool:
@@ -51,19 +52,24 @@ class Resolver:
         service = change.key
         if change.new:
             self._known[service] = None
-            self._queue.add(service)
+            if self._is_running:
+                self._queue.add(service)
             return False
         return self._known.pop(service, None) is not None and self._write(service, Found())
 
     async def first(self, patience: float) -> None:
-        """Asks for every wanted Service once, but for so many seconds at most."""
+        """Asks for every wanted Service once, before `run`, but for so many seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
                 for service in tuple(self._known):
-                    tasks.create_task(self._look(service))
+                    tasks.create_task(self._refresh(service))
 
     async def run(self) -> None:
         """Keeps the addresses up to date, until it is cancelled."""
+        self._is_running = True
+        for service, found in self._known.items():
+            if found is None:
+                self._queue.add(service)
         await self._queue.run(self._refresh)
 
     async def _refresh(self, service: NamespacedName) -> bool:

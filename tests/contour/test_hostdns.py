@@ -77,6 +77,20 @@ async def test_the_first_name_that_resolves_counts_and_a_fault_names_all() -> No
     assert rig.asked == {"cart.default.svc": 1, "cart": 1, "shop.team.svc": 1}
 
 
+async def test_a_name_that_was_asked_for_at_the_start_is_not_asked_for_at_once_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resolving, "REFRESH", 3600)
+    rig = Rig()
+    rig.answers = {"cart.default.svc": ("10.0.0.7",), "shop.team.svc": ("10.0.0.8",)}
+    rig.note(CART, True)
+    await rig.resolver.first(PATIENCE)
+    async with running(rig):
+        rig.note(SHOP, True)
+        await until(lambda: rig.rows(SHOP) == (("10.0.0.8",), ""))
+        assert rig.asked == {"cart.default.svc": 1, "shop.team.svc": 1}
+
+
 async def test_addresses_are_kept_fresh_and_outlive_a_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
