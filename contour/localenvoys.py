@@ -2,12 +2,14 @@
 
 Those of Gateways start, and end, with their Gateway: each in a folder of its own, below `gateways`
 in the state directory, supervised as the shared one is. While it serves, its Gateway has an
-address. What is wrong with one concerns its Gateway alone, whose status says so. An Envoy keeps the
+address. What is wrong with one concerns its Gateway alone, whose status says so; one that could not
+be started is tried again, ever more rarely. An Envoy keeps the
 bootstrap that it was started with (`localbootstrap`); that another one is written is told.
 """
 
 import asyncio
 import hashlib
+import itertools
 import logging
 import os
 from collections.abc import Iterable, Iterator
@@ -25,12 +27,16 @@ from dag.envoyproxy.asked import OwnBootstrap
 from dag.fleets import FleetProblem
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
+from kube import backoff
 
 log = logging.getLogger(__name__)
 
 FOLDER = "gateways"
 _RETRY = 5.0
-"""Seconds between two looks at an Envoy that keeps dying."""
+"""Seconds between two looks at an Envoy that keeps dying; about as long after its first failure
+one that could not be started is tried again."""
+_LONGEST_RETRY = 60.0
+"""Seconds until it is tried again, however often it failed."""
 _LONGEST_NAME = 200
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where clients of this machine reach what listens on all its addresses."""
@@ -138,16 +144,14 @@ class LocalEnvoys:
     async def _life(self, name: str) -> None:
         """From the beginning of a Gateway to its end."""
         try:
-            with state.claimed(self._directory.path / FOLDER / _folder(name)) as directory:
-                start = await self._start(name, directory)
-                options = replace(self._given.options, admin=start.admin)
-                envoy = host.EnvoyProcess(directory, start.text, options)
-                async with envoy:
-                    await self._served(name, envoy)
-        except host.Error as error:
-            log.error("Gateway %s has no Envoy: %s", name, error)
-            await self._tell(name, f"no Envoy can be started for it: {error}")
-            await asyncio.Event().wait()
+            for failures in itertools.count(1):
+                try:
+                    await self._tried(name)
+                except host.Error as error:
+                    self._started.pop(name, None)
+                    log.error("Gateway %s has no Envoy: %s", name, error)
+                    await self._tell(name, f"no Envoy can be started for it: {error}")
+                await asyncio.sleep(backoff.delay(failures, _RETRY, _LONGEST_RETRY))
         finally:
             self._live.discard(name)
             self._serving.discard(name)
@@ -156,6 +160,15 @@ class LocalEnvoys:
             del self._lives[name]
             # It may be there again, under the same name.
             self._turned.set()
+
+    async def _tried(self, name: str) -> None:
+        """Never ends once its Envoy has been started. Raises `host.Error` if it cannot be."""
+        with state.claimed(self._directory.path / FOLDER / _folder(name)) as directory:
+            start = await self._start(name, directory)
+            options = replace(self._given.options, admin=start.admin)
+            envoy = host.EnvoyProcess(directory, start.text, options)
+            async with envoy:
+                await self._served(name, envoy)
 
     async def _served(self, name: str, envoy: host.EnvoyProcess) -> None:
         while True:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -157,6 +158,10 @@ async def test_a_folder_that_cannot_be_used_is_the_trouble_of_one_gateway(tmp_pa
         assert await it.answer("one") == 404
         assert not it.addresses("two")
         assert "no Envoy can be started" in it.told("two")
+        (folder / "somebody").unlink()
+        await it.until(lambda: it.addresses("two") == ["127.0.0.1"])
+        assert await it.answer("two") == 404
+        assert "no Envoy can be started" not in it.told("two")
 
 
 @pytest.mark.parametrize("length", [10, 253])
@@ -247,3 +252,24 @@ async def test_that_of_the_command_line_wins_and_its_ports_are_held_by_one(tmp_p
         await it.until(lambda: "no Envoy can be started" in it.told("two"))
         assert "administration interface of Gateway default/one" in it.told("two")
         assert await it.answer("one") == 404
+        it.gone(gateway("one", http(port=one)))  # and with it, who holds the port
+        await it.until(lambda: it.addresses("two") == ["127.0.0.1"])
+        assert await it.answer("two") == 404
+
+
+async def test_one_that_dies_at_its_start_is_told_with_its_words_and_started_again(
+    tmp_path: Path,
+) -> None:
+    """Envoy takes the bootstrap, and cannot have the port of its administration interface."""
+    (port, admin) = free_ports(2)
+    named = CustomBootstrap(type="Merge", value=(
+        f"admin: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {admin}}}}}}}"
+    ))  # fmt: skip
+    texts = NAMED, CLASS, proxy(merged("extra")), gateway("one", http(port=port))
+    with socket.create_server(("127.0.0.1", admin)) as other:
+        async with machine(tmp_path, *texts, bootstrap=named) as it:
+            await it.until(lambda: "in use" in it.told("one"))
+            assert not it.addresses("one")
+            other.close()
+            await it.until(lambda: it.addresses("one") == ["127.0.0.1"])
+            assert "in use" not in it.told("one")
