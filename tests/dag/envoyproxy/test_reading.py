@@ -1,10 +1,12 @@
 """Every field of an EnvoyProxy that is accepted changes the fleet; every other one is told."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import yaml
 
 from contour.infrastructure import desired
 from contour.infrastructure.desired import Release
@@ -15,7 +17,7 @@ from crds.unserved import Unserved
 from dag.fleets import Fleet, Port
 from provisioning.keeping.ownership import Owner
 from provisioning.templating import Document
-from tests.dag.envoyproxy.proxies import deployment, kubernetes, shape, told
+from tests.dag.envoyproxy.proxies import deployment, kubernetes, refusals, shape, told
 
 FLEET = Fleet(
     gateway=NamespacedName("shop", "gw"),
@@ -217,6 +219,39 @@ ROWS: list[tuple[str, str, str, Any]] = [
 def test_what_is_set_arrives(spec: str, kind: str, path: str, expected: Any) -> None:
     assert at(objects(spec)[kind], path) == expected
     assert told(spec) == []
+
+
+@pytest.mark.parametrize("spec", sorted({it[0] for it in ROWS}))
+def test_nothing_can_be_taken_out_of_a_row_unnoticed(spec: str) -> None:
+    """Each value that a row sets means something: without it another fleet is made, or none."""
+    written = yaml.safe_load(f"{{{spec}}}")
+    idle = {path for path, rest in _mutants(written) if _is_same(spec, rest)}
+    assert idle <= USUAL
+
+
+USUAL = {f"provider.kubernetes.{it}" for it in ("envoyDaemonSet", "envoyService")}
+"""What they say when they are empty holds anyway."""
+
+
+def _mutants(written: Any) -> Iterator[tuple[str, Any]]:
+    """The same without one of its values, each in turn."""
+    if isinstance(written, dict):
+        for key, value in written.items():
+            rest = {k: it for k, it in written.items() if k != key}
+            if not isinstance(value, dict | list) or not value:
+                yield key, rest
+            for path, changed in _mutants(value):
+                yield f"{key}.{path}", {**written, key: changed}
+    elif isinstance(written, list):
+        for index, value in enumerate(written):
+            yield str(index), [*written[:index], *written[index + 1 :]]
+            for path, changed in _mutants(value):
+                yield f"{index}.{path}", [*written[:index], changed, *written[index + 1 :]]
+
+
+def _is_same(spec: str, rest: Any) -> bool:
+    text = json.dumps(rest)[1:-1]
+    return not refusals(text) and objects(text) == objects(spec)
 
 
 def _fields(model: type, is_ignored: bool) -> Iterator[str]:
