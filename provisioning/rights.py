@@ -133,6 +133,8 @@ def _fleets() -> list[Rule]:
         _rule(["autoscaling"], ["horizontalpodautoscalers"], _MAKE),
         _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
         _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
+        # Why new Envoys do not get ready is in the statuses of their pods.
+        _rule([""], ["pods"], ["list"]),
     ]
 
 

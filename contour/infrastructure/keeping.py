@@ -5,17 +5,21 @@ step leaves what the next one goes on from. Nothing is begun that would need the
 else's object, or that the API server would not take. What clients need goes last: a workload that
 replaces another one (DaemonSet or Deployment) is available before that one is removed. Elsewhere:
 what there should be (`desired`), what there is (`children`), when Envoys are replaced
-(`upgrading`), certificates (`certifying`), how an object is kept (`provisioning.keeping`).
+(`upgrading`), what becomes of a rollout that fails (`undoing`), certificates (`certifying`), how an
+object is kept (`provisioning.keeping`).
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from contour.infrastructure import children, desired
 from contour.infrastructure.certifying import Certificates
 from contour.infrastructure.children import Children
 from contour.infrastructure.desired import Key, Release
+from contour.infrastructure.undoing import Rollouts
 from contour.infrastructure.upgrading import Upgrades
+from crds.raw import Raw
 from dag import fleets
 from dag.fleets import FleetProblem
 from kube.client import Client
@@ -38,8 +42,16 @@ class Wanted:
 class FleetReconciler:
     """Makes, repairs and removes the objects of fleets."""
 
-    def __init__(self, client: Client, release: Release, followed: Children) -> None:
+    def __init__(
+        self,
+        client: Client,
+        release: Release,
+        followed: Children,
+        again: Callable[[Key, float], None],
+    ) -> None:
+        """`again` has a fleet kept again after so many seconds."""
         self._client = client
+        self._again = again
         self._release = release
         self._children = followed
         self._applier = Applier(client, desired.MAKER)
@@ -89,20 +101,28 @@ class FleetReconciler:
     async def _applied_all(
         self, key: Key, wanted: Wanted, every: Sequence[Document]
     ) -> AsyncIterator[FleetProblem]:
-        for document in every:
-            path = objects.path(document)
-            if document["kind"] in WORKLOADS:
-                live = self._children.of(key).get(path)
-                if reason := await self._upgrades.obstacle(document, live):
-                    yield reason
-                    continue
-            trouble = await self._apply(path, document)
+        for it in every:
+            document, reason = await self._due(key, it)
+            if reason is not None:
+                yield reason
+            if document is None:
+                continue
+            trouble = await self._apply(objects.path(it), document)
             if trouble is None and document["kind"] == "ServiceAccount":
                 trouble = await self._certify(key, wanted.fleet)
             if trouble is not None:
                 yield trouble
                 if document["kind"] in children.OUTER and not trouble.is_settled:
                     return  # nothing is to hang on what is somebody else's
+
+    async def _due(self, key: Key, document: Raw) -> tuple[Raw | None, FleetProblem | None]:
+        """What of an object is to be applied now, and why that is not what it should be."""
+        if document["kind"] not in WORKLOADS:
+            return document, None
+        live = self._children.of(key).get(objects.path(document))
+        if obstacle := await self._upgrades.obstacle(document, live):
+            return None, obstacle
+        return await Rollouts(self._client, partial(self._again, key)).step(document, live)
 
     async def _certify(self, key: Key, fleet: fleets.Fleet) -> FleetProblem | None:
         if fleet.gateway is None:

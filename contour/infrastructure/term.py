@@ -100,8 +100,8 @@ class _Term:
         self._instance = instance
         own = release.ownership
         self._children = children.followed(client, own, reach, self._on_change)
-        self._reconciler = FleetReconciler(client, release, self._children)
         self._queue = WorkQueue[Key]()
+        self._reconciler = FleetReconciler(client, release, self._children, self._queue.add)
         self._wanted: dict[Key, Wanted] = {}
         self._known: frozenset[Key] = frozenset()
         self._removed: Callable[[], None] = lambda: None

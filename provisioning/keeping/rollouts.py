@@ -47,8 +47,25 @@ def is_available(workload: Document) -> bool:
     """Whether a Deployment or DaemonSet has all pods that it is to have now."""
     if _is_ahead(workload):
         return False
-    wanted = raw.at(workload, "status", "desiredNumberScheduled")
-    return available(workload) >= (wanted if isinstance(wanted, int) else replicas(workload))
+    return available(workload) >= pods(workload)
+
+
+def is_proven(workload: Raw) -> bool:
+    """Whether a pod of the newest specification is available for certain.
+
+    More pods of a Deployment or DaemonSet are available than there are old ones.
+    """
+    status = raw.mapping(workload.get("status"))
+    is_daemon_set = "desiredNumberScheduled" in status
+    every = _count(status, "desiredNumberScheduled" if is_daemon_set else "replicas")
+    updated = _count(status, "updatedNumberScheduled" if is_daemon_set else "updatedReplicas")
+    return not _is_ahead(workload) and available(workload) > every - updated
+
+
+def pods(workload: Raw) -> int:
+    """How many pods a Deployment or DaemonSet is to have now."""
+    found = raw.at(workload, "status", "desiredNumberScheduled")
+    return found if isinstance(found, int) else replicas(workload)
 
 
 def _is_ahead(workload: Document) -> bool:

@@ -5,7 +5,7 @@ import contextlib
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from time import gmtime, monotonic, strftime
+from time import gmtime, monotonic, strftime, time
 from typing import Any
 
 import aiohttp
@@ -15,6 +15,7 @@ from tests.pods import probes, processes, sandbox
 Raw = dict[str, Any]
 
 _LAST_WORDS = 2.0  # seconds
+_MOST_SAID = 2048  # bytes, in a status
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  # seconds; in life ten times that
 
 
@@ -48,6 +49,7 @@ class Container:
         self.is_ending = False  # nothing of it is to begin any more
         self.process: processes.Process | None = None
         self.log = log
+        self._began = 0.0
         self._prepare = prepare
         self._told = told
         self._start: Start | None = None
@@ -92,7 +94,7 @@ class Container:
         self._start = start = await self._prepare(self.spec)
         if self.is_ending:
             return
-        box = start.sandbox
+        box, self._began = start.sandbox, time()
         self.process = processes.Process(
             box.launch(start.command), start.environment, self.log, box.user
         )
@@ -217,10 +219,18 @@ class Container:
         self.state = {
             "terminated": {
                 "exitCode": code, "reason": reason, "startedAt": began, "finishedAt": _now(),
+                **({"message": self._said()} if code else {}),
             }
         }  # fmt: skip
         self.is_ready = self.is_started = False
         self._told()
+
+    def _said(self) -> str:
+        """What is told of one that has failed; files for that are not read."""
+        if self.spec.get("terminationMessagePolicy") != "FallbackToLogsOnError":
+            return ""
+        written = b"".join(line for _, line in self.log.lines(self._began))
+        return written[-_MOST_SAID:].decode(errors="replace")
 
 
 def _stop_signal(spec: Raw) -> int:

@@ -47,6 +47,16 @@ def test_a_pod_that_is_done_says_how_it_went(pods: runner.Pods, space: str) -> N
     assert codes == {"good": 0, "bad": 3}
 
 
+def test_one_that_failed_says_what_it_said_last(pods: runner.Pods, space: str) -> None:
+    policy = {"terminationMessagePolicy": "FallbackToLogsOnError"}
+    script = "echo first words; exit 3"
+    pods.cluster.create(written.pod(space, "bad", script, restartPolicy="Never", **policy))
+    (found,) = pods.until(
+        lambda found: [it["status"].get("phase") for it in found] == ["Failed"], space
+    )
+    assert statuses(found)["state"]["terminated"]["message"] == "first words\n"
+
+
 def test_a_job_is_tried_until_it_succeeds(pods: runner.Pods, space: str) -> None:
     volume = {"name": "scratch", "mountPath": "/scratch"}
     script = "echo once more >>/scratch/tries; [ $(wc -l </scratch/tries) -ge 2 ]"

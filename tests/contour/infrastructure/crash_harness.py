@@ -71,7 +71,7 @@ class Rig:
             try:
                 async with asyncio.timeout(PATIENCE):
                     await followed.synced()
-                    reconciler = FleetReconciler(client, self.release, followed)
+                    reconciler = FleetReconciler(client, self.release, followed, lambda *_: None)
                     while await turn(reconciler, key):
                         await asyncio.sleep(0.02)
             except Crash:

@@ -56,3 +56,37 @@ def test_a_workload_is_available_when_all_its_pods_are(
     status: dict[str, int], is_available: bool
 ) -> None:
     assert rollouts.is_available(deployment(status)) is is_available
+
+
+@pytest.mark.parametrize(
+    ("status", "is_proven"),
+    [
+        (DONE, True),
+        (DONE | {"replicas": 3, "updatedReplicas": 1}, False),
+        (DONE | {"replicas": 3, "updatedReplicas": 1, "availableReplicas": 3}, True),
+        (DONE | {"updatedReplicas": 0}, False),
+        (DONE | {"observedGeneration": 2}, False),
+        (DONE | {"availableReplicas": 1}, True),
+        ({"observedGeneration": 3, "desiredNumberScheduled": 3, "numberAvailable": 3}, False),
+        (
+            {
+                "observedGeneration": 3, "desiredNumberScheduled": 3,
+                "updatedNumberScheduled": 1, "numberAvailable": 2,
+            },
+            False,
+        ),
+        (
+            {
+                "observedGeneration": 3, "desiredNumberScheduled": 3,
+                "updatedNumberScheduled": 1, "numberAvailable": 3,
+            },
+            True,
+        ),
+        ({"observedGeneration": 3, "desiredNumberScheduled": 0}, False),
+        ({}, False),
+    ],
+)  # fmt: skip
+def test_a_specification_is_proven_when_more_pods_are_available_than_old_ones_are_there(
+    status: dict[str, int], is_proven: bool
+) -> None:
+    assert rollouts.is_proven(deployment(status)) is is_proven

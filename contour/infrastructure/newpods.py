@@ -1,0 +1,137 @@
+"""Why the first pods of a new template do not get ready, and what their containers said.
+
+Pods are listed only while a rollout has no available pod yet. The message of a container that ended
+is the end of its log, for its `terminationMessagePolicy` is FallbackToLogsOnError.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from crds import raw
+from crds.raw import Raw, at, mapping
+from kube import conditions
+from kube.client import Client
+
+MARK = "projectcontour.io/template"
+"""An annotation of pods: which template they are of."""
+
+PATIENCE = 600.0
+"""Seconds in which a first new pod has to get ready: the progress deadline of a Deployment."""
+CRASHES = 3
+"""After so many restarts a container that ends again and again is waited for no longer."""
+
+_SOONEST, _LATEST = 5.0, 60.0  # seconds
+_MOST_WORDS = 600  # characters
+
+
+class Outlook(NamedTuple):
+    """What became of the pods of a template so far."""
+
+    failure: str = ""
+    """Why none of them will get ready; empty if one is, or one still may."""
+    look_again: float = _LATEST
+    """Seconds after which there may be news that no other event tells of."""
+
+
+async def outlook(client: Client, workload: Raw, mark: str) -> Outlook:
+    """Asks for the pods of a workload that have this mark. Raises request errors."""
+    labels = mapping(at(workload, "spec", "selector", "matchLabels"))
+    selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    path = f"/api/v1/namespaces/{at(workload, 'metadata', 'namespace')}/pods"
+    found = await client.list_page(path, {"labelSelector": selector})
+    pods = [it for it in map(mapping, raw.items(found.get("items"))) if _is_of(it, mark)]
+    return judged(pods, datetime.now(UTC))
+
+
+def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
+    """What to make of the pods of a new template."""
+    if not pods or any(map(_is_ready, pods)):
+        return Outlook()
+    waiting = max((now - _unready_since(it)).total_seconds() for it in pods)
+    if waiting >= PATIENCE:
+        return Outlook(f"not ready within {PATIENCE:.0f} seconds: {words(pods)}")
+    if all(map(_keeps_ending, pods)):
+        return Outlook(words(pods))
+    return Outlook(look_again=min(max(waiting / 2, _SOONEST), _LATEST))
+
+
+def words(pods: Sequence[Raw]) -> str:
+    """What the containers of the first pod that says anything say, for people."""
+    return next((said for it in pods if (said := "; ".join(_said(it)))), "its pods do not say why")
+
+
+def _is_of(pod: Raw, mark: str) -> bool:
+    metadata = mapping(pod.get("metadata"))
+    is_leaving = "deletionTimestamp" in metadata
+    return not is_leaving and at(metadata, "annotations", MARK) == mark
+
+
+def _is_ready(pod: Raw) -> bool:
+    return _condition(pod, "Ready").get("status") == "True"
+
+
+def _condition(pod: Raw, name: str) -> Raw:
+    return conditions.by_type(mapping(pod.get("status"))).get(name, {})
+
+
+def _unready_since(pod: Raw) -> datetime:
+    moment = _condition(pod, "Ready").get("lastTransitionTime")
+    return datetime.fromisoformat(str(moment or at(pod, "metadata", "creationTimestamp")))
+
+
+def _containers(pod: Raw) -> Iterator[Raw]:
+    for part in ("initContainerStatuses", "containerStatuses"):
+        yield from map(mapping, raw.items(at(pod, "status", part)))
+
+
+def _keeps_ending(pod: Raw) -> bool:
+    """Whether a container that has ended and was started again several times does not run now."""
+    return any(_restarts(it) >= CRASHES and _ended(it) for it in _containers(pod))
+
+
+def _restarts(container: Raw) -> int:
+    found = container.get("restartCount")
+    return found if isinstance(found, int) else 0
+
+
+def _ended(container: Raw) -> Raw:
+    """How a container that does not run ended last; empty if it runs, or ended well."""
+    if at(container, "state", "running") is not None:
+        return {}
+    now, last = (mapping(at(container, it, "terminated")) for it in ("state", "lastState"))
+    found = now or last
+    return found if found.get("exitCode") else {}
+
+
+def _said(pod: Raw) -> Iterator[str]:
+    scheduled = _condition(pod, "PodScheduled")
+    if scheduled.get("status") == "False":
+        yield str(scheduled.get("message") or "it is not scheduled")
+    for it in _containers(pod):
+        waiting = mapping(at(it, "state", "waiting"))
+        if ended := _ended(it):
+            message = _essence(str(ended.get("message") or ""))
+            yield f"container {it['name']} ended with status {ended['exitCode']}: {message}"
+        elif waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
+            yield f"container {it['name']} waits: {_reason(waiting)}"
+        elif at(it, "state", "running") is not None and it.get("ready") is False:
+            yield f"container {it['name']} runs and is not ready"
+
+
+def _reason(waiting: Raw) -> str:
+    return ": ".join(str(waiting[it]) for it in ("reason", "message") if waiting.get(it))
+
+
+_LINE = re.compile(r"^\[[^\]]*\]\[\d+\]\[(\w+)\]\[[^\]]*\] (?:\[[^\]]*\] )?", re.MULTILINE)
+"""How a line of Envoy's log begins: time, thread, level, component, source."""
+
+
+def _essence(log: str) -> str:
+    """What Envoy calls critical, if it does, else the end of a log; in one line."""
+    _, *rest = _LINE.split(log)
+    lines = zip(rest[::2], rest[1::2], strict=True)
+    said = [it for level, it in lines if level in ("critical", "error")]
+    text = " ".join(" ".join(said).split() or log.split())
+    return text[-_MOST_WORDS:] or "it said nothing"

@@ -1,0 +1,140 @@
+"""A rollout whose first new pod fails is undone, and told with its words. On the real API server,
+whose controllers make the pods; what a kubelet would write of them is written by the test."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from contour.infrastructure import undoing
+from contour.infrastructure.newpods import CRASHES, MARK
+from dag.fleets import Fleet
+from provisioning.keeping import rollouts
+from tests.cluster.cluster import Cluster
+from tests.contour.infrastructure import rig as rigs
+from tests.contour.infrastructure.rig import Rig, leading, of
+
+pytestmark = pytest.mark.cluster
+
+Raw = dict[str, Any]
+
+_WORDS = "error `Invalid path: /nowhere` initializing config"
+_LOG = f"[2030-01-01 11:59:59.680][7][critical][main] [source/server/server.cc:449] {_WORDS}\n"
+_TOLD = f"was undone, for its first new Envoy failed: container envoy ended with status 1: {_WORDS}"
+
+
+@pytest.fixture
+def rig(cluster: Cluster, namespace: str) -> Rig:
+    return rigs.rig(cluster, namespace)
+
+
+async def test_it_is_undone_stays_so_and_is_tried_again_when_it_is_edited(rig: Rig) -> None:
+    rig.want(_fleet("first"))
+    async with leading(rig):
+        await _until_mark_of(rig, "first")
+        await _write(rig, "first", ready=True)
+        rig.want(_fleet("bad"))
+        await _write(rig, "bad", ready=False)
+        await rig.until_told(_TOLD)
+        assert _version(rig) == "first"
+        await rig.until(lambda: _pods(rig, "bad") == [])
+    async with leading(rig):  # somebody else, who knows nothing of it
+        rig.told.clear()
+        await rig.until_told(_TOLD)
+        # What does not concern the pods is applied all the same, and is no reason to try again.
+        rig.want(replace(_fleet("bad"), ports=rigs.PORTS[:1]))
+        await rig.until(lambda: len(rig.made()["Service"]["spec"]["ports"]) == 1)
+        await rig.until_told(_TOLD)
+        assert _version(rig) == "first"
+        # Another one is tried, and becomes what is kept.
+        rig.want(_fleet("second"))
+        await _write(rig, "second", ready=True)
+        await rig.until_told("")
+        assert _version(rig) == "second"
+        await rig.until(lambda: not _notes(rig) & {undoing.GOOD, undoing.UNDONE, undoing.BECAUSE})
+
+
+async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
+    rig.want(_fleet("first"))
+    async with leading(rig):
+        await _until_mark_of(rig, "first")
+        await _write(rig, "first", ready=True)
+        rig.want(_fleet("bad"))
+        await _write(rig, "bad", ready=False)
+        await rig.until_told(_TOLD)
+        await rig.until(lambda: _pods(rig, "bad") == [])
+        rig.edit("Deployment", {"metadata": {"annotations": {undoing.UNDONE: None}}})
+        await rig.until(lambda: _version(rig) == "bad")
+        await _write(rig, "bad", ready=True)
+        await rig.until_told("")
+
+
+async def test_edits_in_a_row_go_back_to_the_last_that_was_available(rig: Rig) -> None:
+    rig.want(_fleet("first"))
+    async with leading(rig):
+        await _until_mark_of(rig, "first")
+        await _write(rig, "first", ready=True)
+        rig.want(_fleet("slow"))
+        await rig.until(lambda: _pods(rig, "slow") != [])
+        rig.want(_fleet("bad"))
+        await _write(rig, "bad", ready=False)
+        await rig.until_told(_TOLD)
+        assert _version(rig) == "first"
+
+
+async def test_where_there_is_nothing_to_go_back_to_it_is_only_told(rig: Rig) -> None:
+    rig.want(_fleet("bad"))
+    async with leading(rig):
+        await _until_mark_of(rig, "bad")
+        await _write(rig, "bad", ready=False)
+        await rig.until_told(f"runs: container envoy ended with status 1: {_WORDS}")
+        assert _version(rig) == "bad"
+        await _write(rig, "bad", ready=True)
+        await rig.until_told("")
+
+
+def _fleet(version: str) -> Fleet:
+    return of(type="Deployment", replicas=1, pod_annotations={"version": version})
+
+
+def _version(rig: Rig) -> str:
+    annotations = rig.made()["Deployment"]["spec"]["template"]["metadata"]["annotations"]
+    return str(annotations["version"])
+
+
+def _notes(rig: Rig) -> set[str]:
+    return {*rig.made()["Deployment"]["metadata"].get("annotations", ())}
+
+
+def _pods(rig: Rig, version: str) -> list[Raw]:
+    found = rig.cluster.ask("GET", f"/api/v1/namespaces/{rig.namespace}/pods")["items"]
+    annotated = (it for it in found if "deletionTimestamp" not in it["metadata"])
+    return [it for it in annotated if it["metadata"]["annotations"].get("version") == version]
+
+
+async def _until_mark_of(rig: Rig, version: str) -> None:
+    await rig.until(lambda: _pods(rig, version) != [])
+    assert all(it["metadata"]["annotations"][MARK] for it in _pods(rig, version))
+
+
+async def _write(rig: Rig, version: str, *, ready: bool) -> None:
+    """What a kubelet writes of the pods of a version, as soon as there is one."""
+    await rig.until(lambda: _pods(rig, version) != [])
+    ended = {"exitCode": 1, "reason": "Error", "message": _LOG}
+    container: Raw = {
+        "name": "envoy", "image": "envoy", "imageID": "", "ready": ready,
+        "restartCount": CRASHES,
+        "state": {"running": {}} if ready else {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": ended},
+    }  # fmt: skip
+    status = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": str(ready)}],
+        "containerStatuses": [container],
+    }
+    media = "application/strategic-merge-patch+json"
+    for it in _pods(rig, version):
+        path = f"/api/v1/namespaces/{rig.namespace}/pods/{it['metadata']['name']}/status"
+        rig.cluster.ask("PATCH", path, {"status": status}, media)
+    if ready:
+        await rig.until(lambda: rollouts.is_proven(rig.made()["Deployment"]))
