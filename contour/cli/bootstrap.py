@@ -272,7 +272,8 @@ def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> N
     with failures.told(errors.Error):
         text = custombootstrap.text(settings, custom)
         _write_secrets(settings)  # which Envoy reads when it validates
-        custombootstrap.validate(text)
+        with _writing():
+            custombootstrap.validate(text, None if path == "-" else Path(path))
     _write_text(path, text)
 
 

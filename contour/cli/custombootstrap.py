@@ -41,9 +41,12 @@ def text(settings: bootstrap.Settings, file: Path) -> str:
     return found.text
 
 
-def validate(written: str) -> None:
-    """Asks Envoy, if one is installed here. Raises RefusedError with its words."""
-    with tempfile.TemporaryDirectory() as folder:
+def validate(written: str, beside: Path | None) -> None:
+    """Asks Envoy, if one is installed here. Raises RefusedError with its words.
+
+    It reads a file in a folder of its own, in that of `beside`: a pod can write nowhere else.
+    """
+    with tempfile.TemporaryDirectory(dir=beside.parent if beside else None) as folder:
         path = Path(folder, "bootstrap.json")
         path.write_text(written)
         try:

@@ -1,13 +1,14 @@
 """Fleets whose Envoys start with a bootstrap of one's own."""
 
 import json
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from contour import bootstrap
+from contour import bootstrap, custombootstrap
 from contour.cli import main
 from contour.infrastructure import bootstraps, desired
 from contour.infrastructure.desired import Release
@@ -78,6 +79,19 @@ def test_what_a_pod_writes_is_what_was_judged(
     ours, expected = (it["static_resources"]["clusters"][0] for it in (written, judged))
     assert json.dumps(ours).replace(str(tmp_path), "/config/resources") == json.dumps(expected)
     assert written["static_resources"]["listeners"] == judged["static_resources"]["listeners"]
+
+
+def test_a_pod_needs_no_folder_for_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its root is read-only, and it has none."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    monkeypatch.setenv("ENVOY", "/nowhere/envoy")
+    monkeypatch.setenv(commands.BOOTSTRAP, custombootstrap.as_text(_GOOD))
+    rendered = commands.bootstrap(installation.Fleet(control_plane="a.b", bootstrap="x"))
+    result = CliRunner().invoke(main, [it.replace("/config", str(tmp_path)) for it in rendered])
+    assert result.exit_code == 0, result.output
+    assert "19000" in (tmp_path / "envoy.json").read_text()
 
 
 @pytest.mark.parametrize(
