@@ -18,6 +18,7 @@ from tests.cluster import assets
 from tests.conformance import command, programs, report, world
 
 CHANNELS = ("experimental", "standard")
+NEWEST = next(iter(programs.RELEASES))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,6 +28,12 @@ def parser() -> argparse.ArgumentParser:
         "tests", nargs="*", metavar="TEST", help="short names of the tests to run; default: all"
     )
     found.add_argument("--build", action="store_true", help="build what is missing, test nothing")
+    found.add_argument(
+        "--release",
+        choices=tuple(programs.RELEASES),
+        default=NEWEST,
+        help="release of the suite and of the CRDs; default: %(default)s",
+    )
     found.add_argument(
         "--channel",
         choices=CHANNELS,
@@ -53,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         assets.build()
-        programs.build()
+        programs.RELEASES[options.release].build()
     except golang.MissingError as error:
         print(f"hack/conformance: {error}", file=sys.stderr)
         return 2
@@ -70,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace, folder: Path) -> int:
     written = folder / "report.yaml"
     written.unlink(missing_ok=True)
-    with world.running(folder, options.channel) as ready:
+    release = programs.RELEASES[options.release]
+    with world.running(folder, release, options.channel) as ready:
         wish = command.Wish(
             tests=options.tests,
             profiles=options.profile or command.PROFILES,
@@ -79,7 +87,8 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             usable_address=ready.usable_address,
             unusable_address=ready.unusable_address,
         )
-        code = _ask(command.arguments(wish), ready.kubeconfig, folder)
+        program = [str(release.suite.path), *command.arguments(wish)]
+        code = _ask(program, ready.kubeconfig, folder)
     if code is None:
         print(f"hack/conformance: no test was run; {folder}/suite.log ends so:", file=sys.stderr)
         print("\n".join((folder / "suite.log").read_text().splitlines()[-10:]), file=sys.stderr)
@@ -87,16 +96,16 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     if written.is_file():
         print(report.table(report.read(written)))
         if options.publish:
-            (report.FOLDER / report.name(report.read(written))).write_bytes(written.read_bytes())
+            report.published(written)
     return 1 if code else 0
 
 
-def _ask(arguments: Sequence[str], kubeconfig: Path, folder: Path) -> int | None:
+def _ask(program: Sequence[str], kubeconfig: Path, folder: Path) -> int | None:
     """Runs the suite, and tells each verdict as it comes; its exit code, None if it ran no test."""
     with (
         (folder / "suite.log").open("w") as log,
         subprocess.Popen(
-            [programs.SUITE.path, *arguments],
+            program,
             cwd=folder, env=os.environ | {"KUBECONFIG": str(kubeconfig)}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as running,

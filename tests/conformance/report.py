@@ -14,7 +14,7 @@ from tests.golang import ROOT
 Raw = dict[str, Any]
 
 FOLDER = ROOT / "docs" / "conformance"
-"""The last reports, one for each channel."""
+"""The last reports: a folder for each release of the API, with one for each channel."""
 
 
 class Row(NamedTuple):
@@ -66,6 +66,15 @@ def name(report: Raw) -> str:
     """The file of a report, as upstream wants it to be called."""
     version = report["implementation"]["version"]
     return f"{report['gatewayAPIChannel']}-{version}-{report['mode']}-report.yaml"
+
+
+def published(written: Path) -> Path:
+    """Keeps a report among the documents; its file there."""
+    found = read(written)
+    target: Path = FOLDER / str(found["gatewayAPIVersion"]) / name(found)
+    target.parent.mkdir(exist_ok=True)
+    target.write_bytes(written.read_bytes())
+    return target
 
 
 def _counts(half: Raw) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""What we claim, against the names that the suite has for it."""
+"""What we claim, against the names that the suite has for it, and what its releases are made of."""
 
 import os
 
@@ -6,26 +6,32 @@ import pytest
 
 from dag.gateway import features
 from tests import golang
-from tests.cluster import assets
 from tests.conformance import programs
+from tests.conformance.programs import RELEASES
+
+OLDER = "v1.6.1"
 
 
-def test_every_feature_that_we_claim_is_one_of_the_suite() -> None:
+@pytest.mark.parametrize("version", RELEASES)
+def test_every_feature_that_we_claim_is_one_of_the_suite(version: str) -> None:
     try:
-        known = programs.features()
+        known = RELEASES[version].features()
     except golang.MissingError as error:
-        if os.environ.get("CI"):
+        if os.environ.get("CI") and version == OLDER:  # later ones need a Go that few have
             raise
         pytest.skip(f"the suite's features: {error}")
-    claimed = set(features.claimed(features.Installed(has_names_of_1_7=False)))
+    claimed = set(features.claimed(features.Installed(has_names_of_1_7=version != OLDER)))
     assert claimed <= known
     assert not {it for it in known if it.startswith("Mesh")} & claimed
 
 
-def test_suite_and_crds_are_of_one_version() -> None:
-    assert programs.version() == golang.required(assets.GATEWAY_API, programs.API)
+@pytest.mark.parametrize("version", RELEASES)
+def test_suite_and_crds_are_of_one_version(version: str) -> None:
+    home = RELEASES[version].home
+    assert golang.required(home, programs.MODULE) == version
+    assert golang.required(home, programs.API) == version
 
 
 def test_programs_of_different_sources_do_not_share_a_place() -> None:
-    paths = {it.path for it in (programs.SUITE, programs.ECHO, programs.DNS)}
-    assert len({it.parent for it in paths}) == 3
+    every = [it for each in RELEASES.values() for it in (each.suite, *each.servers.values())]
+    assert len({it.path.parent for it in every}) == len(every) == 5

@@ -16,9 +16,10 @@ from typing import Any
 
 import yaml
 
-from tests.cluster import assets, controlplane
+from tests.cluster import controlplane
 from tests.cluster.cluster import OURS, Cluster
-from tests.conformance import command, programs
+from tests.conformance import command
+from tests.conformance.programs import Release
 from tests.pods import images, runner
 from tests.testbed.processes import CONTOUR
 
@@ -59,14 +60,14 @@ class World:
 
 
 @contextmanager
-def running(folder: Path, channel: str) -> Iterator[World]:
+def running(folder: Path, release: Release, channel: str) -> Iterator[World]:
     """Starts everything; what was written to logs is in the folder in the end."""
     shutil.rmtree(folder / "logs", ignore_errors=True)
     with controlplane.ControlPlane(folder / "cluster") as plane:
         cluster = Cluster(plane.folder)
-        cluster.install_crds(OURS, assets.gateway_api_crds(channel))
+        cluster.install_crds(OURS, release.crds(channel))
         with runner.running(cluster) as pods, tempfile.TemporaryDirectory() as place:
-            _add_images(pods, Path(place))
+            _add_images(pods, release, Path(place))
             try:
                 _install(cluster)
                 pods.until_ready(NAMESPACE, "app=contour", count=2)
@@ -76,14 +77,11 @@ def running(folder: Path, channel: str) -> Iterator[World]:
                 _keep_logs(pods, folder / "logs")
 
 
-def _add_images(pods: runner.Pods, place: Path) -> None:
+def _add_images(pods: runner.Pods, release: Release, place: Path) -> None:
     """What the suite deploys lies where no volume of its pods hides it: CoreDNS mounts /root."""
     pods.known("contour-ingress:*", images.ours())
     pods.known("docker.io/envoyproxy/envoy:*", images.envoy())
-    for pattern, program in (
-        ("*/gateway-api/echo-basic:*", programs.ECHO),
-        ("*/coredns/coredns:*", programs.DNS),
-    ):
+    for pattern, program in release.servers.items():
         pods.add_image(pattern, str(shutil.copy(program.path, place / program.name)))
 
 
