@@ -7,10 +7,12 @@ touch, which is the same however many routes name the filter.
 
 import asyncio
 import contextlib
+import http.client
+import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -22,10 +24,10 @@ from hack.measuring.rush import Rush
 from tests.e2e import standalone
 from tests.e2e.standalone import Standalone, exchange
 from tests.testbed import processes, ratelimit, world
-from tests.testbed.figures import Figure
+from tests.testbed.figures import Figure, spread
 from tests.testbed.measuring import Options, measures
 from tests.testbed.programs import processor
-from tests.testbed.world import Document
+from tests.testbed.world import Document, World
 
 MOST = 1_000_000_000
 EXACT = 3_000
@@ -97,22 +99,76 @@ def _process(it: Standalone) -> int:
     raise RuntimeError("the rate limit service does not run")
 
 
+P99 = 20.0
+"""Milliseconds that the slowest of a hundred decisions may take while every host is rebuilt."""
+
+
+@measures("rate-limit-latency", "bench")
+def latency(options: Options) -> Iterator[Figure]:
+    """Requests that are counted, one after another, at rest and while every host is rebuilt."""
+    yield from asyncio.run(_latency(options))
+
+
+async def _latency(options: Options) -> list[Figure]:
+    hosts, rounds = (1_000, 2) if options.quick else (10_000, 5)
+    others = {"hosts.yaml": world.text(World.of(hosts).documents())}
+    async with answering() as backend:
+        with (
+            tempfile.TemporaryDirectory(prefix="limits-") as path,
+            _running(Path(path), "", backend, others) as it,
+            contextlib.closing(it.connection("http", HOST)) as connection,
+        ):
+            rest = _asked(connection, 5)
+            rebuilding: list[float] = []
+            for number in range(rounds):
+                every = f"envoy: {{cluster: {{circuitBreakers: {{maxConnections: {9 + number}}}}}}}"
+                it.write("configuration.yaml", _configuration("failClosed: false", every))
+                rebuilding += _asked(connection, 5)
+    name = f"a request that is counted: while {hosts:,} hosts are rebuilt"
+    return [
+        *spread("a request that is counted: at rest", rest),
+        *spread(name, rebuilding, None, P99),
+        Figure("load of the machine", os.getloadavg()[0], ""),
+    ]
+
+
+def _asked(connection: http.client.HTTPConnection, duration: float) -> list[float]:
+    """The seconds that each request took, of as many as fit."""
+    found: list[float] = []
+    end = time.perf_counter() + duration
+    while (start := time.perf_counter()) < end:
+        if exchange(connection, HOST, "/").status != 200:
+            raise AssertionError("a request within its limit was refused")
+        found.append(time.perf_counter() - start)
+    return found
+
+
+NO_OTHERS: Mapping[str, str] = {}
+
+
 @contextlib.contextmanager
-def _running(folder: Path, redis: str, backend: int) -> Iterator[Standalone]:
+def _running(
+    folder: Path, redis: str, backend: int, others: Mapping[str, str] = NO_OTHERS
+) -> Iterator[Standalone]:
     settings = f"redis: {{address: '{redis}'}}" if redis else "failClosed: false"
     files = {
         "limits.yaml": world.text(_limited(backend)),
-        "configuration.yaml": (
-            "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\n"
-            "metadata: {name: contour, namespace: default}\nspec:\n"
-            "  gateway: {controllerName: projectcontour.io/gateway-controller}\n"
-            f"  rateLimitFilters: {{{settings}}}\n"
-        ),
+        "configuration.yaml": _configuration(settings),
+        **others,
     }
     with standalone.standalone(folder, files) as it:
         subject = "RateLimitFilter default/exact"
         processes.wait(lambda: it.status()[subject]["state"] == "ok", "the service")
         yield it
+
+
+def _configuration(limits: str, more: str = "") -> str:
+    return (
+        "apiVersion: projectcontour.io/v1alpha1\nkind: ContourConfiguration\n"
+        "metadata: {name: contour, namespace: default}\nspec:\n"
+        "  gateway: {controllerName: projectcontour.io/gateway-controller}\n"
+        f"  rateLimitFilters: {{{limits}}}\n  {more}\n"
+    )
 
 
 def _limited(backend: int) -> Iterator[Document]:

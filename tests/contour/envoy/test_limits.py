@@ -2,14 +2,17 @@
 
 import pytest
 import yaml
+from envoy.config.route.v3 import route_components_pb2
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from contour.envoy import limits, outputs
+from contour.envoy.guards import ratelimits
 from contour.ratelimits.messages import RateLimitConfig
 from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.meta import NamespacedName
-from dag import counting, hosts, tables
+from dag import counting, hosts, nodes, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
 from dag.engine.work import Work
@@ -95,3 +98,13 @@ def test_what_else_a_filter_says_concerns_its_routes(edit: str) -> None:
     assert (entries is None) is (edit == "removed")
     left = list(engine.answers(limits.limits))
     assert len(left) == (edit == "edited")
+
+
+def test_a_range_is_written_by_its_number_while_the_wheel_does_not_know_it() -> None:
+    action = route_components_pb2.RateLimit.Action
+    assert "remote_address_match" not in action.DESCRIPTOR.fields_by_name, "write it by its name"
+    limit = nodes.Limit(NAME, "0", ("r", "0"), (nodes.ClientRange("10.0.0.0/8"),))
+    at = nodes.HostKey(DEFAULT_FLEET, "ingress_http", "*")
+    (found,) = ratelimits.limits((limit,), at).rate_limits
+    written = UnknownFieldSet(found.actions[2])
+    assert [written[it].field_number for it in range(len(written))] == [13]
