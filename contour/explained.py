@@ -49,6 +49,8 @@ class ShownBackend(TypedDict):
     host: str
     path: str
     headers: dict[str, str | None]
+    responseHeaders: NotRequired[dict[str, str | None]]
+    """Of its answer, where they are not those of the route alone."""
     status: NotRequired[int]
     service: NotRequired[str]
     endpoints: list[str]

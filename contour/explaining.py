@@ -51,7 +51,8 @@ class Explainer:
             "problems": [it for row in self._rows(trace, request) for it in _problems(row)],
             "steps": list(map(_step, trace.steps)),
             "backends": [
-                self._backend(it) for it in (*trace.answer.backends, *trace.answer.streams)
+                self._backend(it, trace.answer)
+                for it in (*trace.answer.backends, *trace.answer.streams)
             ],
         }
         listener = trace.listener and self.engine.answer(listeners.listener, trace.listener)
@@ -88,7 +89,7 @@ class Explainer:
                 if any(hostnames.covers(it, name) for it in _hosts(found)):
                     yield ObjectRef(kind, *key)
 
-    def _backend(self, share: Forwarded) -> ShownBackend:
+    def _backend(self, share: Forwarded, answer: Answer) -> ShownBackend:
         cluster = share.cluster
         found: ShownBackend = {
             "share": round(share.share, 4),
@@ -97,6 +98,8 @@ class Explainer:
             "headers": dict(share.headers),
             "endpoints": [],
         }
+        if share.response_headers != answer.response_headers:
+            found["responseHeaders"] = dict(share.response_headers)
         if share.status:
             found["status"] = share.status
         if cluster is not None:

@@ -222,9 +222,14 @@ def _backend(share: "ShownBackend") -> str:
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
     more = len(share["endpoints"]) - 3
     where += f" and {more} more" if more > 0 else ""
-    changed = "".join(
-        f", without {name}" if value is None else f", {name}: {value}"
-        for name, value in share["headers"].items()
+    to = f"Service {share['service']} as {share['host']}{share['path']}"
+    answer = _changed(share.get("responseHeaders", {}))
+    answered = f"; its answers{answer}" if answer else ""
+    return f"{share['share']:.0%} {to}{_changed(share['headers'])}: {where}{answered}"
+
+
+def _changed(headers: "dict[str, str | None]") -> str:
+    return ",".join(
+        f" without {name}" if value is None else f" with {name}: {value}"
+        for name, value in headers.items()
     )
-    to = f"Service {share['service']} as {share['host']}{share['path']}{changed}"
-    return f"{share['share']:.0%} {to}: {where}"

@@ -11,15 +11,16 @@ if TYPE_CHECKING:
     from dag.evaluation.requests import Request
 
 _TIMEOUT = 30.0  # seconds without a byte
-_FORWARDED = "x-envoy-upstream-service-time"
+FORWARDED = "x-envoy-upstream-service-time"
 """Envoy adds it to what a backend has answered, and to nothing else."""
 _MOST_CHARACTERS = 200
 """Of the body of an answer that is another one."""
 _STAYS = 1.0
 """Seconds without a byte, after which a connection is taken to stay."""
-_GRPC = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14}
+GRPC = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14}
 """What Envoy answers gRPC clients in place of a status, as gRPC's statuses in HTTP/2 have it."""
-_UNKNOWN = 2
+GRPC_UNKNOWN = 2
+"""What it answers in place of every other status."""
 
 
 class Address(NamedTuple):
@@ -107,7 +108,7 @@ def _is_expected(found: "Explained", answer: _Answer) -> bool:
     if expected.get("mayBeRefused") and (answer.status >= 400 or answer.grpc_status):
         return True  # by whoever decides
     if answer.grpc_status:
-        return answer.grpc_status in {str(_GRPC.get(it, _UNKNOWN)) for it in own}
+        return answer.grpc_status in {str(GRPC.get(it, GRPC_UNKNOWN)) for it in own}
     return answer.status in own and answer.location == expected.get("location", answer.location)
 
 
@@ -137,7 +138,7 @@ def _asked(request: "Request", to: Address) -> _Answer:
         return _Answer(
             found.status,
             found.headers.get("location", ""),
-            _FORWARDED in found.headers,
+            FORWARDED in found.headers,
             found.headers.get("grpc-status", ""),
             body.partition("\n")[0],
         )

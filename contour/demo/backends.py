@@ -60,7 +60,7 @@ def _told(request: web.Request, name: str) -> dict[str, object]:
         "backend": name,
         "method": request.method,
         "host": request.host,
-        "path": request.path_qs,
+        "path": request.raw_path,
         "headers": {key.lower(): value for key, value in request.headers.items()},
     }
 

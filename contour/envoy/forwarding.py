@@ -100,15 +100,10 @@ def _write_rewrite(target: pb.RouteAction, rewrite: nodes.Rewrite, path: nodes.P
         target.host_rewrite_literal = rewrite.host
     elif rewrite.host_header:
         target.host_rewrite_header = rewrite.host_header
-    elif rewrite.host_of_backend:
-        target.auto_host_rewrite.value = True
     if rewrite.full_path is not None:
         paths.write_whole(target, rewrite.full_path)
     elif rewrite.prefix is not None:
         paths.write_prefix(target, path, rewrite.prefix)
-    elif rewrite.regex is not None:
-        target.regex_rewrite.pattern.regex = rewrite.regex.pattern
-        target.regex_rewrite.substitution = rewrite.regex.substitution
 
 
 _STATUS_CODES = "retriable-status-codes"

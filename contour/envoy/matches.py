@@ -74,8 +74,7 @@ def _write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> 
 def write_value(target: string_pb2.StringMatcher, wanted: nodes.ValueMatch) -> None:
     """Fills in what a text must be; `present` has no such form."""
     if wanted.operator == "regex":
-        # Envoy does not apply `ignore_case` to regexes.
-        target.safe_regex.regex = f"(?i){wanted.value}" if wanted.ignore_case else wanted.value
+        target.safe_regex.regex = wanted.value
         return
     setattr(target, wanted.operator, wanted.value)
     target.ignore_case = wanted.ignore_case

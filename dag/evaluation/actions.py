@@ -5,8 +5,7 @@ first and the route's after it, in each what is removed before what is set.
 """
 
 from collections.abc import Iterable, Iterator
-
-import re2
+from dataclasses import replace
 
 from dag import nodes
 from dag.evaluation.requests import Request, has_port
@@ -28,6 +27,19 @@ def answer(host: str, route: nodes.Route, request: Request) -> Answer:
             return Answer(redirect.status, location=location, route=route, response_headers=changed)
         case nodes.Forward() as forward:
             return _forwarded(forward, route, request, changed)
+
+
+def refused(found: Answer, route: nodes.Route) -> Answer:
+    """The answer where a request may not pass to the action of the route.
+
+    Envoy changes its headers as those of a backend's answer, since it has drawn one by then: what
+    all of them have in common is told. Where the route forwards nothing, it changes none.
+    """
+    if not isinstance(route.action, nodes.Forward):
+        return found
+    of_backends = {it.response_headers for it in route.action.backends}
+    policies = (*(of_backends if len(of_backends) == 1 else ()), route.response_headers)
+    return replace(found, response_headers=_changes(policies))
 
 
 def noted(action: nodes.Action) -> Iterator[str]:
@@ -57,9 +69,6 @@ def _forwarded(
     node: nodes.Forward, route: nodes.Route, request: Request, changed: Changes
 ) -> Answer:
     backends = [it for it in node.backends if it.weight]
-    if not any(it.cluster for it in backends):
-        cause = "no backend of the route can take requests"
-        return Answer(node.missing, cause, route=route, response_headers=changed)
     total = sum(it.weight for it in backends)
     shares = tuple(_share(it, total, node, route, request) for it in backends)
     return Answer(route=route, backends=shares, response_headers=changed)
@@ -68,25 +77,28 @@ def _forwarded(
 def _share(
     backend: nodes.Backend, total: int, node: nodes.Forward, route: nodes.Route, request: Request
 ) -> Forwarded:
+    changed = _changes([backend.request_headers, route.request_headers])
     return Forwarded(
         backend.weight / total,
         backend.cluster,
-        backend.host or _host(node.rewrite, backend, request),
+        backend.host or _host(node.rewrite, request, changed),
         _path(node.rewrite, route.match.path, request.path),
-        _changes([backend.request_headers, route.request_headers]),
+        changed,
+        _changes([backend.response_headers, route.response_headers]),
         0 if backend.cluster else node.missing,
     )
 
 
-def _host(rewrite: nodes.Rewrite | None, backend: nodes.Backend, request: Request) -> str:
+def _host(rewrite: nodes.Rewrite | None, request: Request, changed: Changes) -> str:
+    """The host that a backend sees. Envoy reads it from a header after headers are changed."""
     if rewrite is None:
         return request.host
     if rewrite.host:
         return rewrite.host
     if rewrite.host_header:
-        return request.header(rewrite.host_header) or request.host
-    dns = backend.cluster.dns if backend.cluster else None
-    return dns.host if rewrite.host_of_backend and dns is not None else request.host
+        name = rewrite.host_header
+        return dict(changed).get(name, request.header(name)) or request.host
+    return request.host
 
 
 def _path(rewrite: nodes.Rewrite | None, matched: nodes.Path, path: str) -> str:
@@ -98,15 +110,13 @@ def _path(rewrite: nodes.Rewrite | None, matched: nodes.Path, path: str) -> str:
         bare = rewrite.full_path
     elif rewrite.prefix is not None:
         bare = _with_prefix(bare, matched, rewrite.prefix)
-    elif rewrite.regex is not None:
-        bare = re2.sub(rewrite.regex.pattern, rewrite.regex.substitution, bare)
     return bare + question + query
 
 
 def _with_prefix(path: str, matched: nodes.Path, replacement: str) -> str:
     """What the route matched is replaced; one slash stays between that and the rest."""
     if not isinstance(matched, nodes.Segments | nodes.Prefix):
-        return replacement or "/"
+        return replacement
     kept, rest = replacement.rstrip("/"), path.removeprefix(matched.path)
     if matched.path.endswith("/"):
         return f"{kept}/{rest}"

@@ -7,6 +7,7 @@ from dag.evaluation import actions, guards, matching, normalization, places, str
 from dag.evaluation.places import Closed, World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Trace
+from dag.values import hostnames
 
 _MOST_ROUTES = 20
 """Routes that do not match, of which one is told; the last ones are the nearest."""
@@ -41,7 +42,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     host = places.virtual_host(world, at, seen, trace)
     if isinstance(host, Answer):
         trace.note("host", "failed", host.cause)
-        return host if seen.is_secure else _unrouted(host, seen)
+        return _unserved(world, at, host, seen)
     found = _of_host(world, at, host, seen, trace)
     asked = [it for it in places.settings_of(world).hook_servers if it.hooks - {"Route"}]
     if not asked:
@@ -64,10 +65,10 @@ def _of_host(
         return misdirected
     if refused := _refused_protocol(route, request):
         trace.note("route", "failed", refused.cause, route.origin)
-        return refused
+        return actions.refused(refused, route)
     refused = guards.refusal(host, route, request, trace)
     if refused is not None:
-        return refused
+        return actions.refused(refused, route) if refused.cause else refused
     elsewhere = guards.decided_elsewhere(host, route)
     for words in elsewhere:
         trace.note("guard", "noted", words, route.origin)
@@ -102,6 +103,22 @@ def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Rou
 def _tell(failed: list[tuple[nodes.Route, str]], trace: Trace) -> None:
     for route, failure in failed[-_MOST_ROUTES:]:
         trace.note("route", "failed", failure, route.origin)
+
+
+def _unserved(world: World, at: nodes.ListenerKey, answer: Answer, request: Request) -> Answer:
+    """The answer where no host serves a request.
+
+    TRACE is another matter over TLS only where the connection was opened for the host that may not
+    be served: elsewhere that is found out first (`contour.envoy.scripts`).
+    """
+    if not request.is_secure:
+        return _unrouted(answer, request)
+    is_own = answer.status == _MISDIRECTED and request.name == request.asked
+    name, _ = places.secure_host(world, at, request)
+    return _unrouted(answer, request) if is_own and name != hostnames.EVERY else answer
+
+
+_MISDIRECTED = 421
 
 
 def _unrouted(answer: Answer, request: Request) -> Answer:

@@ -8,6 +8,7 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import replace
 
+from crds.meta import ObjectRef
 from dag import nodes
 from dag.evaluation import matching
 from dag.evaluation.requests import Request
@@ -24,10 +25,8 @@ def refusal(
         trace.note("guard", "failed", "CORS: Envoy answers the preflight by itself", route.origin)
         return Answer(200, route=route)
     if isinstance(found.ip_filter, nodes.IpFilter):
-        is_allowed = admits(found.ip_filter, request.source)
-        words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
-        trace.note("guard", "passed" if is_allowed else "failed", words, route.origin)
-        if not is_allowed:
+        words = not_admitted(found.ip_filter, request, trace, route.origin)
+        if words:
             return Answer(403, words, route=route)
     if isinstance(found.jwt, nodes.Jwt) and not _has_token(request):
         words = f"JWT: the request has no token of the provider {found.jwt.provider}"
@@ -76,7 +75,17 @@ def in_force(host: nodes.Policies | None, route: nodes.Policies | None) -> nodes
     return replace(route, **kept)
 
 
-def admits(node: nodes.IpFilter, source: str) -> bool:
+def not_admitted(
+    node: nodes.IpFilter, request: Request, trace: Trace, origin: ObjectRef | None = None
+) -> str:
+    """Why the client's address may not ask; empty if it may. Notes the step."""
+    is_allowed = _admits(node, request.source)
+    words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
+    trace.note("guard", "passed" if is_allowed else "failed", words, origin)
+    return "" if is_allowed else words
+
+
+def _admits(node: nodes.IpFilter, source: str) -> bool:
     """Whether an address may ask. Without trusted hops the client is the peer."""
     address = ipaddress.ip_address(source)
     is_listed = any(address in ipaddress.ip_network(it.cidr, strict=False) for it in node.ranges)

@@ -28,6 +28,8 @@ def normal(request: Request, settings: Settings) -> Request | Answer:
         if edge.escaped_slashes == "Reject":
             return Answer(400, "the path has an escaped slash")
         path = _normal_path(_unescaped(path), settings)
+        if edge.escaped_slashes == "UnescapeAndRedirect" and request.is_call:
+            return Answer(400, "the path has an escaped slash, and gRPC knows no redirects")
         if edge.escaped_slashes == "UnescapeAndRedirect":
             cause = "the path has an escaped slash; the client is sent to the path without"
             return Answer(307, cause, path)

@@ -115,13 +115,22 @@ def misdirection(
     tls = own.tls if own is not None else None
     refused = Answer(421, f"{host.host} is not served on connections for {request.asked or name!r}")
     if name == hostnames.EVERY and request.asked != request.name:
-        is_open = host.is_fallback or (host.host == "*" and tls == connection.tls)
-        return None if is_open else refused
+        return None if _is_open(host, tls, connection.tls) else refused
     if tls is None or not _asks_the_same(tls, connection.tls):
         return refused
     if request.name == request.asked:
         return None
     return None if _shares(host, request, tls == connection.tls) else refused
+
+
+def _is_open(host: nodes.VirtualHost, tls: nodes.Tls | None, other: nodes.Tls | None) -> bool:
+    """Whether connections reach a host whose server name has no certificate of its own."""
+    if host.is_fallback or tls is None:
+        return host.is_fallback
+    if host.host == hostnames.EVERY:
+        return _asks_the_same(tls, other)
+    names = host.server_names
+    return names is not None and names.pattern == hostnames.EVERY and tls == other
 
 
 def _asks_the_same(tls: nodes.Tls, other: nodes.Tls | None) -> bool:
@@ -155,10 +164,16 @@ def reached(world: World, answer: Answer) -> Answer:
         return replace(answer, backends=shares)
     if all(it.cluster is None for it in shares):
         return replace(answer, backends=shares)
-    names = dict.fromkeys(str(it.cluster.port.service) for it in shares if it.cluster)
     if len({it.status for it in shares}) > 1:
         return replace(answer, backends=shares)
-    return replace(answer, status=503, cause=f"no endpoint of {_listed(names)} is ready")
+    names = dict.fromkeys(str(it.cluster.port.service) for it in shares if it.cluster)
+    changed = {it.response_headers for it in shares}
+    return replace(
+        answer,
+        status=503,
+        cause=f"no endpoint of {_listed(names)} is ready",
+        response_headers=changed.pop() if len(changed) == 1 else answer.response_headers,
+    )
 
 
 def _listed(names: dict[str, None]) -> str:

@@ -54,6 +54,12 @@ class Request:
         """The path without the query."""
         return self.path.partition("?")[0]
 
+    @property
+    def is_call(self) -> bool:
+        """Whether Envoy takes it for a call of gRPC (`Grpc::Common`); one of gRPC-Web is none."""
+        kind = self.header("content-type") or ""
+        return kind == "application/grpc" or kind.startswith("application/grpc+")
+
     def header(self, name: str) -> str | None:
         """The value of a header; several ones are joined, as Envoy matches them. None without."""
         if name in _PSEUDO:

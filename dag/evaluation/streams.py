@@ -27,10 +27,8 @@ def of_host(name: str, host: nodes.SecureHost, request: Request, trace: Trace) -
 def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) -> Answer:
     before = stream.guards
     if before is not None and before.ip_filter is not None:
-        is_allowed = guards.admits(before.ip_filter, request.source)
-        words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
-        trace.note("guard", "passed" if is_allowed else "failed", words)
-        if not is_allowed:
+        words = guards.not_admitted(before.ip_filter, request, trace)
+        if words:
             return Answer(cause=f"{words}: the connection is closed")
     limits = _limits(before)
     for words in limits:

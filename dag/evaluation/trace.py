@@ -37,6 +37,8 @@ class Forwarded(NamedTuple):
     path: str
     headers: tuple[tuple[str, str | None], ...] = ()
     """Headers of the request as they are changed; None is removed."""
+    response_headers: tuple[tuple[str, str | None], ...] = ()
+    """Headers of its answer that change for this share; None is removed."""
     status: int = 0
 
 

@@ -38,14 +38,6 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True)
-class RegexRewrite:
-    """Every match of an RE2 pattern in the path is replaced; `\\1` is a group."""
-
-    pattern: str
-    substitution: str
-
-
-@dataclass(frozen=True, slots=True)
 class Rewrite:
     """What of the request line changes before it reaches the backend; at most one path change."""
 
@@ -54,9 +46,6 @@ class Rewrite:
     prefix: str | None = None  # replaces what the route's path matched
     host_header: str = ""
     """The host becomes the value of this request header."""
-    regex: RegexRewrite | None = None
-    host_of_backend: bool = False
-    """The host becomes the name that a DNS cluster is resolved by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ class ValueMatch:
     operator: Literal["exact", "prefix", "suffix", "contains", "regex", "present"]
     value: str = ""
     ignore_case: bool = False
+    """Not of a regex: that says it itself, by `(?i)`."""
 
 
 @dataclass(frozen=True, slots=True)

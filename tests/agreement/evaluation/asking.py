@@ -5,6 +5,7 @@ from random import Random
 
 from dag.evaluation.requests import Request
 from tests.agreement.evaluation import pools
+from tests.testbed import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,17 @@ class Wire:
 
 def made(chance: Random) -> Request:
     """A request that objects of a world may serve."""
-    is_secure = chance.random() < 0.12
+    is_secure = chance.random() < 0.25
     host = chance.choice(pools.HOSTS if chance.random() < 0.93 else pools.OTHERS)
     asked = host if chance.random() < 0.8 else chance.choice(pools.HOSTS)
+    method = "GET"
+    if chance.random() < 0.4:
+        method = chance.choice((*pools.METHODS, "TRACE"))
     return Request(
         _spelt(host, chance),
         _path(chance),
-        "GET"
-        if chance.random() < 0.6
-        else chance.choice((*pools.METHODS, *pools.METHODS, "TRACE")),
-        tuple(_headers(chance)),
+        method,
+        tuple(_headers(chance, is_secure)),
         443 if is_secure else 80,
         is_secure,
         asked if is_secure else None,
@@ -76,7 +78,7 @@ def _path(chance: Random) -> str:
             path = path.replace("/b", "/%2fb")
         case 3:
             path = path.replace("a", "%61")
-    if chance.random() < 0.4:
+    if chance.random() < 0.6:
         pairs = (f"{it}={chance.choice(pools.VALUES)}" for it in pools.PARAMETERS)
         path += "?" + "&".join(pairs)
     return path
@@ -90,10 +92,25 @@ _WEBSOCKET = (
 )
 
 
-def _headers(chance: Random) -> list[tuple[str, str]]:
+def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
     found = [(it, chance.choice(pools.VALUES)) for it in pools.NAMES if chance.random() < 0.4]
-    if chance.random() < 0.03:
-        found.append(("bad_name", "1"))
+    if chance.random() < 0.06:
+        found.append((chance.choice(pools.UNDERSCORED), chance.choice(pools.VALUES)))
     if chance.random() < 0.05:
         found += _WEBSOCKET
+    if chance.random() < 0.15:
+        found.append(("content-type", chance.choice(_TYPES)))
+    if is_secure and chance.random() < 0.7:
+        found.append(("authorization", chance.choice((_GOOD, _GOOD, *_BAD, _OTHER))))
     return found
+
+
+_TYPES = ("application/grpc", "application/grpc", "application/grpc+proto", "application/grpcx")
+_GOOD = f"Bearer {tokens.token()}"
+_BAD = (f"Bearer {tokens.token(iss='another')}", "Bearer token")
+_OTHER = "Basic dXNlcjpwYXNzd29yZA=="
+
+
+def has_bad_token(request: Request) -> bool:
+    """Whether there is a token that no issuer of a world has signed."""
+    return request.header("authorization") in _BAD

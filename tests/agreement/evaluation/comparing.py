@@ -8,12 +8,14 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
+from contour.cli.sending import FORWARDED, GRPC, GRPC_UNKNOWN
 from dag import nodes
-from dag.evaluation import evaluator
+from dag.engine.incremental import Engine
+from dag.evaluation import actions, evaluator
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
 from dag.listeners import DEFAULT_FLEET
@@ -24,16 +26,35 @@ from tests.testbed.local import Local
 from tests.testbed.world import World
 
 MET = (
-    *("HTTPProxy", "Ingress", "HTTPRoute", "Exact", "Prefix", "Segments", "Regex", "method"),
+    *(
+        "HTTPProxy",
+        "Ingress",
+        "HTTPRoute",
+        "GRPCRoute",
+        "Exact",
+        "Prefix",
+        "Segments",
+        "Regex",
+        "method",
+    ),
     *("header present", "header exact", "header contains", "header regex"),
     *("query present", "query exact", "query prefix", "query suffix", "query contains"),
     *("query regex", "Forward", "Redirect", "Respond", "rewrite", "several backends"),
-    *("CORS", "IP filter", "certificate passed", "host failed", "request failed"),
-    *(f"status {it}" for it in (200, 301, 302, 307, 400, 403, 404, 405, 421, 500, 503)),
+    *(
+        "CORS",
+        "IP filter",
+        "JWT",
+        "good token",
+        "bad token",
+        "certificate passed",
+        "host failed",
+        "request failed",
+    ),
+    *(f"status {it}" for it in (200, 301, 302, 307, 400, 401, 403, 404, 405, 421, 500, 503)),
 )
 """What the requests have to meet, by the names in `Judged.steps`."""
 
-_MISDIRECTED, _NO_UPGRADE = 421, 403
+_MISDIRECTED, _NO_UPGRADE, _MALFORMED = 421, 403, 400
 
 PATIENCE = 10.0
 """Seconds until an answer has to agree."""
@@ -50,13 +71,16 @@ class Judged:
     """How often each kind of thing was met."""
     disagreements: list[str] = field(default_factory=list)
 
-    def count(self, trace: Trace) -> None:
+    def count(self, trace: Trace, asked: Request) -> None:
         """Notes what an evaluation met."""
         self.requests += 1
         self.routed += trace.answer.route is not None
         self.steps.update(f"{it.topic} {it.outcome}" for it in trace.steps)
         self.steps.update(it.text.partition(":")[0] for it in trace.steps if it.topic == "guard")
-        self.steps[f"status {trace.answer.status}"] += 1
+        expected = _verified(trace, asked)
+        self.steps[f"status {expected.status}"] += 1
+        if any(it.text.startswith(_VERIFIED) for it in trace.steps):
+            self.steps["good token" if expected is trace.answer else "bad token"] += 1
         route = trace.answer.route
         if route is not None:
             self.steps.update(_features(route, trace.answer))
@@ -75,13 +99,23 @@ def _features(route: nodes.Route, answer: Answer) -> set[str]:
     return found
 
 
-async def judged(routing: str, number: int, requests: int, chance: Random) -> Judged:
+Seen = Callable[[Engine, Request, load.Answer | None], None]
+"""Is told of each request that Envoy has answered as evaluated."""
+
+
+def _unseen(_engine: Engine, _asked: Request, _answer: load.Answer | None) -> None:
+    """Nobody wants to know."""
+
+
+async def judged(
+    routing: str, number: int, requests: int, chance: Random, seen: Seen = _unseen
+) -> Judged:
     """So many worlds after one another, so many requests in each; `Single` or `Shards`."""
     found = Judged()
     async with _site(routing) as site:
         there: list[worlds.Document] = []
         for _ in range(number):
-            made = worlds.made(chance)
+            made = [worlds.configuration(routing, chance), *worlds.made(chance)]
             names = {served.key(it) for it in made}
             gone = [it for it in there if served.key(it) not in names]
             await site.change(made, gone)
@@ -90,7 +124,7 @@ async def judged(routing: str, number: int, requests: int, chance: Random) -> Ju
             for _ in range(requests):
                 is_preflight = chance.random() < 0.05
                 asked = asking.preflight(chance) if is_preflight else asking.made(chance)
-                told = await _disagreement(site, asked, found)
+                told = await _disagreement(site, asked, found, seen)
                 if told:
                     found.disagreements.append(told)
         assert not site.envoy.refusals
@@ -100,26 +134,26 @@ async def judged(routing: str, number: int, requests: int, chance: Random) -> Ju
 @contextlib.asynccontextmanager
 async def _site(routing: str) -> AsyncIterator[served.Site[Local]]:
     async with backends(len(pools.BACKENDS)) as ports:
-        configuration = world.configuration(
-            envoy={"listener": {"routing": routing}},
-            gateway={"controllerName": "projectcontour.io/gateway-controller"},
-        )
+        configuration = world.configuration(envoy={"listener": {"routing": routing}})
         fixed = [configuration, *worlds.fixed(ports)]
         async with served.serving(Local, World(0, 0), fixed, drain=0) as site:
             yield site
 
 
-async def _disagreement(site: served.Site[Local], asked: Request, found: Judged) -> str:
+async def _disagreement(site: served.Site[Local], asked: Request, found: Judged, seen: Seen) -> str:
     """What of Envoy's answer is not as evaluated; empty if all of it is."""
     engine = site.control.instance.controller.engine
     trace = evaluator.evaluate(engine, DEFAULT_FLEET, asked)
-    found.count(trace)
+    found.count(trace, asked)
     deadline = asyncio.get_running_loop().time() + PATIENCE
     while True:
         answer = await _answer(site, asked)
-        told = difference(trace.answer, answer)
-        if not told or asyncio.get_running_loop().time() > deadline:
-            return f"{asked}: {told}; {trace.answer}" if told else ""
+        told = difference(trace, asked, answer)
+        if not told:
+            seen(engine, asked, answer)
+            return ""
+        if asyncio.get_running_loop().time() > deadline:
+            return f"{asked}: {told}; {trace.answer}"
         await asyncio.sleep(0.05)
 
 
@@ -135,77 +169,119 @@ async def _answer(site: served.Site[Local], asked: Request) -> load.Answer | Non
         connection.close()
 
 
-def difference(expected: Answer, answer: load.Answer | None) -> str:
+def difference(trace: Trace, asked: Request, answer: load.Answer | None) -> str:
     """How an answer differs from what was evaluated; empty if it does not."""
-    if untold := _untold(expected):
-        return untold
+    expected = _verified(trace, asked)
     if answer is None:
         return "" if expected.status is None and not expected.backends else "closed"
+    if asked.is_call:
+        answer = _called(expected, answer)
     if expected.status is not None:
-        return _own(expected, answer)
+        return _own(expected, asked, answer)
     if not expected.backends:
         return f"answered {answer.status}, though the connection was to be closed"
-    told = [_forwarded(it, expected, answer) for it in expected.backends]
+    if not all(it.share for it in expected.backends):
+        return "a backend is told that gets no requests"
+    told = [_forwarded(it, expected, asked, answer) for it in expected.backends]
     return "" if not all(told) else " or ".join(told)
 
 
-def _untold(expected: Answer) -> str:
-    """What the route says and the evaluation leaves out, which no answer would contradict."""
-    route = expected.route
-    if route is None or expected.status not in {None, getattr(route.action, "status", None)}:
-        return ""
-    body = route.action.body if isinstance(route.action, nodes.Respond) else ""
-    shares = [it.headers for it in expected.backends if it.cluster is not None]
-    untold = [
-        body and not expected.body,
-        _changes(route.response_headers) and not expected.response_headers,
-        _changes(route.request_headers) and not all(shares),
-    ]
-    return "the evaluation leaves out a body or headers of the route" if any(untold) else ""
+def _verified(trace: Trace, asked: Request) -> Answer:
+    """The answer; where the evaluation says that Envoy verifies the token, a bad one gets 401."""
+    is_verified = any(it.text.startswith(_VERIFIED) for it in trace.steps)
+    route = trace.answer.route
+    if route is None or not is_verified or not asking.has_bad_token(asked):
+        return trace.answer
+    return actions.refused(Answer(401, "the token is bad", route=route), route)
 
 
-def _changes(policy: nodes.HeaderPolicy | None) -> bool:
-    return policy is not None and bool(policy.set or policy.add or policy.remove)
+_VERIFIED = "JWT: the token is verified"
 
 
-def _own(expected: Answer, answer: load.Answer) -> str:
+def _called(expected: Answer, answer: load.Answer) -> load.Answer:
+    """Envoy's own answer to a call of gRPC, which is 200, with the status that stands for."""
+    told = answer.headers.get("grpc-status")
+    statuses = {expected.status, *(_status(it) for it in expected.backends)}
+    statuses |= {_NO_UPGRADE} if expected.status == _MISDIRECTED else set()
+    found = [it for it in statuses if it and told == str(GRPC.get(it, GRPC_UNKNOWN))]
+    return answer._replace(status=found[0], body=expected.body.encode()) if found else answer
+
+
+def _status(share: Forwarded) -> int:
+    """What Envoy itself answers to a share; 0 if it does not. No backend here speaks HTTP/2."""
+    if share.status or share.cluster is None or share.cluster.protocol != "h2c":
+        return share.status
+    return 503
+
+
+def _own(expected: Answer, asked: Request, answer: load.Answer) -> str:
+    """How an answer of Envoy itself differs."""
     if expected.status == _MISDIRECTED and answer.status == _NO_UPGRADE:
         return ""  # Envoy judges an upgrade before our filters where it knows the route at once
+    if answer.status == _MISDIRECTED and expected.status == _MALFORMED and asked.is_secure:
+        return ""  # a host that may not be served is found by a name with an empty port, too
     if answer.status != expected.status:
-        return f"answered {answer.status}"
+        return f"Envoy answered {answer.status} {answer.headers.get('grpc-status', '')}"
     if expected.location and answer.headers.get("location") != expected.location:
         if expected.status == 307 and expected.route is None:
             return "" if answer.headers.get("location", "").endswith(expected.location) else "307"
         return f"location {answer.headers.get('location')}"
-    if expected.body and answer.body.decode() != expected.body:
+    if not expected.cause and answer.body.decode() != expected.body:
         return f"body {answer.body!r}"
-    return _headers(expected, answer)
+    changes = [it for it in expected.response_headers if it[0] != _TYPE]
+    before = {} if _is_drawn(expected.route) else {"x-seen": None}
+    return _changed(changes, answer.headers, before)
 
 
-def _forwarded(share: Forwarded, expected: Answer, answer: load.Answer) -> str:
+_TYPE = "content-type"
+"""Envoy writes it to its own answers whatever a route says."""
+
+
+def _is_drawn(route: nodes.Route | None) -> bool:
+    """Whether the headers of Envoy's own answer depend on the backend that was drawn, or on nothing
+    that is told."""
+    if route is None or not isinstance(route.action, nodes.Forward):
+        return route is None
+    return len({it.response_headers for it in route.action.backends}) > 1
+
+
+def _forwarded(share: Forwarded, expected: Answer, asked: Request, answer: load.Answer) -> str:
     """How an answer differs from that of one of the backends."""
-    if share.cluster is None or share.status:
-        return "" if answer.status == share.status else f"answered {answer.status}"
+    if share.cluster is None or _status(share):
+        if answer.status != _status(share):
+            return f"Envoy answered {answer.status}, not {_status(share)}"
+        return _changed(share.response_headers, answer.headers, {"x-seen": None})
     if answer.status == 101 and answer.headers.get("upgrade", "").lower() == "websocket":
         return "" if expected.route and _switches(expected.route) else "switched the protocol"
-    if answer.status != 200:
-        return f"answered {answer.status}"
+    if answer.status != 200 or FORWARDED not in answer.headers:
+        return f"Envoy answered {answer.status} {answer.headers.get('grpc-status', '')}"
     told = json.loads(answer.body)
     backend = share.cluster.port.service.name
     if (told["backend"], told["path"], told["host"]) != (backend, share.path, share.host):
         return f"{told['backend']} got {told['host']} {told['path']}"
-    for name, value in share.headers:
-        if told["headers"].get(name) != value:
-            return f"the backend got {name}: {told['headers'].get(name)}"
-    return _headers(expected, answer)
+    sent = {it: asked.header(it) for it in (*pools.NAMES, "x-added")}
+    got = _changed(share.headers, told["headers"], sent)
+    return got or _changed(share.response_headers, answer.headers, _OF_BACKENDS)
+
+
+_OF_BACKENDS = {"x-seen": None, _TYPE: "application/json; charset=utf-8"}
+"""Headers of the answers of backends; None: they send none of the name."""
 
 
 def _switches(route: nodes.Route) -> bool:
     return isinstance(route.action, nodes.Forward) and route.action.websockets
 
 
-def _headers(expected: Answer, answer: load.Answer) -> str:
-    for name, value in expected.response_headers:
-        if answer.headers.get(name) != value:
-            return f"header {name}: {answer.headers.get(name)}"
+def _changed(
+    changes: Iterable[tuple[str, str | None]],
+    found: Mapping[str, str],
+    before: Mapping[str, str | None],
+) -> str:
+    """How headers differ from those before and the changes; empty if they do not.
+
+    Both ways: a change that is told and not made, and one that is made and not told.
+    """
+    for name, value in {**before, **dict(changes)}.items():
+        if found.get(name) != value:
+            return f"header {name}: {found.get(name)}, not {value}"
     return ""

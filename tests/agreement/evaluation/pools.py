@@ -1,7 +1,9 @@
 """The values that worlds and requests share: few, so that they meet."""
 
-CLAIMED = ("a.test", "b.test", "c.test", "*.wild.test")
-HOSTS = ("a.test", "b.test", "c.test", "x.wild.test")
+NARROW = ("x.wild.test",)
+"""Hosts that a wider one covers as well."""
+CLAIMED = ("a.test", "b.test", "c.test", "*.wild.test", *NARROW)
+HOSTS = ("a.test", "b.test", "c.test", "x.wild.test", "z.wild.test")
 OTHERS = ("y.x.wild.test", "nobody.test")
 """Hosts that nobody serves, or only one of the APIs."""
 PATHS = (
@@ -11,6 +13,7 @@ PREFIXES = ("/", "/a", "/a/", "/a/b", "/b", "/c")
 EXPRESSIONS = ("/c/[0-9]+", "/(a|b)/.*", "/a.*", "/[^/]+")
 METHODS = ("GET", "POST", "PUT", "DELETE")
 NAMES = ("x-one", "x-two")
+UNDERSCORED = ("x_low",)
 VALUES = ("1", "2", "blue", "Blue", "bluegreen")
 PARAMETERS = ("q", "page")
 BACKENDS = ("b0", "b1", "b2")

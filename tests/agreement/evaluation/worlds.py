@@ -4,17 +4,20 @@ A world is a list of documents, a function of chance alone. Services, certificat
 are the same in all worlds (`FIXED`), so that one world is changed into the next.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
 from tests.agreement.evaluation import pools
-from tests.testbed import world
+from tests.testbed import tokens, world
 
 Document = dict[str, Any]
 
 NAMESPACE = "default"
 CERTIFICATE = "certificate"
+KEYS = "keys"
+"""A Secret with the keys of those who issue tokens."""
 
 
 def made(chance: Random) -> list[Document]:
@@ -27,15 +30,36 @@ def made(chance: Random) -> list[Document]:
             found.append(_ingress(number, host, chance))
         if chance.random() < 0.5:
             found.append(_http_route(number, host, chance))
+        if chance.random() < 0.4:
+            found.append(_grpc_route(number, host, chance))
     return found
+
+
+def configuration(routing: str, chance: Random) -> Document:
+    """What is made of requests before routes are looked for: in half of the worlds the default."""
+    listener: Document = {"routing": routing}
+    network: Document = {}
+    if chance.random() < 0.5:
+        listener["headersWithUnderscores"] = chance.choice(("Reject", "Drop", "Drop", "Allow"))
+        listener["escapedSlashes"] = chance.choice(_ESCAPED_SLASHES)
+        listener["disableMergeSlashes"] = chance.random() < 0.3
+        listener["disablePathNormalization"] = chance.random() < 0.3
+        network["stripTrailingHostDot"] = chance.random() < 0.7
+    return world.configuration(
+        envoy={"listener": listener, "network": network},
+        gateway={"controllerName": "projectcontour.io/gateway-controller"},
+    )
+
+
+_ESCAPED_SLASHES = ("UnescapeAndRedirect", "UnescapeAndForward", "Keep", "Reject")
 
 
 def _proxies(number: int, host: str, chance: Random) -> Iterator[Document]:
     """A root, and perhaps a child that it includes."""
     virtual_host: Document = {"fqdn": host}
-    is_secure = chance.random() < 0.4
+    is_secure = chance.random() < 0.5
     if is_secure:
-        virtual_host["tls"] = {"secretName": CERTIFICATE}
+        virtual_host |= _secured(host, chance)
     if chance.random() < 0.3:
         virtual_host["corsPolicy"] = {
             "allowOrigin": [pools.ORIGINS[0]],
@@ -43,19 +67,33 @@ def _proxies(number: int, host: str, chance: Random) -> Iterator[Document]:
         }
     if chance.random() < 0.15:
         virtual_host |= _addresses(chance)
-    routes = [_proxied(chance, is_secure) for _ in range(chance.randrange(2, 7))]
+    routes = [_proxied(chance, virtual_host) for _ in range(chance.randrange(2, 7))]
     routes.append({"conditions": [{"prefix": "/"}], **_services(chance)})
     spec: Document = {"virtualhost": virtual_host, "routes": routes}
     if chance.random() < 0.4:
         child = f"child-{number}"
         conditions = [{"prefix": chance.choice(pools.PREFIXES)}, *_headers(chance)]
         spec["includes"] = [{"name": child, "conditions": conditions}]
-        included = [_proxied(chance, is_secure) for _ in range(chance.randrange(1, 3))]
+        included = [_proxied(chance, virtual_host) for _ in range(chance.randrange(1, 3))]
         yield _proxy(child, {"routes": included})
     yield _proxy(f"root-{number}", spec)
 
 
-def _proxied(chance: Random, is_secure: bool) -> Document:
+def _secured(host: str, chance: Random) -> Document:
+    """How TLS is terminated for a host, and who may ask."""
+    is_missing = host in pools.NARROW and chance.random() < 0.5
+    tls: Document = {"secretName": "nowhere" if is_missing else CERTIFICATE}
+    if chance.random() < 0.3:
+        tls["minimumProtocolVersion"] = "1.3"
+    found: Document = {"tls": tls}
+    if chance.random() < 0.5:
+        keys = {"secretName": KEYS, "key": "jwks"}
+        provider = {"name": "issuer", "issuer": "issuer", "localJWKS": keys}
+        found["jwtProviders"] = [provider | {"default": chance.random() < 0.5}]
+    return found
+
+
+def _proxied(chance: Random, host: Document) -> Document:
     """A route of an HTTPProxy."""
     path = chance.choice(
         (
@@ -67,13 +105,17 @@ def _proxied(chance: Random, is_secure: bool) -> Document:
     conditions = [path, *_headers(chance), *_queries(chance)]
     route: Document = {"conditions": conditions}
     route |= chance.choice((_services, _services, _services, _redirect, _response))(chance)
-    if is_secure and chance.random() < 0.3:
+    if "tls" in host and chance.random() < 0.3:
         route["permitInsecure"] = True
+    if "jwtProviders" in host and chance.random() < 0.5:
+        tokens = chance.choice(({"require": "issuer"}, {"disabled": True}))
+        route["jwtVerificationPolicy"] = tokens
     if chance.random() < 0.15:
         route |= _addresses(chance)
     if chance.random() < 0.3:
         route["responseHeadersPolicy"] = {
-            "set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}]
+            "set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}],
+            "remove": ["content-type"] if "services" in route else [],
         }
     return route
 
@@ -81,10 +123,13 @@ def _proxied(chance: Random, is_secure: bool) -> Document:
 def _services(chance: Random) -> Document:
     """Where requests go, and what is changed on the way."""
     number = chance.choice((1, 1, 2))
-    services = [
-        {"name": it, "port": 80, "weight": chance.choice((1, 3))}
+    services: list[Document] = [
+        {"name": it, "port": 80, "weight": chance.choice((0, 1, 3))}
         for it in chance.sample(pools.BACKENDS, number)
     ]
+    if chance.random() < 0.1:
+        policy = {"set": [{"name": "x-seen", "value": "service"}]}
+        services[0]["responseHeadersPolicy"] = policy
     if chance.random() < 0.1:
         services[0]["name"] = chance.choice(("nowhere", pools.EMPTY))
     route: Document = {"services": services}
@@ -92,10 +137,11 @@ def _services(chance: Random) -> Document:
         replacement = chance.choice(pools.REPLACEMENTS)
         route["pathRewritePolicy"] = {"replacePrefix": [{"replacement": replacement}]}
     if chance.random() < 0.3:
-        route["requestHeadersPolicy"] = {
-            "set": [{"name": "x-added", "value": chance.choice(pools.VALUES)}],
-            "remove": ["x-two"],
-        }
+        changed = [{"name": "x-added", "value": chance.choice(pools.VALUES)}]
+        if chance.random() < 0.5:
+            value = chance.choice(("rewritten.test", "%REQ(x-one)%", "%REQ(x-two)%"))
+            changed.append({"name": "Host", "value": value})
+        route["requestHeadersPolicy"] = {"set": changed, "remove": ["x-two"]}
     if chance.random() < 0.15:
         route["enableWebsockets"] = True
     return route
@@ -121,9 +167,10 @@ def _addresses(chance: Random) -> Document:
 
 def _headers(chance: Random) -> list[Document]:
     """Conditions on headers of an HTTPProxy."""
-    if chance.random() < 0.6:
+    if chance.random() < 0.5:
         return []
-    name, value = chance.choice(pools.NAMES), chance.choice(pools.VALUES)
+    names = pools.NAMES if chance.random() < 0.8 else pools.UNDERSCORED
+    name, value = chance.choice(names), chance.choice(pools.VALUES)
     operators = ("exact", "notexact", "contains", "notcontains", "regex")
     made: Document = {"name": name}
     match chance.randrange(3):
@@ -134,7 +181,7 @@ def _headers(chance: Random) -> list[Document]:
         case _:
             operator = chance.choice(operators)
             made[operator] = value
-            if operator not in {"regex"} and chance.random() < 0.3:
+            if operator not in {"regex"} and chance.random() < 0.5:
                 made["ignoreCase"] = True
             if operator.startswith("not") and chance.random() < 0.5:
                 made["treatMissingAsEmpty"] = True
@@ -142,15 +189,17 @@ def _headers(chance: Random) -> list[Document]:
 
 
 def _queries(chance: Random) -> list[Document]:
-    if chance.random() < 0.5:
+    if chance.random() < 0.3:
         return []
-    operator = chance.choice(("exact", "prefix", "suffix", "contains", "regex"))
+    operator = chance.choice(("exact", "prefix", "suffix", "suffix", "contains", "regex"))
     made: Document = {"name": chance.choice(pools.PARAMETERS)}
     made |= {"present": True} if chance.random() < 0.15 else {operator: chance.choice(_PARTS)}
+    if operator in made and operator != "regex" and chance.random() < 0.3:
+        made["ignoreCase"] = True
     return [{"queryParameter": made}]
 
 
-_PARTS = ("1", "blue", "blue.*", "b", "e")
+_PARTS = ("1", "blue", "blue.*", "b", "e", "B", "Blue")
 """Of the values of parameters, so that each kind of condition can hold."""
 
 
@@ -203,6 +252,29 @@ def _match(chance: Random) -> Document:
     return made
 
 
+def _grpc_route(number: int, host: str, chance: Random) -> Document:
+    """Calls of methods whose paths are among those that other requests have."""
+    rules: list[Document] = []
+    for _ in range(chance.randrange(1, 4)):
+        service, method = (
+            chance.choice(("a", "b", "(a|b)")),
+            chance.choice(("b", "x", "")),
+        )
+        how = "RegularExpression" if "(" in service else "Exact"
+        call = {"type": how, "service": service} | ({"method": method} if method else {})
+        match: Document = {"method": call}
+        if chance.random() < 0.3:
+            wanted = {"name": chance.choice(pools.NAMES), "value": chance.choice(pools.VALUES)}
+            match["headers"] = [wanted]
+        backend = {"name": chance.choice(pools.BACKENDS), "port": 80}
+        rule: Document = {"matches": [match], "backendRefs": [backend]}
+        changed = {"set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}]}
+        rule["filters"] = [{"type": "ResponseHeaderModifier", "responseHeaderModifier": changed}]
+        rules.append(rule)
+    spec = {"parentRefs": [{"name": "gateway"}], "hostnames": [host], "rules": rules}
+    return _document("gateway.networking.k8s.io/v1", "GRPCRoute", f"calls-{number}", spec)
+
+
 def _filters(chance: Random, matches: Sequence[Document]) -> Iterator[Document]:
     is_prefix = len(matches) == 1 and matches[0]["path"]["type"] == "PathPrefix"
     path = {"type": "ReplaceFullPath", "replaceFullPath": chance.choice(pools.REPLACEMENTS)}
@@ -232,7 +304,7 @@ def _filters(chance: Random, matches: Sequence[Document]) -> Iterator[Document]:
 
 def fixed(ports: Sequence[int]) -> list[Document]:
     """What is the same in all worlds; the backends listen on these ports."""
-    found = [_gateway_class(), _gateway(), _certificate(), _service(pools.EMPTY)]
+    found = [_gateway_class(), _gateway(), _certificate(), _keys(), _service(pools.EMPTY)]
     for name, port in zip(pools.BACKENDS, ports, strict=True):
         found.append(_service(name))
         slice_ = _document("discovery.k8s.io/v1", "EndpointSlice", name, {})
@@ -264,6 +336,7 @@ def _gateway() -> Document:
     listeners = [
         {"name": "http", "protocol": "HTTP", "port": 80},
         {"name": "https", "protocol": "HTTPS", "port": 443, "tls": tls, "hostname": "*.wild.test"},
+        {"name": "every", "protocol": "HTTPS", "port": 443, "tls": tls},
     ]
     spec = {"gatewayClassName": "contour", "listeners": listeners}
     return _document("gateway.networking.k8s.io/v1", "Gateway", "gateway", spec)
@@ -272,6 +345,11 @@ def _gateway() -> Document:
 def _certificate() -> Document:
     found = world.World(1, 1, certificates=1).secret(0)
     return found | {"metadata": {"name": CERTIFICATE, "namespace": NAMESPACE}}
+
+
+def _keys() -> Document:
+    data = {"jwks": b64encode(tokens.jwks().encode()).decode()}
+    return _document("v1", "Secret", KEYS, {}) | {"type": "Opaque", "data": data}
 
 
 def _proxy(name: str, spec: Document) -> Document:

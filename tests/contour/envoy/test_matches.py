@@ -53,11 +53,6 @@ NO_TRACE = 'headers { name: ":method" string_match { exact: "TRACE" } invert_mat
             ' { name: "q" string_match { safe_regex { regex: "a+" } } }',
         ),
         (
-            nodes.Match(queries=(nodes.QueryMatch("q", nodes.ValueMatch("regex", "a+", True)),)),
-            'prefix: "/" query_parameters'
-            ' { name: "q" string_match { safe_regex { regex: "(?i)a+" } } }',
-        ),
-        (
             nodes.Match(queries=(nodes.QueryMatch("q", nodes.ValueMatch("present")),)),
             'prefix: "/" query_parameters { name: "q" present_match: true }',
         ),

@@ -23,7 +23,7 @@ KNOWN: dict[type, set[str]] = {
         "hash_policies", "internal_redirect", "cookies", "missing",
     },
     nodes.Backend: {"cluster", "weight", "request_headers", "response_headers", "host", "cookies"},
-    nodes.Rewrite: {"host", "full_path", "prefix", "host_header", "regex", "host_of_backend"},
+    nodes.Rewrite: {"host", "full_path", "prefix", "host_header"},
     nodes.Redirect: {"status", "scheme", "host", "port", "full_path", "prefix"},
     nodes.Respond: {"status", "body"},
     nodes.Policies: {

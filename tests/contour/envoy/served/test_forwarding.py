@@ -40,8 +40,6 @@ def hosts(served: Served) -> None:
     served.serve("retried.test", world.route(world.forward(PEER, retry=retry)))
     served.serve("twice.test", world.route(world.forward(PEER, retry=nodes.Retry(("5xx",), 1))))
     served.serve("header.test", _rewritten(host_header="x-host"))
-    pattern = nodes.RegexRewrite("^/(a+)/(b+)", r"/\2/\1")
-    served.serve("regex.test", _rewritten(regex=pattern))
     for name, policy in {
         "cookie": nodes.HashPolicy("Cookie", "X-Contour-Session-Affinity", ttl=0.0, path="/"),
         "header": nodes.HashPolicy("Header", "x-user"),
@@ -133,10 +131,6 @@ async def test_a_request_is_sent_again_with_its_whole_body(
 async def test_the_host_can_come_from_a_header(envoy: Served) -> None:
     assert _told(await envoy.ask("header.test", **{"x-host": "new.test"}))["host"] == "new.test"
     assert _told(await envoy.ask("header.test"))["host"] == "header.test"
-
-
-async def test_a_path_is_rewritten_by_a_pattern(envoy: Served) -> None:
-    assert _told(await envoy.ask("regex.test", "/aa/b/c?q=1"))["path"] == "/b/aa/c?q=1"
 
 
 @pytest.mark.parametrize(

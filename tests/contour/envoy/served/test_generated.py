@@ -88,7 +88,6 @@ REWRITES = (
     nodes.Rewrite("b.test", full_path=rf"/{TEXT}\1"),
     nodes.Rewrite(prefix="/"),
     nodes.Rewrite(host_header="x-host", prefix="/new"),
-    nodes.Rewrite(host_of_backend=True, regex=nodes.RegexRewrite("^/(.*)", r"/x/\1")),
 )
 RETRIES = (
     nodes.Retry(("5xx", "cancelled"), 0, 0.1, (500, 599), 0.001, 0.0001),
