@@ -14,6 +14,11 @@ class Subject(TypedDict):
     name: str
 
 
+def order(kind: str, namespace: str, name: str) -> tuple[bool, str, str, str]:
+    """What objects are sorted by in every listing: files first."""
+    return kind != FILE, kind, namespace, name
+
+
 def named(subject: Subject) -> str:
     """An object as people read it: `HTTPProxy default/shop`, `GatewayClass contour`."""
     key = "/".join(it for it in (subject["namespace"], subject["name"]) if it)

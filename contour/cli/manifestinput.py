@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from contour import applying, completing, files, offline
+from contour import applying, completing, files, offline, process
 from contour.cli import extensions, waiting
 from contour.complaints import Locate
 from contour.controller import Controller
@@ -40,6 +40,7 @@ class Present(NamedTuple):
     batch: Batch
 
 
+@process.without_collections()
 def read(
     paths: tuple[str, ...],
     controller_name: str | None = None,

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour import inspected, rundir
+from contour import inspected, rundir, subjects
 from contour.analyzed import ShownFinding
 from contour.cli import source, waiting
 from contour.cli.source import Source
 from contour.shown import Fleet, Row
-from contour.subjects import FILE
 
 if TYPE_CHECKING:
     from contour.explained import Explained
@@ -31,13 +30,7 @@ def rows(*, every: bool) -> list[Row]:
     `every`: also those without a status of their own.
     """
     found: list[Row] = _asked("objects" if every else "status")[0]
-    return sorted(found, key=_order)
-
-
-def _order(row: Row) -> tuple[bool, str, str, str]:
-    """Files first, as in a listing of manifests."""
-    subject = row["subject"]
-    return subject["kind"] != FILE, subject["kind"], subject["namespace"], subject["name"]
+    return sorted(found, key=lambda it: subjects.order(**it["subject"]))
 
 
 def fleets() -> Mapping[str, list[Fleet]]:

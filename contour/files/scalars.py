@@ -8,6 +8,7 @@ the value, so NaN and the infinities are refused.
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 Scalar = str | int | float | bool | None
 
@@ -28,8 +29,12 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _LONGEST_NUMBER = 400
 
 
+@lru_cache(maxsize=4096)
 def plain(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag; ValueError if JSON cannot hold it."""
+    """The value of an unquoted scalar without a tag; ValueError if JSON cannot hold it.
+
+    Remembered, because most scalars of manifests are the names of the same few fields.
+    """
     if text in _WORDS:
         return _WORDS[text]
     if text[0] in "0123456789+-.":

@@ -8,12 +8,11 @@ walks all of them; it is made when somebody asks.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from contour import shown
+from contour import shown, subjects
 from contour.complaints import Locate
 from contour.status import idle, rows, unserved
 from contour.status.board import Board
 from contour.status.rows import Row
-from contour.subjects import FILE
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag import tables
@@ -27,9 +26,9 @@ def listed(board: Board, engine: Engine, locate: Locate, *, every: bool = False)
     return [it.located(locate) for it in sorted(found, key=order)]
 
 
-def order(found: Row) -> tuple[bool, ObjectRef]:
+def order(found: Row) -> tuple[bool, str, str, str]:
     """What rows are sorted by."""
-    return found.subject.kind != FILE, found.subject
+    return subjects.order(*found.subject)
 
 
 def steps(board: Board, engine: Engine, *, every: bool) -> Iterator[Row | None]:
