@@ -54,6 +54,8 @@ def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
         return Outlook(f"not ready within {PATIENCE:.0f} seconds: {words(pods)}")
     if all(map(_keeps_ending, pods)):
         return Outlook(words(pods))
+    if any(_restarts(it) for pod in pods for it in _containers(pod)):
+        return Outlook(look_again=_SOONEST)  # it may run just now, and end in a moment
     return Outlook(look_again=min(max(waiting / 2, _SOONEST), _LATEST))
 
 

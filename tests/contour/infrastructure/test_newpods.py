@@ -95,6 +95,11 @@ def test_the_longer_a_pod_takes_the_later_it_is_looked_at_again(seconds: int, ag
     assert newpods.judged([_pod(seconds)], NOW).look_again == again
 
 
+def test_one_that_keeps_ending_is_looked_at_again_soon_though_it_runs_at_the_moment() -> None:
+    container = _container(3, running={}, last={"terminated": _ENDED})
+    assert newpods.judged([_pod(500, containerStatuses=[container])], NOW).look_again == 5
+
+
 def test_words_are_short_and_in_one_line() -> None:
     ended = {"exitCode": 1, "message": "a\n" * 5000}
     said = newpods.words([_pod(containerStatuses=[_container(3, terminated=ended)])])
