@@ -35,7 +35,8 @@ def message(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
         dynamic_resources=control_plane.dynamic_resources(given),
         static_resources=_static_resources(given),
         overload_manager=limits.overload(given),
-        layered_runtime=limits.runtime(),
+        config_sources=control_plane.config_sources(given),
+        layered_runtime=limits.runtime(given),
         stats_config=limits.statistics(),
         deferred_stat_options=limits.deferred_statistics(),
     )
@@ -43,7 +44,7 @@ def message(given: settings.Settings) -> bootstrap_pb2.Bootstrap:
 
 def _static_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.StaticResources:
     result = bootstrap_pb2.Bootstrap.StaticResources(
-        clusters=[control_plane.cluster(given), monitoring.cluster(given)]
+        clusters=[*control_plane.clusters(given), monitoring.cluster(given)]
     )
     if given.monitoring is not None:
         result.listeners.append(monitoring.listener(given.monitoring, given.hides_stats))

@@ -58,7 +58,7 @@ def _add_heap(result: overload_pb2.OverloadManager, size: int) -> None:
         result.actions.add(name=name, triggers=[trigger])
 
 
-def runtime() -> bootstrap_pb2.LayeredRuntime:
+def runtime(given: settings.Settings) -> bootstrap_pb2.LayeredRuntime:
     """What the control plane says, and above it what nobody changes while Envoy runs.
 
     There is no administrative layer.
@@ -73,6 +73,8 @@ def runtime() -> bootstrap_pb2.LayeredRuntime:
             "re2.max_program_size.warn_level": REGEX_PROGRAM_SIZE,
         }
     )
+    if given.authorities:
+        layer.static_layer.update({control_plane.FEDERATION: True})
     return bootstrap_pb2.LayeredRuntime(layers=[told, layer])
 
 

@@ -1,6 +1,7 @@
 """What differs from one Envoy's bootstrap to another's. What is the same for all is in the code."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 CONNECTIONS = 50_000
@@ -49,6 +50,11 @@ class Settings:
     identity: str = ""
     """What it says it is where the control plane asks for no certificate; empty: nothing."""
     control_plane: SocketAddress | Pipe
+    authorities: Mapping[str, SocketAddress | Pipe] = field(
+        default_factory=dict[str, SocketAddress | Pipe]
+    )
+    """Where other control planes are, by the authority of the `xdstp:` names that each is asked
+    for."""
     dns_lookup_family: str = "auto"
     """Which addresses of the control plane are asked for: auto, v4, v6 or all."""
     credentials: Credentials | None = None

@@ -19,6 +19,13 @@ class _Identity(TypedDict):
     identity: str
 
 
+class _Asked(TypedDict):
+    """Whom an Envoy asks, of `Settings`."""
+
+    control_plane: "bootstraps.Pipe | bootstraps.SocketAddress"
+    authorities: "dict[str, bootstraps.Pipe | bootstraps.SocketAddress]"
+
+
 class _Limits(TypedDict):
     """What an Envoy may use, of `Settings`; 0 is the usual."""
 
@@ -53,9 +60,10 @@ class _Limits(TypedDict):
 @click.option(
     "--authority", "authorities", multiple=True, metavar="NAME=ADDRESS[,ADDRESS…]",
     show_default="none",
-    help="With --grpc: a control plane and the authority that it answers for in `xdstp:` names; "
-    "further addresses are tried when the first does not answer. Can be given several times. "
-    "Targets without authority, such as xds:///echo.shop, ask the first one.",
+    help="With --grpc or --node-id: a control plane and the authority that it answers for in "
+    "`xdstp:` names. Can be given several times. With --grpc, further addresses are tried when the "
+    "first does not answer, and targets without authority, such as xds:///echo.shop, ask the first "
+    "control plane. With --node-id, it is asked for names without a config_source, at one address.",
 )  # fmt: skip
 @click.option(
     "--server", metavar="SERVICE", show_default="none",
@@ -173,12 +181,12 @@ def bootstrap(
         dialled = _address(context, xds_address, xds_port, xds_socket)
         more = authorities, (envoy_cafile, envoy_cert_file, envoy_key_file), server, zone
         return _write_text(path, _grpc_text(node, namespace, dialled, *more))
-    _refuse(authorities, server, zone)
+    _refuse(node_id, authorities, server, zone)
     from contour import bootstrap as bootstraps
 
     settings = bootstraps.Settings(
         **_identity(node, fleet, node_id, namespace),
-        control_plane=_control_plane(xds_address, xds_port, xds_socket),
+        **_asked(_control_plane(xds_address, xds_port, xds_socket), authorities),
         credentials=_credentials(envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir),
         dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
@@ -204,13 +212,16 @@ def _grpc_text(
 
 
 _NO_AUTHORITIES = (
-    "--authority is for gRPC applications (--grpc): an Envoy gets everything from one control "
-    "plane, which sends it no names with an authority"
+    "--authority is for gRPC applications (--grpc) and Envoys of EnvoyConfigs (--node-id): an "
+    "Envoy of a fleet gets everything from one control plane, which sends it no names with an "
+    "authority"
 )
 
 
-def _refuse(authorities: tuple[str, ...], server: str | None, zone: str | None) -> None:
-    if authorities:
+def _refuse(
+    node_id: str | None, authorities: tuple[str, ...], server: str | None, zone: str | None
+) -> None:
+    if authorities and node_id is None:
         raise click.UsageError(_NO_AUTHORITIES)
     for name, given in (("--server", server), ("--zone", zone)):
         if given:
@@ -223,6 +234,31 @@ def _address(context: click.Context, host: str, port: int, socket: str | None) -
         return f"unix:{socket}"
     said = context.get_parameter_source("xds_address")
     return f"{host}:{port}" if said == click.core.ParameterSource.COMMANDLINE else None
+
+
+def _asked(
+    own: "bootstraps.Pipe | bootstraps.SocketAddress", authorities: tuple[str, ...]
+) -> _Asked:
+    from contour.cli import grpcbootstrap
+
+    others = grpcbootstrap.addresses(authorities)
+    return {"control_plane": own, "authorities": dict(map(_peer, others.items()))}
+
+
+def _peer(
+    found: tuple[str, tuple[str, ...]],
+) -> tuple[str, "bootstraps.Pipe | bootstraps.SocketAddress"]:
+    """The control plane of an authority, as an Envoy asks it."""
+    name, addresses = found
+    if len(addresses) != 1:
+        raise click.UsageError(f"--authority {name}: with --node-id, give one address")
+    (address,) = addresses
+    if address.startswith("unix:"):
+        return name, _control_plane("", 0, address.removeprefix("unix:"))
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise click.UsageError(f"--authority {name}={address}: write HOST:PORT or unix:PATH")
+    return name, _control_plane(host.strip("[]"), int(port), None)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`contour bootstrap --grpc`: what a gRPC application starts with."""
+"""`contour bootstrap --grpc`: what a gRPC application starts with; `--authority` of both kinds."""
 
 from pathlib import PurePath
 
@@ -21,9 +21,7 @@ def text(
     """The bootstrap of a gRPC application. Raises `click.UsageError`."""
     if not namespace:
         raise click.UsageError("--grpc needs --namespace, the namespace of the gRPC application")
-    found = dict(map(_authority, authorities))
-    if len(found) < len(authorities):
-        raise click.UsageError("an authority is given twice; list its addresses behind commas")
+    found = addresses(authorities)
     servers = (address,) if address else next(iter(found.values()), ())
     if not servers:
         raise click.UsageError("--grpc needs --xds-address, --xds-socket or --authority")
@@ -37,6 +35,14 @@ def text(
         server=exports.server_id(NamespacedName(namespace, server)) if server else "",
     )
     return grpcclients.text(given)
+
+
+def addresses(authorities: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The addresses of each authority, in the order given. Raises `click.UsageError`."""
+    found = dict(map(_authority, authorities))
+    if len(found) < len(authorities):
+        raise click.UsageError("an authority is given twice")
+    return found
 
 
 def _authority(text: str) -> tuple[str, tuple[str, ...]]:

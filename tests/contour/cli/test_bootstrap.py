@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from contour.bootstrap.control_plane import FEDERATION
 from contour.cli import main
 from contour.host import installation
 from tests.testbed import certificates
@@ -53,6 +54,7 @@ def test_bootstraps_written_for_contour_are_understood() -> None:
 
 GRPC = ("--grpc", "--namespace", "shop")
 AT = ("--authority", "a.example=unix:/a")
+EDGE = ("--node-id", "edge")
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,34 @@ def test_a_grpc_application_says_where_it_is() -> None:
     assert shown["node"]["locality"] == {"zone": "eu-west-1a"}
 
 
+@pytest.mark.parametrize(
+    ("address", "socket"),
+    [
+        ("unix:/b", {"pipe": {"path": "/b"}}),
+        ("10.0.0.7:8001", {"socket_address": {"address": "10.0.0.7", "port_value": 8001}}),
+        ("[::1]:1", {"socket_address": {"address": "::1", "port_value": 1}}),
+    ],
+)
+def test_an_envoy_is_told_whom_to_ask_for_names_of_an_authority(
+    address: str, socket: dict[str, object]
+) -> None:
+    result = bootstrap(*EDGE, "--authority", f"b.example={address}")
+    assert result.exit_code == 0, result.output
+    shown = json.loads(result.stdout)
+    clusters = {it["name"]: it for it in shown["static_resources"]["clusters"]}
+    (group,) = clusters["contour:b.example"]["load_assignment"]["endpoints"]
+    assert group["lb_endpoints"][0]["endpoint"]["address"] == socket
+    (source,) = shown["config_sources"]
+    assert source["authorities"] == [{"name": "b.example"}]
+    (asked,) = source["api_config_source"]["grpc_services"]
+    assert asked["envoy_grpc"]["cluster_name"] == "contour:b.example"
+    layers = shown["layered_runtime"]["layers"]
+    assert any(FEDERATION in it.get("static_layer", {}) for it in layers)
+    plain = bootstrap(*EDGE).stdout
+    assert FEDERATION not in plain
+    assert "config_sources" not in plain
+
+
 FILES = ("--envoy-cafile", "a", "--envoy-cert-file", "c", "--envoy-key-file", "k")
 
 
@@ -116,11 +146,17 @@ def test_a_grpc_server_is_told_what_to_ask_for(arguments: tuple[str, ...], templ
         ((*GRPC, *AT, *AT), "twice"),
         ((*GRPC, *AT, "--envoy-cafile", "x"), "together"),
         (AT, "one control"),
+        ((*EDGE, "--authority", "a.example=h:1,i:2"), "one address"),
+        ((*EDGE, "--authority", "a.example=h"), "HOST:PORT"),
+        ((*EDGE, "--authority", "a.example=h:70000"), "HOST:PORT"),
+        ((*EDGE, *AT, *AT), "twice"),
         (("--server", "echo"), "--grpc"),
         (("--zone", "a"), "--grpc"),
     ],
 )
-def test_what_a_grpc_application_cannot_be_told(arguments: tuple[str, ...], words: str) -> None:
+def test_what_makes_no_sense_of_other_control_planes_is_refused(
+    arguments: tuple[str, ...], words: str
+) -> None:
     result = bootstrap(*arguments)
     assert result.exit_code == 2
     assert words in result.output
