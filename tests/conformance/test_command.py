@@ -43,7 +43,7 @@ def test_consistency_is_never_waited_for_longer_than_the_suite_permits() -> None
 def test_time_limits_are_written_as_the_suite_reads_them() -> None:
     (asked,) = (it for it in command.arguments(command.Wish()) if "timeout-config" in it)
     limits = asked.partition("=")[2].split(";")
-    assert limits == ["NamespacesMustBeReady:600", "DefaultTestTimeout:120"]
+    assert limits == ["NamespacesMustBeReady:600", "DefaultTestTimeout:120", "DeleteTimeout:120"]
 
 
 def test_a_run_of_no_test_is_told_from_one_in_which_all_passed() -> None:
