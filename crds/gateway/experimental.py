@@ -62,7 +62,7 @@ def _permanent_cookie_has_a_timeout(it: Any) -> bool:
     return it.absolute_timeout is not None or not is_permanent
 
 
-def _is_written_in_one_way(it: Any) -> bool:
+def _is_written_in_one_way(it: "SessionPersistence") -> bool:
     is_old = it.session_name is not None or it.cookie_config is not None
     return not is_old or (it.cookie is None and it.header is None)
 
