@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from contour import explained, shown, turns
-from contour.analysis import Analyzer
-from contour.analyzed import ShownFinding
+from contour import turns
+from contour.answers import explained, shown
+from contour.answers.analyzed import ShownFinding
+from contour.answers.explained import Explained
 from contour.asking.answers import Answers
 from contour.asking.asker import Asker
 from contour.complaints import Locate, Place
@@ -21,9 +22,9 @@ from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
-from contour.explained import Explained
-from contour.explaining import Explainer
-from contour.inspection import PageContent, Question, Walk
+from contour.inspection.analysis import Analyzer
+from contour.inspection.explaining import Explainer
+from contour.inspection.server import PageContent, Question, Walk
 from contour.keysets.keeper import Keeper, Store
 from contour.rawconfig.snapshot import Snapshot
 from contour.rawconfig.witness import Witness

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import files, host, hostdns, inspection, localbootstrap, process, rundir, sockets
+from contour import files, host, hostdns, localbootstrap, process, rundir, sockets
 from contour.asking import answers
 from contour.configfile.source import Source
 from contour.console import news
@@ -24,6 +24,7 @@ from contour.discovery.keeping import RevisionFile
 from contour.events import Batch
 from contour.host import errors, state
 from contour.host import ports as host_ports
+from contour.inspection import server
 from contour.instance import Instance
 from contour.keysets.store import Store
 from contour.localenvoys import Given, LocalEnvoys
@@ -210,7 +211,7 @@ async def _serve(
         stack.callback(running.revisions.close)
         await stack.enter_async_context(_serving(running.server))
         await stack.enter_async_context(
-            inspection.served(
+            server.served(
                 directory.socket(rundir.INSPECTION),
                 running.instance.pages() | {"manifests": lambda: _paths(options)},
                 running.instance.walks(),

@@ -5,7 +5,7 @@ from typing import Literal
 
 import click
 
-from contour.analyzed import SEVERITIES, ShownFinding, order
+from contour.answers.analyzed import SEVERITIES, ShownFinding, order
 from contour.cli import findings, options, output, running, source, waiting
 
 
@@ -72,8 +72,8 @@ def _is_at_least(found: ShownFinding, severity: Literal["error", "warning", "inf
 
 
 def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownFinding]:
-    from contour.analysis import Analyzer
     from contour.cli import manifestinput
+    from contour.inspection.analysis import Analyzer
 
     read = manifestinput.read(paths, controller_name, lenient=False)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)

@@ -5,8 +5,8 @@ from typing import Literal
 
 import click
 
+from contour.answers.shown import Envoy, Fleet, Type
 from contour.cli import output, running, source, xdsview
-from contour.shown import Envoy, Fleet, Type
 
 
 @click.command()

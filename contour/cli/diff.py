@@ -6,9 +6,9 @@ from typing import Literal
 
 import click
 
+from contour.answers.compared import Compared, Sent, ShownDifference
+from contour.answers.subjects import named
 from contour.cli import options, output, running, source, waiting
-from contour.compared import Compared, Sent, ShownDifference
-from contour.subjects import named
 
 _HARMS = {
     "closed": "is served no more",
@@ -49,8 +49,8 @@ def diff(
     they do not name stay. Exit code 0 means no difference, 1 differences, 2 that a path cannot be
     read or that no instance runs, as for `kubectl diff`.
     """
-    from contour import comparing
     from contour.cli import manifestinput
+    from contour.inspection import comparing
 
     present: manifestinput.Present | None = None
     known = against or running.paths_of_run()

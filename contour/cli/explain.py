@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from contour.answers.subjects import named
 from contour.cli import output, running, source
-from contour.subjects import named
 
 if TYPE_CHECKING:
+    from contour.answers.explained import Explained, ShownBackend, ShownStep
     from contour.cli.sending import Address, Sent
-    from contour.explained import Explained, ShownBackend, ShownStep
     from dag.evaluation.requests import Request
 
 _LINES = 3
@@ -86,7 +86,7 @@ def explain(
     code 1 means that the answer to --run is another one, 2 that the request makes no sense or
     nobody could be asked.
     """
-    from contour import explained
+    from contour.answers import explained
 
     request = _request(url, method, headers, sni, client, http3=http3)
     if is_sent and http3:
@@ -142,7 +142,7 @@ def _request(
 
 def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explained":
     from contour.cli import manifestinput
-    from contour.explaining import Explainer
+    from contour.inspection.explaining import Explainer
 
     found = manifestinput.read(paths, lenient=False)
     for it in found.complaints:

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from contour.analyzed import SEVERITIES, ShownFinding
-from contour.subjects import named
+from contour.answers.analyzed import SEVERITIES, ShownFinding
+from contour.answers.subjects import named
 
 
 def text(found: Sequence[ShownFinding]) -> Iterator[str]:

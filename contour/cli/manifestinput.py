@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import click
 
-from contour import applying, completing, files, offline, process
+from contour import files, process
 from contour.cli import extensions, waiting
 from contour.complaints import Locate
 from contour.controller import Controller
 from contour.events import Batch
+from contour.offline import applying, completing, rendering
 from contour.status import listing
 from contour.status.rows import Row
 from crds.meta import NamespacedName
@@ -24,7 +25,7 @@ class Read:
     """What the manifests lead to."""
 
     controller: Controller
-    fleets: offline.Fleets
+    fleets: rendering.Fleets
     complaints: tuple[str, ...]
     """What is wrong with documents and files, a line each."""
     is_unreadable: bool
@@ -55,7 +56,7 @@ def read(
     `present`: what is there already in a cluster, to which the manifests are applied; `completes`:
     objects that they refer to and that are missing are added.
     """
-    fleets = offline.Fleets()
+    fleets = rendering.Fleets()
     controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
     controller.assume_acceptance()
     controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)

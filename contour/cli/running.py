@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour import inspected, rundir, subjects
-from contour.analyzed import ShownFinding
+from contour import rundir
+from contour.answers import subjects
+from contour.answers.analyzed import ShownFinding
+from contour.answers.shown import Fleet, Row
 from contour.cli import source, waiting
 from contour.cli.source import Source
-from contour.shown import Fleet, Row
+from contour.inspection import connections
 
 if TYPE_CHECKING:
-    from contour.explained import Explained
+    from contour.answers.explained import Explained
 
 
 def rows(*, every: bool) -> list[Row]:
@@ -91,10 +93,10 @@ def ask(address: Path, name: str, question: str | None = None) -> Any:
     """
     connected = socket.socket(socket.AF_UNIX)
     try:
-        connected.settimeout(inspected.TIMEOUT)
+        connected.settimeout(connections.TIMEOUT)
         connected.connect(str(address))
         with waiting.shown("waiting for the instance"):
-            reply = inspected.Connection(connected).ask(f"/{name}", question)
+            reply = connections.Connection(connected).ask(f"/{name}", question)
     finally:
         connected.close()
     if reply.status != http.client.OK:

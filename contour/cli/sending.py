@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 if TYPE_CHECKING:
-    from contour.explained import Explained, ShownListener
+    from contour.answers.explained import Explained, ShownListener
     from dag.evaluation.requests import Request
 
 _TIMEOUT = 30.0  # seconds without a byte

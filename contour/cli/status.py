@@ -7,9 +7,9 @@ from typing import Literal, NoReturn
 
 import click
 
+from contour.answers.shown import Row
+from contour.answers.subjects import named
 from contour.cli import options, output, running, source
-from contour.shown import Row
-from contour.subjects import named
 
 _INTERVAL = 2.0
 """Seconds between two looks."""

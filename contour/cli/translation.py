@@ -3,9 +3,9 @@
 import dataclasses
 from typing import Any, Literal, NamedTuple
 
-from contour import offline
 from contour.cli import manifestinput, output, xdsview
 from contour.controller import Controller
+from contour.offline import rendering
 from crds import shape
 from crds.meta import ObjectRef
 from dag import hosts, listeners, tables
@@ -39,7 +39,7 @@ def show(found: manifestinput.Read, wanted: Wanted) -> None:
             output.document(_graph(found.controller), format_)
 
 
-def _resources(fleets: offline.Fleets, wanted: Wanted) -> xdsview.Sections:
+def _resources(fleets: rendering.Fleets, wanted: Wanted) -> xdsview.Sections:
     shown = fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=wanted.raw)
     if not wanted.raw and wanted.format != "json":
         shown = xdsview.joined(shown)
@@ -48,7 +48,7 @@ def _resources(fleets: offline.Fleets, wanted: Wanted) -> xdsview.Sections:
     return xdsview.of_types(shown, wanted.types)
 
 
-def _routes(fleets: offline.Fleets, wanted: Wanted) -> None:
+def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
     shown = xdsview.joined(fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=False))
     if wanted.host is not None:
         shown = xdsview.of_host(shown, wanted.host)

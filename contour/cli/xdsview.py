@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crds.raw import Raw, at, is_mapping, items, mapping
 
 Sections = dict[str, list[Raw]]
-"""Resources in the protobuf JSON mapping, by section (`contour.offline.SECTIONS`)."""
+"""Resources in the protobuf JSON mapping, by section (`contour.offline.rendering.SECTIONS`)."""
 
 _MARKER = "no-such-host"
 """The virtual host that says: this shard does not have the host (`contour.envoy.shards.MARKER`)."""

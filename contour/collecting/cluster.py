@@ -5,9 +5,9 @@ import http.client
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from contour import inspected
 from contour.collecting import redaction
 from contour.collecting.archive import Archive
+from contour.inspection import connections
 from contour.remote import asking, instances, objects
 from contour.remote.asking import Unanswered
 from contour.remote.instances import Instance
@@ -91,7 +91,7 @@ async def _log(client: Client, namespace: str, pod: str, container: str) -> str:
 
 async def _page(client: Client, where: tuple[str, str, int], path: str) -> bytes:
     async with portforward.opened(client, *where) as connected:
-        reply = await asyncio.to_thread(inspected.Connection(connected).ask, path)
+        reply = await asyncio.to_thread(connections.Connection(connected).ask, path)
     if reply.status != http.client.OK:
         raise Unanswered(f"answers {reply.status} to {path}")
     return reply.body

@@ -7,12 +7,13 @@ import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from contour import inspected, rundir
+from contour import rundir
 from contour.collecting import redaction
 from contour.collecting.archive import Archive
 from contour.complaints import ManifestSource
 from contour.files import documents, listing, parse, reading
 from contour.host import ADMIN
+from contour.inspection import connections
 from crds import decode, raw
 
 LONGEST = 1 << 20
@@ -47,9 +48,9 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
 def _asked(address: Path, path: str) -> bytes:
     connected = socket.socket(socket.AF_UNIX)
     try:
-        connected.settimeout(inspected.TIMEOUT)
+        connected.settimeout(connections.TIMEOUT)
         connected.connect(str(address))
-        reply = inspected.Connection(connected).ask(path)
+        reply = connections.Connection(connected).ask(path)
     finally:
         connected.close()
     if reply.status != http.client.OK:

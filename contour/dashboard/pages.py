@@ -14,12 +14,12 @@ from typing import TypeVar
 from aiohttp import web
 
 from contour import turns
+from contour.answers.explained import Explained
 from contour.dashboard import access, graph, live
 from contour.dashboard.links import ROOT
 from contour.dashboard.templating import rendered
 from contour.dashboard.views import ROUTES, Views
-from contour.explained import Explained
-from contour.explaining import Explainer
+from contour.inspection.explaining import Explainer
 from contour.instance import Instance
 from contour.pages.listeners import Page, Pages
 from contour.xds import view

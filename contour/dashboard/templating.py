@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import jinja2
 
+from contour.answers.subjects import Subject
 from contour.dashboard import drawing, links
-from contour.subjects import Subject
 from crds.meta import ObjectRef
 
 _ENVIRONMENT = jinja2.Environment(

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
+from contour.answers.subjects import FILE
 from contour.complaints import Locate
 from contour.instance import Instance
 from contour.status import listing, rendering
 from contour.status.rows import Row, State
-from contour.subjects import FILE
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw, is_mapping, items, mapping
 from dag import hosts, listeners, nodes, services

@@ -2,5 +2,5 @@
 
 `settings` says where, as the configuration has it; `listeners` listens there, and moves while it
 runs; `health` and `debug` are the pages. The metrics themselves are in `contour.metrics`, what a
-user asks the instance on his own machine in `contour.inspection`.
+user asks the instance on his own machine in `contour.inspection.server`.
 """

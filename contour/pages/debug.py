@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 from aiohttp import web
 
-from contour import inspection
+from contour.inspection import server
 from contour.pages.listeners import Answers, Page, Pages
 
 Dump = Callable[[], Any]
@@ -31,8 +31,8 @@ _MOST_LINES = 50
 
 def pages(
     dumps: Mapping[str, Dump],
-    walks: Mapping[str, inspection.Walk],
-    questions: Mapping[str, inspection.Question],
+    walks: Mapping[str, server.Walk],
+    questions: Mapping[str, server.Question],
 ) -> Pages:
     """`/debug/NAME` for each dump, walk and question, and for what the process knows of itself.
 
@@ -45,8 +45,8 @@ def pages(
         "/debug/heap": _measured(heap, turn),
         "/debug/profile": _measured(profile, turn),
         **{f"/debug/{name}": _dumped(dump) for name, dump in dumps.items()},
-        **{f"/debug/{name}": inspection.walked(walk) for name, walk in walks.items()},
-        **{f"/debug/{name}": Answers(inspection.asked(it)) for name, it in questions.items()},
+        **{f"/debug/{name}": server.walked(walk) for name, walk in walks.items()},
+        **{f"/debug/{name}": Answers(server.asked(it)) for name, it in questions.items()},
     }
     listing = "\n".join(sorted(found)) + "\n"
     return {"/debug": _dumped(lambda: listing), "/debug/": _dumped(lambda: listing), **found}

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from contour import inspected, packages
+from contour import packages
+from contour.inspection import connections
 from contour.remote import instances
 from contour.remote.instances import Instance, Replica
 from crds import raw
@@ -34,7 +35,7 @@ class Conversation:
     """Questions to one replica, one after the other."""
 
     replica: Replica
-    _connection: inspected.Connection
+    _connection: connections.Connection
 
     async def page(self, path: str, question: str | None = None) -> bytes:
         """A page of the debug port. Raises Unanswered."""
@@ -75,7 +76,7 @@ async def opened(client: Client, of: Instance, replica: Replica) -> AsyncGenerat
     port = await instances.debug_port(client, of, replica)
     try:
         async with portforward.opened(client, replica.namespace, replica.pod, port) as connected:
-            yield Conversation(replica, inspected.Connection(connected))
+            yield Conversation(replica, connections.Connection(connected))
     except errors.Refused as error:
         if error.code != 403:
             raise

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from contour.answers.subjects import FILE
 from contour.complaints import Complaint, ManifestSource
 from contour.status import rendering, rows
 from contour.status.rows import Row, Told
-from contour.subjects import FILE
 from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
 from crds.raw import Raw

@@ -8,7 +8,7 @@ walks all of them; it is made when somebody asks.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from contour import shown, subjects
+from contour.answers import shown, subjects
 from contour.complaints import Locate
 from contour.status import idle, rows, unserved
 from contour.status.board import Board

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from contour import shown
+from contour.answers import shown
+from contour.answers.subjects import Subject
 from contour.complaints import Locate
-from contour.subjects import Subject
 from crds.meta import ObjectRef
 from dag import statuses
 

@@ -6,7 +6,7 @@ import pytest
 
 from contour.aging import LONGEST_SLEEP, Aging
 from contour.controller import Controller
-from contour.offline import Fleets
+from contour.offline.rendering import Fleets
 from crds.meta import NamespacedName, ObjectRef
 from dag.warnings.validity import Held, Phase, Validity, of_secret
 from tests.contour.test_controller import events

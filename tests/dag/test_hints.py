@@ -2,10 +2,10 @@
 
 import pytest
 
-from contour import offline
 from contour.complaints import ManifestSource
 from contour.controller import Controller
 from contour.files import documents, store
+from contour.offline import rendering
 from tests.testbed import pairs
 
 SERVICES = """
@@ -79,7 +79,7 @@ CASES = {
 
 
 def told(text: str, *, gives_hints: bool) -> str:
-    controller = Controller(offline.Fleets().publish, gives_hints=gives_hints)
+    controller = Controller(rendering.Fleets().publish, gives_hints=gives_hints)
     found = store.Store()
     found.write(ManifestSource("it.yaml"), documents.texts(text.encode()))
     controller.take(found.batch())
@@ -95,7 +95,7 @@ def test_what_is_not_found_names_what_may_be_meant(name: str) -> None:
 
 
 def test_another_name_wakes_only_the_question_for_names() -> None:
-    controller, found = Controller(offline.Fleets().publish, gives_hints=True), store.Store()
+    controller, found = Controller(rendering.Fleets().publish, gives_hints=True), store.Store()
 
     def save(file: str, text: str) -> int:
         found.write(ManifestSource(file), documents.texts(text.encode()))

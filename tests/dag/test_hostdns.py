@@ -2,10 +2,10 @@
 
 import pytest
 
-from contour import offline
 from contour.complaints import ManifestSource
 from contour.controller import Controller
 from contour.files import documents, store
+from contour.offline import rendering
 from crds.meta import NamespacedName
 from dag import hostdns, services
 from dag.nodes import Endpoint
@@ -33,7 +33,7 @@ ports: [{port: 9999, name: ""}]
 
 
 def taken(text: str, *found: str, fault: str = "", is_named: bool = False) -> Controller:
-    controller, read = Controller(offline.Fleets().publish), store.Store()
+    controller, read = Controller(rendering.Fleets().publish), store.Store()
     controller.engine.write(hostdns.IN_USE, (), True)
     controller.engine.write(hostdns.ADDRESSES, CART, found or None)
     controller.engine.write(hostdns.FAULTS, CART, fault or None)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from contour import offline
 from contour.complaints import ManifestSource
 from contour.controller import Controller
 from contour.files import documents, store
+from contour.offline import rendering
 from crds.meta import NamespacedName
 from dag import localbackends, services
 from dag.nodes import Endpoint, ServicePort
@@ -45,7 +45,7 @@ spec: {defaultBackend: {service: {name: cart, port: {name: http}}}}
 
 
 def taken(text: str, *, is_named: bool = False, in_cluster: bool = False) -> Controller:
-    controller, found = Controller(offline.Fleets().publish), store.Store()
+    controller, found = Controller(rendering.Fleets().publish), store.Store()
     if in_cluster:
         name = NamespacedName("projectcontour", "contour")
         controller.follow(name)

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from contour import explained, rundir
+from contour import rundir
+from contour.answers import explained
+from contour.answers.explained import Explained
 from contour.cli import running
-from contour.explained import Explained
 from dag.evaluation.requests import Request
 from dag.listeners import DEFAULT_FLEET
 from tests.contour.envoy import clients

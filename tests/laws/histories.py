@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from contour.controller import Controller
 from contour.envoy import outputs
 from contour.events import Batch, Event
-from contour.offline import Fleets
+from contour.offline.rendering import Fleets
 from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.kinds import KINDS, Kind

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from contour import inspected
+from contour.inspection import connections
 from kube import errors, portforward
 from tests.cluster.cluster import Cluster
 from tests.pods import runner, written
@@ -35,19 +35,19 @@ def pod(pods: runner.Pods) -> tuple[str, str]:
 
 def ask(
     cluster: Cluster, space: str, name: str, port: int, path: str, token: str = ""
-) -> inspected.Reply:
-    async def asked() -> inspected.Reply:
+) -> connections.Reply:
+    async def asked() -> connections.Reply:
         config = cluster.kubeconfig(token) if token else None
         async with (
             cluster.client(config) as client,
             portforward.opened(client, space, name, port) as connected,
         ):
-            connection = inspected.Connection(connected)
+            connection = connections.Connection(connected)
             try:
                 for _ in range(2):  # the connection stays open
                     reply = await asyncio.to_thread(connection.ask, path)
             except (OSError, http.client.HTTPException):
-                return inspected.Reply(0, b"")
+                return connections.Reply(0, b"")
             return reply
 
     return asyncio.run(asked())

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from contour import inspection, rundir
+from contour import rundir
 from contour.cli import main
+from contour.inspection import server
 
 TYPE = "envoy.config.listener.v3.Listener"
 FLEETS = [
@@ -46,7 +47,7 @@ def _config(directory: Path, *arguments: str) -> str:
 
     async def serve() -> None:
         socket = rundir.socket(directory, rundir.INSPECTION)
-        async with inspection.served(socket, {"config": lambda: FLEETS}, {}, {}):
+        async with server.served(socket, {"config": lambda: FLEETS}, {}, {}):
             await asyncio.to_thread(ask)
 
     thread = Thread(target=asyncio.run, args=[serve()])

@@ -6,14 +6,14 @@ For `contour explain`. It reads what the instance knows already and asks nobody.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from contour.complaints import Locate
-from contour.explained import (
+from contour.answers.explained import (
     Explained,
     ShownAnswer,
     ShownBackend,
     ShownProblem,
     ShownStep,
 )
+from contour.complaints import Locate
 from contour.status import listing
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject

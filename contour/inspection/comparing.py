@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from contour.compared import Compared, Sent, ShownDifference
-from contour.offline import SECTIONS, Fleets
+from contour.answers.compared import Compared, Sent, ShownDifference
+from contour.offline.rendering import SECTIONS, Fleets
 from contour.status.rows import plain_subject
 from contour.xds import resources
 from contour.xds.resources import Name, Resource

@@ -2,7 +2,7 @@
 
 from typing import Literal, TypedDict
 
-from contour.subjects import Subject
+from contour.answers.subjects import Subject
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

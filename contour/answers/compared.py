@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from contour.subjects import Subject
+from contour.answers.subjects import Subject
 
 
 class ShownDifference(TypedDict):

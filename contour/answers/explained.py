@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from typing import NotRequired, TypedDict
 
-from contour.subjects import Subject
+from contour.answers.subjects import Subject
 from dag.evaluation.requests import Request
 
 

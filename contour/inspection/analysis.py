@@ -7,7 +7,7 @@ settled already, in small steps, so that an instance can answer others in betwee
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from contour.analyzed import ShownFinding
+from contour.answers.analyzed import ShownFinding
 from contour.complaints import Locate
 from contour.status import listing
 from contour.status.board import Board

@@ -2,7 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from contour.subjects import Subject
+from contour.answers.subjects import Subject
 
 
 class Problem(TypedDict):

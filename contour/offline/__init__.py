@@ -1,0 +1,1 @@
+"""Manifests without an instance: what a controller would do with them, and what they lack."""
