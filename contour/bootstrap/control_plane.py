@@ -63,8 +63,15 @@ def config_sources(given: settings.Settings) -> list[config_source_pb2.ConfigSou
                 given, config_source_pb2.ApiConfigSource.AGGREGATED_DELTA_GRPC, _cluster_name(it)
             ),
         )
-        for it in sorted(given.authorities)
+        for it, _ in _others(given)
     ]
+
+
+def _others(
+    given: settings.Settings,
+) -> list[tuple[str, settings.SocketAddress | settings.Pipe]]:
+    """The control planes of other authorities, by name."""
+    return sorted(given.authorities, key=lambda it: it[0])
 
 
 def _stream(
@@ -122,7 +129,7 @@ def runtime_source() -> config_source_pb2.ConfigSource:
 
 def clusters(given: settings.Settings) -> list[cluster_pb2.Cluster]:
     """The control planes as static clusters."""
-    others = ((_cluster_name(it), at) for it, at in sorted(given.authorities.items()))
+    others = ((_cluster_name(it), at) for it, at in _others(given))
     return [_cluster(given, *it) for it in ((NAME, given.control_plane), *others)]
 
 

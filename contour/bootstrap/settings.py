@@ -1,7 +1,6 @@
 """What differs from one Envoy's bootstrap to another's. What is the same for all is in the code."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 
 CONNECTIONS = 50_000
@@ -41,7 +40,10 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One Envoy: who it is, where it finds the control plane, and what it may use."""
+    """One Envoy: who it is, where it finds the control plane, and what it may use.
+
+    It can be hashed: what is made of it is cached.
+    """
 
     node: str
     """Unique within the fleet (`node.id`)."""
@@ -50,11 +52,9 @@ class Settings:
     identity: str = ""
     """What it says it is where the control plane asks for no certificate; empty: nothing."""
     control_plane: SocketAddress | Pipe
-    authorities: Mapping[str, SocketAddress | Pipe] = field(
-        default_factory=dict[str, SocketAddress | Pipe]
-    )
-    """Where other control planes are, by the authority of the `xdstp:` names that each is asked
-    for."""
+    authorities: tuple[tuple[str, SocketAddress | Pipe], ...] = ()
+    """Other control planes: the authority of the `xdstp:` names that each is asked for, and where
+    it is."""
     dns_lookup_family: str = "auto"
     """Which addresses of the control plane are asked for: auto, v4, v6 or all."""
     credentials: Credentials | None = None

@@ -23,7 +23,7 @@ class _Asked(TypedDict):
     """Whom an Envoy asks, of `Settings`."""
 
     control_plane: "bootstraps.Pipe | bootstraps.SocketAddress"
-    authorities: "dict[str, bootstraps.Pipe | bootstraps.SocketAddress]"
+    authorities: "tuple[tuple[str, bootstraps.Pipe | bootstraps.SocketAddress], ...]"
 
 
 class _Limits(TypedDict):
@@ -242,7 +242,7 @@ def _asked(
     from contour.cli import grpcbootstrap
 
     others = grpcbootstrap.addresses(authorities)
-    return {"control_plane": own, "authorities": dict(map(_peer, others.items()))}
+    return {"control_plane": own, "authorities": tuple(map(_peer, others.items()))}
 
 
 def _peer(
