@@ -42,7 +42,8 @@ def text(settings: bootstrap.Settings, file: Path) -> str:
 
 
 def validate(written: str, beside: Path | None) -> None:
-    """Asks Envoy, if one is installed here. Raises RefusedError with its words.
+    """Asks Envoy, if one is installed here. Raises RefusedError with its words, or if it cannot be
+    executed.
 
     It reads a file in a folder of its own, in that of `beside`: a pod can write nowhere else.
     """
@@ -51,8 +52,8 @@ def validate(written: str, beside: Path | None) -> None:
         path.write_text(written)
         try:
             said = validating.refusal(path)
-        except errors.NotInstalledError:
-            click.echo("warning: no Envoy is installed here that could validate it", err=True)
+        except errors.NotInstalledError as error:
+            click.echo(f"warning: no Envoy validates it: {error}", err=True)
             return
     if said:
         raise errors.RefusedError(f"Envoy refuses it: {said}")

@@ -6,7 +6,7 @@ It reads the files that a bootstrap names, and connects to nothing.
 import subprocess
 from pathlib import Path
 
-from contour.host import installation
+from contour.host import errors, installation
 
 _PATIENCE = 60.0
 """Seconds after which nothing more is expected; it takes a fraction of one."""
@@ -17,10 +17,12 @@ _LONGEST = 600
 def refusal(path: Path) -> str:
     """Why Envoy would not start with the bootstrap in a file; empty if it would.
 
-    Raises NotInstalledError if there is no Envoy.
+    Raises NotInstalledError if there is no Envoy, RefusedError if it cannot be executed (a file for
+    another architecture, for example).
     """
+    binary = installation.binary()
     command = [
-        *(str(installation.binary()), "--mode", "validate", "--config-path", str(path)),
+        *(str(binary), "--mode", "validate", "--config-path", str(path)),
         *("--disable-hot-restart", "--log-level", "error", "--log-format", "%v"),
     ]
     try:
@@ -35,6 +37,8 @@ def refusal(path: Path) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"it did not end within {_PATIENCE:g} seconds"
+    except OSError as error:
+        raise errors.RefusedError(f"cannot execute {binary}: {error.strerror}") from error
     if done.returncode == 0:
         return ""
     lines = [it for it in (*done.stderr.splitlines(), *done.stdout.splitlines()) if it.strip()]

@@ -211,6 +211,27 @@ def test_a_custom_one_is_validated_here_and_by_envoy(
 
 
 @pytest.mark.parametrize(
+    ("mode", "code", "told"),
+    [
+        (0o755, 2, "contour: cannot execute {envoy}: Exec format error\n"),
+        (0o644, 0, "warning: no Envoy validates it: ENVOY={envoy}: there is no executable file"),
+    ],
+)
+def test_an_envoy_that_cannot_be_executed_is_told(
+    mode: int, code: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (envoy := tmp_path / "envoy").touch(mode)
+    monkeypatch.setenv("ENVOY", str(envoy))
+    (custom := tmp_path / "custom.yaml").write_text(
+        "{type: Merge, value: '{static_resources: {clusters: []}}'}"
+    )
+    result = bootstrap("--custom", str(custom))
+    assert (result.exit_code, told.format(envoy=envoy) in result.stderr) == (code, True), (
+        result.output
+    )
+
+
+@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["--envoy-cafile", "ca.crt"], "must be given together"),
