@@ -86,7 +86,7 @@ def trusting(*protocols: str) -> ssl.SSLContext:
 
 
 class Connection:
-    """A kept-alive connection to a port; with TLS if a server is named."""
+    """A kept-alive connection to a port; with TLS if a server is named, or `tls` is given."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Connection:
             self._reader, self._writer = await asyncio.open_connection(
                 self._address,
                 self._port,
-                ssl=(self._tls or trusting("http/1.1")) if self._server_name else None,
+                ssl=self._tls or (trusting("http/1.1") if self._server_name else None),
                 server_hostname=self._server_name or None,
             )
         self.asked += 1

@@ -26,9 +26,9 @@ class Wire:
 
 def made(chance: Random) -> Request:
     """A request that objects of a world may serve."""
-    is_secure = chance.random() < 0.25
+    is_secure = chance.random() < 0.35
     host = chance.choice(pools.HOSTS if chance.random() < 0.93 else pools.OTHERS)
-    asked = host if chance.random() < 0.8 else chance.choice(pools.HOSTS)
+    asked = host if chance.random() < 0.8 else chance.choice((*pools.HOSTS, *pools.OTHERS, ""))
     method = "GET"
     if chance.random() < 0.4:
         method = chance.choice((*pools.METHODS, "TRACE"))
@@ -100,13 +100,15 @@ def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
         found += _WEBSOCKET
     if chance.random() < 0.15:
         found.append(("content-type", chance.choice(_TYPES)))
+    if is_secure and chance.random() < 0.85:
+        found.append(("authorization", chance.choice((*_GOOD, *_BAD, _OTHER))))
     if is_secure and chance.random() < 0.7:
-        found.append(("authorization", chance.choice((_GOOD, _GOOD, *_BAD, _OTHER))))
+        found.append(pools.LET_IN)
     return found
 
 
 _TYPES = ("application/grpc", "application/grpc", "application/grpc+proto", "application/grpcx")
-_GOOD = f"Bearer {tokens.token()}"
+_GOOD = (f"Bearer {tokens.token()}",) * 3
 _BAD = (f"Bearer {tokens.token(iss='another')}", "Bearer token")
 _OTHER = "Basic dXNlcjpwYXNzd29yZA=="
 
@@ -114,3 +116,9 @@ _OTHER = "Basic dXNlcjpwYXNzd29yZA=="
 def has_bad_token(request: Request) -> bool:
     """Whether there is a token that no issuer of a world has signed."""
     return request.header("authorization") in _BAD
+
+
+def is_let_in(request: Request) -> bool:
+    """Whether the authorization server lets it pass."""
+    name, value = pools.LET_IN
+    return request.header(name) == value

@@ -20,6 +20,7 @@ from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
 from dag.listeners import DEFAULT_FLEET
 from tests.agreement.evaluation import asking, pools, worlds
+from tests.contour.envoy.served import peers
 from tests.testbed import load, served, world
 from tests.testbed.envoys import backends
 from tests.testbed.local import Local
@@ -46,6 +47,8 @@ MET = (
         "JWT",
         "good token",
         "bad token",
+        "let in",
+        "not let in",
         "certificate passed",
         "host failed",
         "request failed",
@@ -79,8 +82,10 @@ class Judged:
         self.steps.update(it.text.partition(":")[0] for it in trace.steps if it.topic == "guard")
         expected = _verified(trace, asked)
         self.steps[f"status {expected.status}"] += 1
-        if any(it.text.startswith(_VERIFIED) for it in trace.steps):
-            self.steps["good token" if expected is trace.answer else "bad token"] += 1
+        if _is_noted(trace, _VERIFIED):
+            self.steps["bad token" if asking.has_bad_token(asked) else "good token"] += 1
+        if _is_noted(trace, _AUTHORIZED):
+            self.steps["let in" if asking.is_let_in(asked) else "not let in"] += 1
         route = trace.answer.route
         if route is not None:
             self.steps.update(_features(route, trace.answer))
@@ -133,9 +138,9 @@ async def judged(
 
 @contextlib.asynccontextmanager
 async def _site(routing: str) -> AsyncIterator[served.Site[Local]]:
-    async with backends(len(pools.BACKENDS)) as ports:
+    async with backends(len(pools.BACKENDS)) as ports, peers.serving() as servers:
         configuration = world.configuration(envoy={"listener": {"routing": routing}})
-        fixed = [configuration, *worlds.fixed(ports)]
+        fixed = [configuration, *worlds.fixed(ports, servers.grpc)]
         async with served.serving(Local, World(0, 0), fixed, drain=0) as site:
             yield site
 
@@ -160,7 +165,8 @@ async def _disagreement(site: served.Site[Local], asked: Request, found: Judged,
 async def _answer(site: served.Site[Local], asked: Request) -> load.Answer | None:
     """None if the connection is closed."""
     port = site.tls_port if asked.is_secure else site.port
-    connection = load.Connection(port, asked.asked if asked.is_secure else "")
+    tls = load.trusting("http/1.1") if asked.is_secure else None
+    connection = load.Connection(port, asked.asked if asked.is_secure else "", tls=tls)
     try:
         return await connection.ask(asking.Wire(asked))
     except (OSError, EOFError):
@@ -187,15 +193,24 @@ def difference(trace: Trace, asked: Request, answer: load.Answer | None) -> str:
 
 
 def _verified(trace: Trace, asked: Request) -> Answer:
-    """The answer; where the evaluation says that Envoy verifies the token, a bad one gets 401."""
-    is_verified = any(it.text.startswith(_VERIFIED) for it in trace.steps)
+    """The answer; where the evaluation says that Envoy verifies the token, or asks a server, a
+    request that is not let in gets 401."""
     route = trace.answer.route
-    if route is None or not is_verified or not asking.has_bad_token(asked):
+    if route is None:
         return trace.answer
-    return actions.refused(Answer(401, "the token is bad", route=route), route)
+    if _is_noted(trace, _VERIFIED) and asking.has_bad_token(asked):
+        return actions.refused(Answer(401, "the token is bad", route=route), route)
+    if _is_noted(trace, _AUTHORIZED) and not asking.is_let_in(asked):
+        return actions.refused(Answer(401, "the server does not let it pass", route=route), route)
+    return trace.answer
+
+
+def _is_noted(trace: Trace, words: str) -> bool:
+    return any(it.text.startswith(words) for it in trace.steps)
 
 
 _VERIFIED = "JWT: the token is verified"
+_AUTHORIZED = "authorization: a server decides"
 
 
 def _called(expected: Answer, answer: load.Answer) -> load.Answer:

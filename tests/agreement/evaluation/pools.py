@@ -2,8 +2,10 @@
 
 NARROW = ("x.wild.test",)
 """Hosts that a wider one covers as well."""
-CLAIMED = ("a.test", "b.test", "c.test", "*.wild.test", *NARROW)
-HOSTS = ("a.test", "b.test", "c.test", "x.wild.test", "z.wild.test")
+BARE = "bare.test"
+"""The host of a listener whose certificates only routes could bring, and none does."""
+CLAIMED = ("a.test", "b.test", "c.test", "*.wild.test", *NARROW, BARE)
+HOSTS = ("a.test", "b.test", "c.test", "x.wild.test", "z.wild.test", BARE)
 OTHERS = ("y.x.wild.test", "nobody.test")
 """Hosts that nobody serves, or only one of the APIs."""
 PATHS = (
@@ -16,6 +18,8 @@ NAMES = ("x-one", "x-two")
 UNDERSCORED = ("x_low",)
 VALUES = ("1", "2", "blue", "Blue", "bluegreen")
 PARAMETERS = ("q", "page")
+LET_IN = ("x-let-me-in", "please")
+"""The header by which the authorization server lets a request pass."""
 BACKENDS = ("b0", "b1", "b2")
 """Services, and the names of the backends behind them."""
 EMPTY = "empty"

@@ -16,6 +16,8 @@ Document = dict[str, Any]
 
 NAMESPACE = "default"
 CERTIFICATE = "certificate"
+AUTHORIZATION = "authorization"
+"""The ExtensionService of the server that says who may pass, and its Service."""
 KEYS = "keys"
 """A Secret with the keys of those who issue tokens."""
 
@@ -39,6 +41,9 @@ def configuration(routing: str, chance: Random) -> Document:
     """What is made of requests before routes are looked for: in half of the worlds the default."""
     listener: Document = {"routing": routing}
     network: Document = {}
+    proxies: Document = {}
+    if chance.random() < 0.7:
+        proxies["fallbackCertificate"] = {"name": CERTIFICATE, "namespace": NAMESPACE}
     if chance.random() < 0.5:
         listener["headersWithUnderscores"] = chance.choice(("Reject", "Drop", "Drop", "Allow"))
         listener["escapedSlashes"] = chance.choice(_ESCAPED_SLASHES)
@@ -47,6 +52,7 @@ def configuration(routing: str, chance: Random) -> Document:
         network["stripTrailingHostDot"] = chance.random() < 0.7
     return world.configuration(
         envoy={"listener": listener, "network": network},
+        httpproxy=proxies,
         gateway={"controllerName": "projectcontour.io/gateway-controller"},
     )
 
@@ -81,12 +87,17 @@ def _proxies(number: int, host: str, chance: Random) -> Iterator[Document]:
 
 def _secured(host: str, chance: Random) -> Document:
     """How TLS is terminated for a host, and who may ask."""
-    is_missing = host in pools.NARROW and chance.random() < 0.5
+    is_missing = host in pools.NARROW and chance.random() < 0.7
     tls: Document = {"secretName": "nowhere" if is_missing else CERTIFICATE}
     if chance.random() < 0.3:
         tls["minimumProtocolVersion"] = "1.3"
     found: Document = {"tls": tls}
-    if chance.random() < 0.5:
+    if chance.random() < 0.3:
+        tls["enableFallbackCertificate"] = True
+        return found
+    if chance.random() < 0.3:
+        found["authorization"] = {"extensionRef": {"name": AUTHORIZATION, "namespace": NAMESPACE}}
+    if chance.random() < 0.6:
         keys = {"secretName": KEYS, "key": "jwks"}
         provider = {"name": "issuer", "issuer": "issuer", "localJWKS": keys}
         found["jwtProviders"] = [provider | {"default": chance.random() < 0.5}]
@@ -110,6 +121,8 @@ def _proxied(chance: Random, host: Document) -> Document:
     if "jwtProviders" in host and chance.random() < 0.5:
         tokens = chance.choice(({"require": "issuer"}, {"disabled": True}))
         route["jwtVerificationPolicy"] = tokens
+    if "authorization" in host and chance.random() < 0.3:
+        route["authPolicy"] = {"disabled": True}
     if chance.random() < 0.15:
         route |= _addresses(chance)
     if chance.random() < 0.3:
@@ -191,16 +204,23 @@ def _headers(chance: Random) -> list[Document]:
 def _queries(chance: Random) -> list[Document]:
     if chance.random() < 0.3:
         return []
-    operator = chance.choice(("exact", "prefix", "suffix", "suffix", "contains", "regex"))
+    operator = chance.choice(tuple(_PARTS))
     made: Document = {"name": chance.choice(pools.PARAMETERS)}
-    made |= {"present": True} if chance.random() < 0.15 else {operator: chance.choice(_PARTS)}
+    part = chance.choice(_PARTS[operator])
+    made |= {"present": True} if chance.random() < 0.15 else {operator: part}
     if operator in made and operator != "regex" and chance.random() < 0.3:
         made["ignoreCase"] = True
     return [{"queryParameter": made}]
 
 
-_PARTS = ("1", "blue", "blue.*", "b", "e", "B", "Blue")
-"""Of the values of parameters, so that each kind of condition can hold."""
+_PARTS = {
+    "exact": pools.VALUES,
+    "prefix": ("1", "b", "B", "blue", "e"),
+    "suffix": ("1", "e", "n", "blue"),
+    "contains": ("1", "e", "B", "lue"),
+    "regex": ("1", "blue", "blue.*", "b"),
+}
+"""Of the values of parameters, so that each kind of condition can hold, and can fail."""
 
 
 def _ingress(number: int, host: str, chance: Random) -> Document:
@@ -213,13 +233,18 @@ def _ingress(number: int, host: str, chance: Random) -> Document:
         }
         for _ in range(chance.randrange(1, 4))
     ]
-    spec = {"rules": [{"host": host, "http": {"paths": paths}}]}
+    rule: Document = {"http": {"paths": paths}}
+    if chance.random() < 0.9:
+        rule["host"] = host
+    spec = {"rules": [rule]}
     return _document("networking.k8s.io/v1", "Ingress", f"ingress-{number}", spec)
 
 
 def _http_route(number: int, host: str, chance: Random) -> Document:
     rules = [_rule(chance) for _ in range(chance.randrange(2, 6))]
-    spec = {"parentRefs": [{"name": "gateway"}], "hostnames": [host], "rules": rules}
+    spec: Document = {"parentRefs": [{"name": "gateway"}], "rules": rules}
+    if chance.random() < 0.9:
+        spec["hostnames"] = [host]
     return _document("gateway.networking.k8s.io/v1", "HTTPRoute", f"route-{number}", spec)
 
 
@@ -302,10 +327,13 @@ def _filters(chance: Random, matches: Sequence[Document]) -> Iterator[Document]:
             yield {"type": "URLRewrite", "urlRewrite": rewrite}
 
 
-def fixed(ports: Sequence[int]) -> list[Document]:
-    """What is the same in all worlds; the backends listen on these ports."""
+def fixed(ports: Sequence[int], authorization: int) -> list[Document]:
+    """What is the same in all worlds; the backends and the server listen on these ports."""
     found = [_gateway_class(), _gateway(), _certificate(), _keys(), _service(pools.EMPTY)]
-    for name, port in zip(pools.BACKENDS, ports, strict=True):
+    server = {"services": [{"name": AUTHORIZATION, "port": 80}], "protocol": "h2c"}
+    found.append(_document("projectcontour.io/v1alpha1", "ExtensionService", AUTHORIZATION, server))
+    names = (*pools.BACKENDS, AUTHORIZATION)
+    for name, port in zip(names, (*ports, authorization), strict=True):
         found.append(_service(name))
         slice_ = _document("discovery.k8s.io/v1", "EndpointSlice", name, {})
         slice_ |= {
@@ -333,10 +361,12 @@ def _gateway_class() -> Document:
 
 def _gateway() -> Document:
     tls = {"certificateRefs": [{"name": CERTIFICATE}]}
+    bare = {"options": {"projectcontour.io/route-certificate": "Allow"}}
     listeners = [
         {"name": "http", "protocol": "HTTP", "port": 80},
         {"name": "https", "protocol": "HTTPS", "port": 443, "tls": tls, "hostname": "*.wild.test"},
         {"name": "every", "protocol": "HTTPS", "port": 443, "tls": tls},
+        {"name": "bare", "protocol": "HTTPS", "port": 443, "tls": bare, "hostname": pools.BARE},
     ]
     spec = {"gatewayClassName": "contour", "listeners": listeners}
     return _document("gateway.networking.k8s.io/v1", "Gateway", "gateway", spec)
