@@ -1,6 +1,7 @@
 """How the routes of one host differ between two worlds."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice, product
 from typing import NamedTuple
@@ -8,9 +9,10 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.comparison import Difference, Harm, effects, requests
-from dag.evaluation import matching
+from dag.evaluation import evaluator, matching
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
+from dag.evaluation.trace import Answer
 from dag.findings.routes import shown
 from dag.values import hostnames
 
@@ -28,8 +30,9 @@ def differences(before: World, after: World, key: nodes.HostKey) -> Iterator[Dif
     at = after.answer(listeners.listener, listener) or before.answer(listeners.listener, listener)
     for match in _matches(old, new):
         for request in requests.made_up(key.host, at, match):
-            found = _Pair(_taking(old, request), _taking(new, request), match, request)
-            yield from _told(key, found, told)
+            found = _Pair(_taking(old, request), _taking(new, request), match)
+            for it in _told(key, found, told):
+                yield it._replace(example=_example(before, after, it, request))
         if isinstance(match.path, nodes.Regex):
             found = _Pair(_having(old, match), _having(new, match), match)
             yield from _told(key, found, told)
@@ -41,7 +44,6 @@ class _Pair(NamedTuple):
     old: Taken | None
     new: Taken | None
     match: nodes.Match
-    request: Request | None = None
 
     @property
     def routes(self) -> tuple[nodes.Route | None, nodes.Route | None]:
@@ -106,9 +108,25 @@ def _told(
     whose = tuple(sorted({it.origin for it in found.routes if it is not None}))
     for it in effects.changes(found.old, found.new):
         harm = _harm(found.old, found.new, it)
-        yield Difference(
-            key, shown(found.match), it.aspect, it.before, it.after, whose, harm, found.request
-        )
+        yield Difference(key, shown(found.match), it.aspect, it.before, it.after, whose, harm)
+
+
+def _example(before: World, after: World, found: Difference, request: Request) -> Request | None:
+    """The request; None where both worlds answer it alike, since neither lets it pass.
+
+    A listener may refuse the header that a condition names, or a guard every client without a
+    token. Where something else than the answer differs, reaching another route is enough.
+    """
+    worlds = (before, after)
+    old, new = (evaluator.evaluate(it, found.place.fleet, request).answer for it in worlds)
+    if found.aspect == "answer":
+        old, new = _seen(old), _seen(new)
+    return request if old != new else None
+
+
+def _seen(answer: Answer) -> Answer:
+    """What clients and backends see of an answer."""
+    return replace(answer, route=None, cause="", may_be_refused=False)
 
 
 def _harm(old: Taken | None, new: Taken | None, change: effects.Change) -> Harm | None:

@@ -106,3 +106,23 @@ def test_it_is_told(name: str) -> None:
         for it in worlds.differences(old, new)
     ]
     assert found == wanted
+
+
+LET_IN = ", ipAllowPolicy: [{source: Peer, cidr: 127.0.0.0/8}]"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "has_example"),
+    [
+        (to("web"), to("new"), True),
+        (to("web", more=LET_IN), to("new", more=LET_IN), True),
+        (to("web", more=ALLOW), to("new", more=ALLOW), False),
+        (having("x-one", "web"), having("x-one", "new"), True),
+        (having("x_one", "web"), having("x_one", "new"), False),  # which listeners refuse
+        (to("web"), to("web", more=", timeoutPolicy: {response: 5s}"), True),
+    ],
+)
+def test_an_example_is_answered_differently(one: str, other: str, has_example: bool) -> None:
+    old, new = (world.world(SERVICES + proxy(it)) for it in (one, other))
+    found = next(worlds.differences(old, new))
+    assert (found.example is not None) == has_example
