@@ -112,7 +112,7 @@ async def _our_definitions(discovery: Discovery) -> Check:
 async def _gateway_api(client: Client, discovery: Discovery) -> Check:
     name, every = "Gateway API", [it for it in kinds.IN_CLUSTERS if it.group == kinds.GATEWAY]
     missing = await _missing(discovery, every)
-    remedy = "install the CRDs of the Gateway API " + " or ".join(crdversions.SUPPORTED)
+    remedy = f"install the CRDs of the Gateway API, {crdversions.EVERY}"
     if len(missing) == len(every):
         return Check(
             name, "warning", "not installed: no Gateway is served", f"to use Gateways, {remedy}"

@@ -304,6 +304,6 @@ def test_definitions_that_are_not_installed(start_control_plane: Start) -> None:
     assert told["Gateway API"] == (
         "warning",
         "not installed: no Gateway is served; to use Gateways, install the CRDs of the Gateway "
-        "API v1.5 or v1.6",
+        "API, v1.5 to v1.7",
     )
     assert told["rights in all namespaces"][0] == "ok"
