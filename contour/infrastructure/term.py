@@ -7,7 +7,6 @@ What nobody asks for any more is removed only while all Gateways are known for c
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -17,11 +16,12 @@ from contour.infrastructure.desired import SHARED, Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds.raw import at
 from dag.fleets import Fleet, FleetProblem
+from kube import errors
 from kube.client import Client
 from kube.workqueue import BATCH, Requeue, WorkQueue
 from provisioning.templating import Document
 
-log = logging.getLogger(__name__)
+_BROKEN = FleetProblem("the fleet is not kept, because of an error that the log has")
 
 
 class Instance(Protocol):
@@ -144,7 +144,13 @@ class _Term:
         wanted = self._wanted.get(key)
         if wanted is None:
             return await self._end(key)
-        found = await self._reconciler.keep(key, wanted)
+        try:
+            found = await self._reconciler.keep(key, wanted)
+        except errors.RequestError:
+            raise  # it is asked again, and the log says why
+        except Exception:
+            self._instance.tell(wanted.name, (_BROKEN,))
+            raise
         if self._wanted.get(key) != wanted:
             return True  # it is in the queue again, or nobody wants to know
         self._instance.tell(wanted.name, found)

@@ -326,6 +326,16 @@ async def test_what_the_api_server_does_not_take_is_told(rig: Rig) -> None:
         await rig.until_told("")
 
 
+async def test_an_error_of_ours_is_told(rig: Rig) -> None:
+    unheard_of: Raw = {"ports": None}  # the graph never has that
+    rig.want(replace(SHARED, **unheard_of))
+    async with leading(rig):
+        await rig.until_told("an error that the log has")
+        rig.want(SHARED)
+        await rig.until_kinds(AS_A_DAEMON_SET)
+        await rig.until_told("")
+
+
 async def test_envoys_wait_for_the_control_plane_of_their_release(rig: Rig) -> None:
     """A Deployment of none is complete; one of one, without a node, is not and then has failed."""
     rig.want(SHARED)
