@@ -75,6 +75,7 @@ class Elector:
         told = tuple(sorted((annotations or {}).items()))
         self._candidate = lease.Candidate(identity or own_identity(), timing, told)
         self._is_unsure = True  # the record may not be the one that was seen last
+        self._is_claiming = False  # it may be our own claim, whose answer has not come
         self._news = asyncio.Event()
         self._quiet_until = 0.0  # nothing is complained of, if 0
 
@@ -142,7 +143,8 @@ class Elector:
             raise
 
     async def _take(self) -> None:
-        self._is_unsure, asked_at = True, uptime()
+        self._is_unsure = self._is_claiming = True
+        asked_at = uptime()
         claim = self._candidate.claim(_wall_clock())
         body = lease.written(claim, *self._place)
         try:
@@ -153,9 +155,10 @@ class Elector:
         except errors.Refused as error:
             if error.code != 409:
                 raise
+            self._is_claiming = False
             return  # somebody was faster; the next look tells who
         self._candidate.won(lease.record(found), asked_at, uptime())
-        self._is_unsure = False
+        self._is_unsure = self._is_claiming = False
 
     async def _serve(self, work: Work) -> None:
         """One term after the other."""
@@ -188,11 +191,13 @@ class Elector:
     async def _release(self) -> None:
         freed = self._candidate.resign(_wall_clock())
         self._announce()
-        if freed is None:
-            return
         try:
-            body = lease.written(freed, *self._place)
-            await self._client.replace(self._path, body, timeout=RELEASE_TIMEOUT)
+            async with asyncio.timeout(RELEASE_TIMEOUT):
+                if self._is_claiming:
+                    self._candidate.observe(await self._read(), uptime())
+                    freed = self._candidate.resign(_wall_clock())
+                if freed is not None:
+                    await self._client.replace(self._path, lease.written(freed, *self._place))
         except _NO_ANSWER as error:
             log.warning(
                 "cannot release the Lease %s: %s; another replica takes over when it expires",

@@ -118,6 +118,22 @@ async def test_the_lease_is_free_when_the_leader_ends_in_peace() -> None:
     assert not second.is_held
 
 
+async def test_the_lease_is_free_when_the_leader_ends_amid_a_renewal() -> None:
+    """The renewal has been written; its answer comes too late."""
+    async with server() as (double, client):
+        block = asyncio.Event()
+        async with running(patient(client, "a")) as office:
+            await office.becomes(True)
+            rule = double.script.add(Rule("update", "leases", hold=block, times=1))
+            while not rule.met:
+                await double.news()
+            renewed = double.store.get(LEASES, PLACE)
+            assert renewed
+            double.put({**renewed, "spec": {**renewed["spec"], "leaseTransitions": 7}})
+        block.set()
+        assert "holderIdentity" not in spec(double)
+
+
 async def test_the_next_leader_takes_over_at_once_from_one_that_ended_in_peace() -> None:
     async with server() as (double, client):
         async with running(candidate(client, "a")) as first:
