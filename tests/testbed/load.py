@@ -182,7 +182,8 @@ class Load:
         a_connection: int = 0,
         clients: int = 0,
     ) -> None:
-        """With so many requests on a connection, and so many at once; any number, if none is said.
+        """With TLS if a server is named. With so many requests on a connection, and so many at
+        once; any number, if none is said.
 
         Clients that are waited for send fewer requests where the machine is busy.
         """
@@ -191,7 +192,7 @@ class Load:
         self.seconds = 0.0
         self.requests = requests
         self._rate = rate
-        self._fresh = partial(Connection, port, server_name, address, tls)
+        self._fresh = partial(Connection, port, server_name, address, tls if server_name else None)
         self._a_connection = a_connection
         self._idle: list[Connection] = []
         self._going: set[asyncio.Task[None]] = set()
