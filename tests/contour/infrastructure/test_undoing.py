@@ -31,11 +31,7 @@ def rig(cluster: Cluster, namespace: str) -> Rig:
 async def test_it_is_undone_stays_so_and_is_tried_again_when_it_is_edited(rig: Rig) -> None:
     rig.want(_fleet("first"))
     async with leading(rig):
-        await _until_mark_of(rig, "first")
-        await _write(rig, "first", ready=True)
-        rig.want(_fleet("bad"))
-        await _write(rig, "bad", ready=False)
-        await rig.until_told(_TOLD)
+        await _until_undone(rig)
         assert _version(rig) == "first"
         await rig.until(lambda: _pods(rig, "bad") == [])
     async with leading(rig):  # somebody else, who knows nothing of it
@@ -57,11 +53,7 @@ async def test_it_is_undone_stays_so_and_is_tried_again_when_it_is_edited(rig: R
 async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
     rig.want(_fleet("first"))
     async with leading(rig):
-        await _until_mark_of(rig, "first")
-        await _write(rig, "first", ready=True)
-        rig.want(_fleet("bad"))
-        await _write(rig, "bad", ready=False)
-        await rig.until_told(_TOLD)
+        await _until_undone(rig)
         await rig.until(lambda: _pods(rig, "bad") == [])
         rig.edit("Deployment", {"metadata": {"annotations": {undoing.UNDONE: None}}})
         await rig.until(lambda: _version(rig) == "bad")
@@ -110,6 +102,15 @@ def _pods(rig: Rig, version: str) -> list[Raw]:
     found = rig.cluster.ask("GET", f"/api/v1/namespaces/{rig.namespace}/pods")["items"]
     annotated = (it for it in found if "deletionTimestamp" not in it["metadata"])
     return [it for it in annotated if it["metadata"]["annotations"].get("version") == version]
+
+
+async def _until_undone(rig: Rig) -> None:
+    """The first version gets ready, and the bad one after it does not."""
+    await _until_mark_of(rig, "first")
+    await _write(rig, "first", ready=True)
+    rig.want(_fleet("bad"))
+    await _write(rig, "bad", ready=False)
+    await rig.until_told(_TOLD)
 
 
 async def _until_mark_of(rig: Rig, version: str) -> None:
