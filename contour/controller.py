@@ -35,7 +35,7 @@ from dag import (
     nodes,
     plan,
     ports,
-    statuses,
+    reached,
     tables,
 )
 from dag.configuration import reading, settings
@@ -86,7 +86,7 @@ class Controller:
 
     def __init__(
         self,
-        publish: Publish,
+        publish: Publish | None,
         notify: Notify | None = None,
         on_fleets_changed: OnFleetsChanged | None = None,
         now: aging.Clock = aging.utc,
@@ -94,9 +94,11 @@ class Controller:
         *,
         gives_hints: bool = False,
     ) -> None:
-        """`gives_hints`: all objects belong to one user, so names may be suggested."""
+        """`publish`: None if the graph is not to be translated for Envoy. `gives_hints`: all
+        objects belong to one user, so names may be suggested."""
         named = hints.PLAN if gives_hints else Plan()
-        self.engine = Engine(plan.PLAN + outputs.PLAN + snapshot.PLAN + named)
+        made = outputs.PLAN if publish is not None else reached.PLAN
+        self.engine = Engine(plan.PLAN + made + snapshot.PLAN + named)
         self.engine.write(hints.GIVEN, (), gives_hints or None)
         self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
@@ -105,7 +107,7 @@ class Controller:
         self.notes: list[Callable[[Change], bool]] = [it.note for it in rows]
         """Are told of each change; they say whether they have written a row."""
         self.board = Board()
-        self._publish = publish
+        self._publish = publish or _ignored
         self._notify = notify or _ignored
         self._on_fleets_changed = on_fleets_changed or _ignored
         self.audit: Note = _ignored
@@ -155,7 +157,8 @@ class Controller:
         published: PublishedState | None = None,
     ) -> FleetReports:
         """The observer of what the Envoys of a fleet accept and refuse; statuses follow it."""
-        return FleetReports(fleet, self.engine, settle_soon, is_accepted, published)
+        asked_by = outputs.asked_by(fleet)
+        return FleetReports(fleet, self.engine, settle_soon, is_accepted, published, asked_by)
 
     def report_process_errors(self, faults: tuple[str, ...]) -> None:
         """Takes the settings that this process could not apply, for the configuration's status."""
@@ -167,9 +170,12 @@ class Controller:
         self.engine.write(fleets.PROBLEMS, fleet, found or None)
         self.settle()
 
-    def set_addresses(self, fleet: str, found: tuple[statuses.Address, ...] | None) -> None:
+    def set_addresses(
+        self, fleet: str, found: addresses.Addresses | None, cluster_ips: addresses.Addresses = ()
+    ) -> None:
         """Takes the addresses at which clients reach a fleet; None if it is gone or unknown."""
         self.engine.write(addresses.ASSIGNED, fleet, found)
+        self.engine.write(addresses.CLUSTER_IPS, fleet, cluster_ips or None)
         self.settle()
 
     def set_untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
@@ -390,4 +396,5 @@ class Controller:
         self.fleets.pop(name, None)
         # A later fleet of that name must not inherit what was known of this one.
         self.engine.write(addresses.ASSIGNED, name, None)
+        self.engine.write(addresses.CLUSTER_IPS, name, None)
         self.engine.write(fleets.PROBLEMS, name, None)

@@ -42,6 +42,7 @@ class FleetStatus:
         self._fleet_service = fleet_service
         self._on_addresses = on_addresses
         self._addresses: dict[str, tuple[Address, ...]] = {}
+        self._cluster_ips: dict[str, tuple[Address, ...]] = {}
         self._made_classes = False
         self._is_configured = False
 
@@ -64,7 +65,10 @@ class FleetStatus:
         configured = ingress.status_address if ingress else None
         found = addresses.addresses(configured or "", known and known.status)
         found = found or self._addresses.get(DEFAULT_FLEET, ())
-        self._controller.set_addresses(DEFAULT_FLEET, addresses.of_gateway(found))
+        within = self._cluster_ips.get(DEFAULT_FLEET, ())
+        self._controller.set_addresses(
+            DEFAULT_FLEET, addresses.of_gateway(found), addresses.of_gateway(within)
+        )
         self._on_addresses(found)
 
     def fleets(self) -> Mapping[str, Fleet]:
@@ -128,12 +132,14 @@ class FleetStatus:
     def set_entrance(self, fleet: str, entrance: Document | None) -> None:
         """Clients come in by this Service or Gateway; None if there is none."""
         self._addresses[fleet] = located(entrance)
+        self._cluster_ips[fleet] = cluster_ips(entrance)
         self._locate(fleet, self._addresses[fleet])
 
     def forget(self, fleet: str) -> None:
         """The fleet is not kept any more, so nothing is known of it."""
         self._controller.set_fleet_problems(fleet, ())
         self._addresses.pop(fleet, None)
+        self._cluster_ips.pop(fleet, None)
         self._locate(fleet, None)
 
     def _locate(self, fleet: str, found: tuple[Address, ...] | None) -> None:
@@ -141,7 +147,8 @@ class FleetStatus:
             self.refresh()
         else:
             told = None if found is None else addresses.of_gateway(found)
-            self._controller.set_addresses(fleet, told)
+            within = addresses.of_gateway(self._cluster_ips.get(fleet, ()))
+            self._controller.set_addresses(fleet, told, within)
 
 
 def located(entrance: Document | None) -> tuple[Address, ...]:
@@ -155,6 +162,13 @@ def located(entrance: Document | None) -> tuple[Address, ...]:
     if entrance.get("kind") == "Gateway":
         return tuple(addresses.assigned_to_gateway(entrance.get("status")))
     if at(entrance, "spec", "type") in ("ClusterIP", "NodePort"):
-        found = items(at(entrance, "spec", "clusterIPs"))
-        return tuple(Address(ip=it) for it in found if isinstance(it, str) and it != "None")
+        return cluster_ips(entrance)
     return addresses.addresses("", mapping(entrance.get("status")))
+
+
+def cluster_ips(entrance: Document | None) -> tuple[Address, ...]:
+    """Where clients within the cluster reach what is behind a Service; nowhere if it is none."""
+    if entrance is None or entrance.get("kind") == "Gateway":
+        return ()
+    found = items(at(entrance, "spec", "clusterIPs"))
+    return tuple(Address(ip=it) for it in found if isinstance(it, str) and it != "None")

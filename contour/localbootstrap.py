@@ -80,7 +80,7 @@ async def of_gateway(
     try:
         return await asyncio.to_thread(_custom, directory, written.custom, settings, taken, source)
     except errors.RefusedError as refused:
-        return Start(bootstrap.text(settings), fault=str(refused))
+        return Start(bootstrap.text(settings), fault=str(refused).removeprefix(f"{source}: "))
 
 
 def _settings(directory: StateDirectory, xds: Path, fleet: str) -> bootstrap.Settings:

@@ -226,10 +226,11 @@ class LocalEnvoys:
         if start.fault:
             told = f"{start.fault}; its Envoy runs with the usual bootstrap"
         if self._given.bootstrap is not None:
-            told = f"{now.written} has no effect beside --bootstrap" if now is not None else ""
+            told = "has no effect beside --bootstrap" if now is not None else ""
         elif now != written:
             told = "its Envoy has another bootstrap than is written, until contour run starts again"
-        self._controller.set_fleet_problems(name, (FleetProblem(told),) if told else ())
+        found = FleetProblem(told, concerns="bootstrap")
+        self._controller.set_fleet_problems(name, (found,) if told else ())
 
 
 def _folder(fleet: str) -> str:

@@ -4,7 +4,7 @@ The names are those of Envoy Gateway's EnvoyProxy. What must stay of the bootstr
 rendered is decided elsewhere (`contour.custombootstrap`): it takes protobuf to compare the two.
 """
 
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -16,6 +16,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from crds import complaints
+from crds.complaints import Complaint
 from crds.envoyconfig import canonical
 from crds.meta import model
 from crds.rules import rule
@@ -90,19 +92,11 @@ class CustomBootstrap:
     )
 
 
-class Fault(NamedTuple):
-    """One thing that is wrong with what was to be a bootstrap."""
-
-    path: str
-    """Of the field, such as `jsonPatches.0.op`; empty for the whole."""
-    message: str
-
-
-def read(value: object) -> CustomBootstrap | tuple[Fault, ...]:
+def read(value: object) -> CustomBootstrap | tuple[Complaint, ...]:
     """A bootstrap as it is written where it is no field of a ContourConfiguration: an object of
     these fields, or a text that replaces the usual one; or what is wrong with it."""
     written = {"value": value} if isinstance(value, str) else value
     try:
         return TypeAdapter(CustomBootstrap).validate_python(written)
     except ValidationError as error:
-        return tuple(Fault(".".join(map(str, it["loc"])), it["msg"]) for it in error.errors())
+        return complaints.complaints(CustomBootstrap, error.errors(include_url=False))

@@ -34,6 +34,11 @@ class GrpcExport:
     show a certificate of the control plane's authority, and servers refuse clients of other
     namespaces than `clientNamespaces`; both have to use the xDS credentials of gRPC. If several
     entries mean a Service, `MutualTLS` wins."""
+    authority: Authority | None = None
+    """The authority of another control plane that exports Services of the same names. Calls to the
+    Services then go where that one says, and clients have to know both authorities. If several
+    entries mean a Service, the first authority wins. By default calls go to the Services of this
+    control plane; names of other authorities than those written here are never referred to."""
     _either = rule(
         "at least one of namespaces and matchLabels must be set",
         lambda it: bool(it.namespaces or it.match_labels),
@@ -59,3 +64,10 @@ class GrpcClients:
     makes none. It has no effect with `contour run`."""
     exports: tuple[GrpcExport, ...] = Field(default=(), max_length=256)
     """The Services that clients may call. What no entry names is not there for them."""
+    _others = rule(
+        "authority of an export must be that of another control plane",
+        lambda it: not {it.authority, *it.aliases} & {one.authority for one in it.exports} - {None},
+        "!has(self.exports) || self.exports.all(it, !has(it.authority) || "
+        "((!has(self.authority) || it.authority != self.authority) && "
+        "(!has(self.aliases) || !(it.authority in self.aliases))))",
+    )

@@ -13,6 +13,7 @@ from crds.endpoints import ObjectName
 from crds.fields import Duration, Flag, Label, Port, Subdomain
 from crds.meta import model
 from crds.rules import rule
+from crds.sidecars import LONGEST_NAME, SOCKETS, Sidecar
 from crds.unserved import Unserved
 
 Hook = Literal["Route", "VirtualHost", "HTTPListener", "Translation"]
@@ -103,6 +104,10 @@ class Extension:
     """When the extension is asked."""
     service: ExtensionServer
     """Where the extension is reached."""
+    sidecar: Sidecar | None = None
+    """The container in which the extension runs, in the pods of the control plane. `service.unix`
+    must be in `/run/extensions`. It is for instances that the operator provisions, whose author has
+    to be allowed to create pods in the namespace. By default the extension runs elsewhere."""
     timeout: Duration | None = None
     """The longest time that one answer may take, at most `1m`. The default is `5s`."""
     retries: Annotated[int, Field(ge=0, le=10)] = 3
@@ -125,3 +130,14 @@ class Extension:
     refresh: Duration | None = None
     """The time after which all questions are asked again, at least `10s`. By default they are asked
     again after each new connection to the extension alone."""
+    _shared = rule(
+        f"with a sidecar, service.unix must be in {SOCKETS}",
+        lambda it: it.sidecar is None or (it.service.unix or "").startswith(f"{SOCKETS}/"),
+        cel=f"!has(self.sidecar) || (has(self.service.unix) "
+        f"&& self.service.unix.startsWith('{SOCKETS}/'))",
+    )
+    _called = rule(
+        f"with a sidecar, name must not be longer than {LONGEST_NAME} characters",
+        lambda it: it.sidecar is None or len(it.name) <= LONGEST_NAME,
+        cel=f"!has(self.sidecar) || size(self.name) <= {LONGEST_NAME}",
+    )

@@ -57,7 +57,7 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
             yield problems.left_alone(spec, text)
         for it in _troubles(view, is_error=False):
             told = problems.fleet_changed_by_others if it.is_settled else problems.fleet_waits
-            yield told(spec, it.message)
+            yield told(_concerned(spec, it), it.message)
 
 
 def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[Problem]:
@@ -75,7 +75,7 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
         for text in view.read(tables.PROCESS_FAULTS, ()) or ():
             yield problems.not_applied(spec, text)
         for trouble in _troubles(view, is_error=True):
-            yield problems.fleet_not_provisioned(spec, trouble.message)
+            yield problems.fleet_not_provisioned(_concerned(spec, trouble), trouble.message)
         for trouble in view.read(fleets.PROBLEMS, exports.FLEET) or ():
             yield problems.certificate_not_made(spec, trouble.message)
         yield from ratelimitservice.told(view, spec)
@@ -99,6 +99,20 @@ def _leaves_gateways_without_a_fleet(view: View, envoy: Envoy) -> bool:
     is_one_machine = view.read(tables.HOST_PORTS, ()) is not None
     is_silent = envoy.network_publishing is None and not is_one_machine
     return is_silent and view.count(fleets.UNPUBLISHED, ()) > 0
+
+
+def _concerned(spec: Place, found: fleets.FleetProblem) -> Place:
+    """The field that a problem of the shared fleet is about."""
+    envoy, field = spec.at("envoy"), _FIELDS[found.concerns]
+    return envoy.at(field) if field else envoy
+
+
+_FIELDS: Mapping[fleets.Concern, str] = {
+    "all": "",
+    "publishing": "networkPublishing",
+    "workload": "workload",
+    "bootstrap": "bootstrap",
+}
 
 
 def _troubles(view: View, *, is_error: bool) -> Iterator[fleets.FleetProblem]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from crds import httpproxy
 from crds.extensionservice import ExtensionService
+from crds.gateway.gateway import Gateway
+from crds.gateway.listenerset import ListenerSet
 from crds.gateway.references import GROUP
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
@@ -97,7 +99,7 @@ def _filtered(at: str, holder: Any, found: Any) -> Wishes:
                 yield f"{at}.filters[{index}].{field}.backendRef", _object(asked.backend_ref, found)
 
 
-def _of_gateway(found: Any) -> Wishes:
+def _of_gateway(found: Gateway) -> Wishes:
     yield from _of_listeners(found)
     if (tls := found.spec.tls) is None:
         return
@@ -113,11 +115,15 @@ def _of_gateway(found: Any) -> Wishes:
                 yield at, _object(it, found)
 
 
-def _of_listeners(found: Any) -> Wishes:
+def _of_listeners(found: Gateway | ListenerSet) -> Wishes:
     for index, listener in enumerate(found.spec.listeners):
         references = listener.tls.certificate_refs if listener.tls is not None else ()
         for number, it in enumerate(references):
             yield f"listeners[{index}].tls.certificateRefs[{number}]", _object(it, found)
+        for number, asked in enumerate(listener.filters.requests if listener.filters else ()):
+            if asked.external_auth is not None:
+                at = f"listeners[{index}].filters.requests[{number}].externalAuth.backendRef"
+                yield at, _object(asked.external_auth.backend_ref, found)
 
 
 def _object(it: Any, found: Any) -> ObjectRef | None:

@@ -2,6 +2,8 @@
 
 The ContourConfiguration says so (`spec.xdsServer.grpcClients`): nothing is exported by default.
 What clients are told of an exported Service is in `gateway.servicehosts`, for GRPCRoutes shape it.
+An export with an authority is the only thing that makes a resource refer to one of another control
+plane.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,6 +41,8 @@ class Export:
     """The namespaces whose clients may call it; None: all."""
     has_tls: bool = False
     """Clients and servers show one another certificates of ours."""
+    authority: str = ""
+    """That of the control plane that knows the endpoints of the Service; empty: it is this one."""
 
 
 @query
@@ -67,6 +71,7 @@ def export(view: View, key: NamespacedName) -> Export | None:
         tuple(nodes.ServicePort(key, it.port, it.name) for it in ports),
         None if EVERYBODY in audience else audience,
         has_tls=any(it.transport == "MutualTLS" for it in chosen),
+        authority=next((it.authority for it in chosen if it.authority), ""),
     )
 
 

@@ -66,6 +66,11 @@ class Fleet:
     """That its Gateway asks for."""
 
 
+Concern = Literal["all", "publishing", "workload", "bootstrap"]
+"""Which settings of a fleet: all of them, how clients reach it, how its Envoys run, or with what
+they start."""
+
+
 class FleetProblem(NamedTuple):
     """Why a fleet is not as it should be."""
 
@@ -74,6 +79,8 @@ class FleetProblem(NamedTuple):
     """Or something is waited for, which comes by itself."""
     is_settled: bool = False
     """It is told only: the fleet is as it should be apart from that, and nothing is waited for."""
+    concerns: Concern = "all"
+    """The settings that it is about."""
 
 
 PROBLEMS: Table[str, tuple[FleetProblem, ...]] = Table("troubles of fleets")
@@ -226,6 +233,15 @@ def _unpublished(name: str, found: Fleet) -> Iterator[tuple[tuple[()], str]]:
 
 
 UNPUBLISHED: Index[tuple[()], str] = Index("fleets that nobody publishes", fleet, _unpublished)
+
+
+def told(view: View, name: str) -> Iterator[str]:
+    """What is not as it should be with a fleet, for the author of its Gateway. What is about the
+    bootstrap begins with where that is written."""
+    for it in view.read(PROBLEMS, name) or ():
+        found = view.ask(fleet, name) if it.concerns == "bootstrap" else None
+        written = found.bootstrap.written if found is not None and found.bootstrap else ""
+        yield f"{written}: {it.message}" if written else it.message
 
 
 def unmade(view: View, name: str) -> str:

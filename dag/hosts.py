@@ -27,11 +27,11 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     """What happens to requests for a host.
 
     The host of a Gateway's listener may be without routes: a wider one must not answer for it. The
-    widest of all needs no such guard on plain HTTP.
+    widest of all needs no such guard on plain HTTP, unless its listener has filters.
     """
     wanted = _wanted(view, key)
     names = view.ask(gateway_hosts.server_names, key)
-    is_open = key.host == hostnames.EVERY and names is None
+    is_open = key.host == hostnames.EVERY and names is None and not _is_filtered(view, key)
     if not any(wanted.every) and (is_open or not view.count(servedlisteners.HOSTS, key)):
         return None
     routes = _in_order(wanted)
@@ -66,6 +66,11 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+
+
+def _is_filtered(view: View, key: nodes.HostKey) -> bool:
+    found = view.ask(servedlisteners.owner, key)
+    return found is not None and found.is_filtered
 
 
 def _with_guarded_stream(

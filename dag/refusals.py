@@ -18,6 +18,7 @@ from dag import (
     exports,
     fleets,
     hookservers,
+    proxyfleets,
     releases,
     statuses,
     tables,
@@ -26,6 +27,7 @@ from dag.engine.view import Kept, Query, Table, View, query
 from dag.gateway import attachment, conditions, filterlimits, selection
 from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem, anywhere, ratelimits, unguarded
+from dag.problems import envoyproxy as envoyproxies
 from dag.problems import gateway as problems
 from dag.problems.places import Place, sub_condition, sub_conditions
 from dag.problems.reasons import ConditionType
@@ -36,10 +38,14 @@ REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
 """Envoy's words, sorted, by the object whose part they are about."""
 
 
+Application = Literal["gRPC clients", "gRPC servers"]
+"""Which side of a call without a proxy."""
+
+
 class Declined(NamedTuple):
     """What gRPC applications without a proxy refuse."""
 
-    who: Literal["gRPC clients", "gRPC servers"]
+    who: Application
     words: str
     """Those of one of them."""
 
@@ -57,6 +63,9 @@ ENVOYS: Table[str, int] = Table("Envoys")
 PENDING: Table[str, tuple[str, ...]] = Table("pending listeners")
 """The listeners of a fleet, sorted, that some Envoy is yet to accept; no row if there is none."""
 
+UNTAKEN: Table[NamespacedName, bool] = Table("RateLimitFilters that are not taken")
+"""Those of which some rate limit service is yet to accept the newest limits."""
+
 
 def told(
     kind: str, status: Query[NamespacedName, statuses.Status | None]
@@ -72,6 +81,8 @@ def told(
             found = _with_what_is_missing(view, key, found)
         if isinstance(found, statuses.PolicyStatus) and kind == filterlimits.KIND:
             found = _with_who_counts(view, subject, found)
+        if isinstance(found, statuses.PolicyStatus) and kind == envoyproxies.KIND:
+            found = proxyfleets.completed(view, key, found)
         if found is not None and words:
             who = view.read(REFUSERS, subject)
             refusers = releases.those(*who) if who is not None else ""
@@ -118,8 +129,7 @@ def _with_what_is_missing(
     told, missing = programmed, _missing(view, key, fleet)
     if told.status == "True" and missing is not None:
         told = conditions.condition(_PROGRAMMED, (missing,), "")
-    messages = (it.message for it in view.read(fleets.PROBLEMS, fleet) or ())
-    told = replace(told, message="; ".join((told.message, *messages)))
+    told = replace(told, message="; ".join((told.message, *fleets.told(view, fleet))))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 
@@ -149,8 +159,8 @@ def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -
         yield ratelimits.limits_not_counted(
             own, "no rate limit service is connected", is_pending=False
         )
-    elif view.read(PENDING, counting.FLEET):
-        why = "the rate limit service has not taken the newest limits yet"
+    elif view.read(UNTAKEN, subject.key):
+        why = "the rate limit service has not taken its newest limits yet"
         yield ratelimits.limits_not_counted(own, why, is_pending=True)
     if words := view.read(REFUSALS, route):
         yield ratelimits.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)

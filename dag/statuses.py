@@ -82,6 +82,8 @@ class Address(NamedTuple):
     type: str
     """`IPAddress` or `Hostname`."""
     value: str
+    routability: str | None = None
+    """From where it is reached: empty if that is not said, None where the CRDs have no field."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from crds.raw import Raw
 NAME = "contour-operator"
 """Of the policy and of its binding: one for all operators of a cluster."""
 
-MOST_NAMED = 12
+MOST_NAMED = 11
 """Namespaces that the author is asked about one by one; for more he has to hold the rights in all.
 A policy may put 28 questions to the authorizer: each costs 350,000 of a budget of 10,000,000."""
 
@@ -58,6 +58,11 @@ CLASSES = Demand(
     "spec.envoy.networkPublishing.gateway.controllerName",
     "the instance creates a GatewayClass for it",
     "create GatewayClasses",
+)
+SIDECARS = Demand(
+    "spec.extensions",
+    "the operator runs the containers of its sidecars",
+    "create Pods in the namespace",
 )
 MANY = Demand(
     _WATCHED,
@@ -120,6 +125,11 @@ _VARIABLES = {
     "creates": _check("apps", "deployments", "create"),
     "everywhere": "variables.reads && (!variables.perGateway || variables.creates)",
     "outer": f"object.{_OUTER}.?controllerName.orValue('')",
+    "sidecars": "object.spec.?extensions.orValue([]).filter(e, has(e.sidecar))",
+    "hadSidecars": "variables.had"
+    " ? oldObject.spec.?extensions.orValue([]).filter(e, has(e.sidecar)) : []",
+    "newSidecars": "variables.sidecars.filter(e,"
+    " !variables.hadSidecars.exists(o, o.sidecar == e.sidecar))",
     "sameOuter": f"variables.had && oldObject.{_OUTER} == object.{_OUTER}",
 }
 
@@ -135,6 +145,8 @@ def _validations() -> Iterator[dict[str, str]]:
     no_class = "variables.outer == '' || variables.sameOuter"
     classes = _check(_GATEWAY_API, "gatewayclasses", "create")
     yield _validation(f"{no_class} || {classes}", CLASSES)
+    pods = _check("", "pods", "create", "request.namespace")
+    yield _validation(f"size(variables.newSidecars) == 0 || {pods}", SIDECARS)
     few = f"size(variables.asked) <= {MOST_NAMED} || variables.everywhere"
     yield _validation(few, MANY)
     for index in range(MOST_NAMED):

@@ -4,6 +4,7 @@ Flags that stand at their defaults are left out. Where files are mounted is in t
 """
 
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 
 from crds import draining, workloads
 from crds.ratelimitservice import PASSWORD
@@ -23,13 +24,22 @@ BOOTSTRAP = "CONTOUR_BOOTSTRAP"
 """The variable with a bootstrap of one's own."""
 
 
+MOUNTED_FILE = PurePosixPath("/config/config.yaml")
+"""Where the control plane finds its configuration file, if it has one."""
+
+
 def serve(given: ControlPlane) -> list[str]:
     """Of the control plane."""
     place, contour = given.place, given.contour
     found = [
         *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
         *("--contour-cafile=/certs/ca.crt", "--contour-cert-file=/certs/tls.crt"),
-        *("--contour-key-file=/certs/tls.key", f"--contour-config-name={given.configuration}"),
+        "--contour-key-file=/certs/tls.key",
+        (
+            f"--config-path={MOUNTED_FILE}"
+            if given.file
+            else f"--contour-config-name={given.configuration}"
+        ),
         "--state-dir=/state",
     ]
     if place.suffix:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from crds import fleetdetails, workloads
 from crds.ratelimitservice import RateLimitService, Redis
+from crds.sidecars import Sidecar
 from provisioning.names import ENVOY_IMAGE, IMAGE, NAMESPACE, OPERATORS_NAMESPACE
 
 # Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
@@ -64,6 +65,10 @@ class ControlPlane:
     contour: workloads.Contour = field(default_factory=workloads.Contour)
     configuration: str = "contour"
     """The ContourConfiguration that it follows."""
+    file: str = ""
+    """The text of the configuration file that it has instead; empty: none."""
+    sidecars: tuple[tuple[str, Sidecar], ...] = ()
+    """The extensions that run in these pods, by name."""
     envoy_image: str = ENVOY_IMAGE
     """Of the fleets that it makes."""
     makes_fleet: bool = False

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from crds import fleetdetails, kinds, schema, workloads
 from crds.gateway.references import ParametersReference
 from crds.raw import Raw
+from crds.sidecars import SOCKETS, Sidecar
 from provisioning import admission, commands, counters, exposure, rendering, rights
 from provisioning.installation import (
     ControlPlane,
@@ -48,6 +49,9 @@ _OPERATOR = workloads.Resources(
     requests={"cpu": "50m", "memory": "128Mi"}, limits={"memory": "512Mi"}
 )
 _ENVOY = workloads.Resources(requests={"cpu": "100m", "memory": "256Mi"}, limits={"memory": "1Gi"})
+_SIDECAR = workloads.Resources(
+    requests={"cpu": "10m", "memory": "64Mi"}, limits={"memory": "256Mi"}
+)
 _BESIDE = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}}
 
 
@@ -151,7 +155,10 @@ def certgen(place: Place) -> list[Document]:
 
 
 def configuration(given: Installation) -> list[Document]:
-    """The ContourConfiguration with which an instance starts."""
+    """The ContourConfiguration with which an instance starts, or the file that it has instead."""
+    if given.control_plane.file:
+        values = {"text": given.control_plane.file, "mounted": commands.MOUNTED_FILE}
+        return rendering.rendered("configuration_file", given.place, values)
     values = {
         "configuration": given.control_plane.configuration,
         "controller_name": given.controller_name,
@@ -198,11 +205,25 @@ def control_plane(given: ControlPlane) -> list[Document]:
         "labels": rendering.labels(name, "contour", place),
         "arguments": commands.serve(given),
         "control_plane": given,
+        "mounted": commands.MOUNTED_FILE,
         "placement": rendering.placement(contour.placement),
         "resources": rendering.resources(contour.resources or _CONTROL_PLANE),
         "spread": rendering.spread(name),
+        "sockets": SOCKETS,
+        "sidecars": [_sidecar(*it) for it in given.sidecars],
     }
     return rendering.rendered("control_plane", place, values)
+
+
+def _sidecar(name: str, given: Sidecar) -> Raw:
+    return {
+        "name": name,
+        "image": given.image,
+        "command": list(given.command),
+        "arguments": list(given.args),
+        "env": [{"name": key, "value": value} for key, value in given.env.items()],
+        "resources": rendering.resources(given.resources or _SIDECAR),
+    }
 
 
 def operator(given: Operator) -> list[Document]:

@@ -133,8 +133,9 @@ def _fleets() -> list[Rule]:
         _rule(["autoscaling"], ["horizontalpodautoscalers"], _MAKE),
         _rule(["policy"], ["poddisruptionbudgets"], _MAKE),
         _rule(["networking.k8s.io"], ["networkpolicies"], _MAKE),
-        # Why new Envoys do not get ready is in the statuses of their pods.
-        _rule([""], ["pods"], ["list"]),
+        # Why new Envoys do not get ready is in the statuses of their pods; why there are none, in
+        # Events about their DaemonSet.
+        _rule([""], ["pods", "events"], ["list"]),
     ]
 
 

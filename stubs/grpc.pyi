@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from concurrent.futures import Executor
 from threading import Event
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, NoReturn, Self, TypeVar
 
 import grpc_aio
 
@@ -94,15 +94,24 @@ class GenericRpcHandler(ABC):
     @abstractmethod
     def service(self, handler_call_details: HandlerCallDetails, /) -> RpcMethodHandler | None: ...
 
-class ServicerContext: ...
+class ServicerContext:
+    """Of a method that threads answer."""
+
+    def auth_context(self) -> Mapping[str, Sequence[bytes]]: ...
+    def abort(self, code: StatusCode, details: str) -> NoReturn: ...
 
 class Server:
+    def add_generic_rpc_handlers(self, handlers: Sequence[GenericRpcHandler]) -> None: ...
     def add_insecure_port(self, address: str) -> int: ...
+    def add_secure_port(self, address: str, credentials: ServerCredentials) -> int: ...
     def start(self) -> None: ...
     def stop(self, grace: float | None) -> Event: ...
 
 def server(
-    thread_pool: Executor, handlers: Sequence[GenericRpcHandler] | None = None
+    thread_pool: Executor,
+    handlers: Sequence[GenericRpcHandler] | None = None,
+    *,
+    options: _Options | None = None,
 ) -> Server: ...
 def unary_unary_rpc_method_handler(
     behavior: Callable[[bytes, aio.ServicerContext[bytes, bytes]], Awaitable[bytes]]

@@ -5,8 +5,11 @@ question is answered or has failed.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Coroutine
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from contour.asking.answers import Answers
@@ -14,7 +17,7 @@ from contour.asking.conversation import Asked, Connect, Conversation
 from contour.envoy.hooks import lists, questions
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import client
-from dag import hookservers
+from dag import hookservers, nodes
 from dag.engine.incremental import Engine
 from dag.hookservers import Connection
 
@@ -22,6 +25,8 @@ log = logging.getLogger(__name__)
 
 PATIENCE: Final = 60.0
 """Seconds that the first answers may take before the xDS port opens without them."""
+STARTS: Final = 30.0
+"""Seconds that a sidecar may take to start before its questions fail."""
 _LOOKS: Final = 0.02
 _SWEEPS: Final = 1.0
 
@@ -76,7 +81,8 @@ class Asker:
         conversation = self._conversations[name] = Conversation(found, asked, self)
         for it in self._waiting.get(name, {}).values():
             conversation.want(it, is_known=isinstance(self.known(it), Reply))
-        tasks = [_begun(conversation.run())]
+        is_starting = found.server.is_sidecar and not self._has_begun
+        tasks = [_begun(conversation.run(partial(_there, found.server) if is_starting else None))]
         if isinstance(asked, client.Client):
             tasks.append(_begun(_reconnect(asked, conversation)))
         if found.server.refresh is not None:
@@ -171,6 +177,15 @@ def _begun(activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
     task = asyncio.get_running_loop().create_task(activity)
     task.add_done_callback(told)
     return task
+
+
+async def _there(sidecar: nodes.HookServer) -> None:
+    """Returns when the socket of a sidecar is there, or when that has taken too long: it starts
+    together with the control plane."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(STARTS):
+            while not Path(sidecar.unix).exists():
+                await asyncio.sleep(_LOOKS)
 
 
 async def _reconnect(asked: client.Client, conversation: Conversation) -> None:

@@ -5,31 +5,40 @@ asked again behind it: the extension may be another one by now. A reply that dif
 one counts if a second one is equal to it. An answer that is there stays until there is a better
 one, whatever fails meanwhile.
 
-An extension that is away is asked one question at a time until it answers; the others wait for
-that and not each for its own deadline.
+An extension that is away is asked one question every quarter of a second until it answers; the
+others wait for that and not each for its own deadline. Questions that fail alone are asked again
+one at a time; when one of them is answered, all are, for the extension may have been mended.
+
+An extension that hangs or dies may lose questions. While one waits and there is no answer at all,
+the extension is asked another question every quarter of a second. A question that was asked half a
+second before another one that has been answered is lost: it is given up and asked a second time.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from functools import partial
+from typing import Final, NamedTuple, Protocol
 
-from contour.envoy.hooks import lists
+from contour.asking import exchanged
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure
 from dag.hookservers import Connection
 
-IN_FLIGHT: Final = 64
-"""Questions that an extension is asked at once."""
+_MOST_PROBES: Final = 16
+"""Questions at once that only find out whether an extension answers."""
+IN_FLIGHT: Final = 64 - _MOST_PROBES
+"""Other questions that an extension is asked at once."""
 AWAY: Final = frozenset({"Unavailable", "DeadlineExceeded"})
 """Reasons of failures that are those of the connection, and not of the question."""
 _MISSED: Final = 3
 """So many deadlines in a row, and it is away."""
 _PROBES: Final = 0.25
-"""Seconds between two questions to an extension that is away."""
-_AGAIN: Final = 5.0
-"""Seconds until a question that failed alone is asked again; doubled up to a minute."""
-_LONGEST: Final = 60.0
+"""Seconds between two questions to an extension that is away, or has not answered for a while."""
+_LOST: Final = 0.5
+"""Seconds; a question that was asked so long before one that is answered is lost."""
+_AGAIN: Final = 0.5
+"""Seconds between two questions that have failed alone before."""
 _SLOW: Final = 1.0
 """Seconds after which it is told that there is no answer yet."""
 
@@ -55,16 +64,12 @@ class Replied(Protocol):
         """What is known of a question."""
 
 
-def encoded(question: Question) -> bytes:
-    """A question as it goes out."""
-    if question.hook == "Translation":
-        clusters, secrets = (tuple(it.values()) for it in question.lists)
-        everything: wire.Resources = {"clusters": clusters, "secrets": secrets}
-        return wire.encoded_request(question.hook, wire.Request(everything))
-    (field,) = wire.FIELDS[question.hook]
-    resources: wire.Resources = {field: (question.body,)}
-    request = wire.Request(resources, question.hostnames, question.objects)
-    return wire.encoded_request(question.hook, request)
+class _Sent(NamedTuple):
+    """A question that is under way."""
+
+    since: float
+    """When it was asked, in seconds of the event loop's clock."""
+    task: asyncio.Task[None]
 
 
 class Conversation:
@@ -80,8 +85,15 @@ class Conversation:
         self._later: dict[bytes, None] = {}
         self._last: dict[bytes, None] = {}
         """Questions about all clusters: when the extension has been asked about everything else."""
-        self._asking: set[bytes] = set()
-        self._pauses: dict[bytes, float] = {}
+        self._asking: dict[bytes, _Sent] = {}
+        """The longest one first."""
+        self._second: set[bytes] = set()
+        """Those of them that are asked a second time, because the first time was lost."""
+        self._probes: dict[asyncio.Task[Answer | Failure], None] = {}
+        self._heard = 0.0
+        """When there was an answer at last."""
+        self._failing: dict[bytes, None] = {}
+        """Questions that have failed, in the order in which they are asked again."""
         self._waker = asyncio.Event()
         self._slots = asyncio.Semaphore(IN_FLIGHT)
         self._missed = 0
@@ -110,17 +122,23 @@ class Conversation:
         """Nobody wants to know it any more."""
         self._questions.pop(key, None)
         self._open.pop(key, None)
-        self._pauses.pop(key, None)
+        self._failing.pop(key, None)
+        self._second.discard(key)
         self._is_turned |= key in self._silent or key in self._unstable
         self._silent.pop(key, None)
         self._unstable.discard(key)
 
     def again(self) -> None:
         """Asks everything again: what has no answer first."""
-        self._missed, self._away, self._is_turned = 0, None, True
+        self._note_return()
         for question in self._questions.values():
             self._queue(question, is_known=isinstance(self._told.known(question), Reply))
         self._waker.set()
+
+    def _note_return(self) -> None:
+        """The extension answers again: what it has not answered is asked again."""
+        self._missed, self._away, self._is_turned = 0, None, True
+        self._again(self._failing)
 
     def _queue(self, question: Question, *, is_known: bool) -> None:
         known = self._later if is_known else self._urgent
@@ -165,14 +183,19 @@ class Conversation:
 
     # Asking.
 
-    async def run(self) -> None:
-        """Asks, until it is cancelled."""
+    async def run(self, started: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Asks, until it is cancelled; nothing before the extension has started, if that is to be
+        waited for."""
         try:
+            if started is not None:
+                await started()
+            self._begin(self._ask_failing())
+            self._begin(self._look_for_lost())
             while True:
                 await self._waker.wait()
                 await self._one()
         finally:
-            for it in self._tasks:
+            for it in (*self._tasks, *self._probes):
                 it.cancel()
             if self._asked is not None:
                 await self._asked.close()
@@ -188,13 +211,23 @@ class Conversation:
             if not (self._urgent or self._later):
                 self._waker.clear()  # what is asked last wakes it when nothing else is asked
             return
-        self._asking.add(question.key)
-        task = asyncio.get_running_loop().create_task(self._converse(question))
+        sent = _Sent(self._now(), self._begin(self._converse(question)))
+        self._asking[question.key] = sent
+        sent.task.add_done_callback(partial(self._conversed, question.key))
+
+    def _begin(self, activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(activity)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(self._wake_last)
+        return task
 
-    def _wake_last(self, _: object) -> None:
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _conversed(self, key: bytes, task: asyncio.Task[None]) -> None:
+        if (sent := self._asking.get(key)) is not None and sent.task is task:
+            del self._asking[key]
+        self._slots.release()
         if self._last and not self._asking:
             self._waker.set()
 
@@ -209,21 +242,67 @@ class Conversation:
         return None
 
     async def _is_back(self) -> bool:
-        """Asks one question of an extension that is away; all others have failed with it."""
-        self._fail_waiting()
+        """Asks an extension that is away, until it answers; all other questions have failed with
+        it. A question is not waited for: the extension may be back, and have forgotten it."""
+        while self._away is not None:
+            self._fail_waiting()
+            if not self._questions:
+                self._waker.clear()
+                return False
+            await asyncio.sleep(_PROBES)
+            self._probe()
+        return True
+
+    def _probe(self) -> None:
+        """Asks any question, another one each time: it may be one that cannot be answered."""
         key = next(iter(self._questions), None)
         if key is None:
-            self._waker.clear()
-            return False
-        # Another one each time: it may be a question that it cannot answer.
+            return
         question = self._questions[key] = self._questions.pop(key)
-        await asyncio.sleep(_PROBES)
-        reply = await self._ask(question)
+        if len(self._probes) >= _MOST_PROBES:
+            next(iter(self._probes)).cancel()
+        probe = asyncio.get_running_loop().create_task(self._ask(question))
+        self._probes[probe] = None
+        probe.add_done_callback(partial(self._probed, self._now()))
+
+    def _probed(self, since: float, probe: asyncio.Task[Answer | Failure]) -> None:
+        self._probes.pop(probe, None)
+        if probe.cancelled():
+            return
+        reply = probe.result()
         if isinstance(reply, Failure) and reply.reason in AWAY:
-            self._away = reply
-            return False
-        self.again()
-        return True
+            self._away = self._away and reply
+            return
+        if self._away is not None:
+            self._note_return()
+        self._hear(since)
+
+    async def _look_for_lost(self) -> None:
+        """Asks something while questions wait and nothing is answered."""
+        while True:
+            await asyncio.sleep(_PROBES)
+            until = self._now() - _LOST
+            if self._away is None and self._heard <= until and self._waiting_since(until):
+                self._probe()
+
+    def _waiting_since(self, until: float) -> list[bytes]:
+        """Questions that were asked at that moment or before it, for the first time."""
+        found: list[bytes] = []
+        for key, sent in self._asking.items():
+            if sent.since > until:
+                break
+            if key not in self._second:
+                found.append(key)
+        return found
+
+    def _hear(self, since: float) -> None:
+        """What was asked at that moment is answered: what was asked long before it is lost."""
+        self._heard = self._now()
+        for key in self._waiting_since(since - _LOST):
+            self._asking.pop(key).task.cancel()
+            if key in self._questions:
+                self._second.add(key)
+                self._again((key,))
 
     def _fail_waiting(self) -> None:
         if self._away is None:
@@ -232,16 +311,20 @@ class Conversation:
         self._urgent, self._last = {}, {}
         for key in failed:
             question = self._questions.get(key)
-            if question is not None and self._told.known(question) is None:
+            if question is None:
+                continue
+            self._failing[key] = None
+            if self._told.known(question) is None:
                 self._tell(question, Silence(f"does not answer: {_words(self._away)}"))
 
     async def _converse(self, question: Question) -> None:
-        try:
-            first = await self._ask(question)
-            reply = await self._confirmed(question, first)
-        finally:
-            self._asking.discard(question.key)
-            self._slots.release()
+        since = self._now()
+        first = await self._ask(question)
+        if not isinstance(first, Failure) or first.reason not in AWAY:
+            self._hear(since)
+        reply = await self._confirmed(question, first)
+        self._asking.pop(question.key, None)
+        self._second.discard(question.key)
         if reply is not None and self._questions.get(question.key) is question:
             self._take(question, reply)
 
@@ -252,13 +335,13 @@ class Conversation:
         if isinstance(answer, Failure):
             return answer
         before = self._told.known(question)
-        reply = _reply(question, answer)
+        reply = exchanged.reply(question, answer)
         if not isinstance(before, Reply) or before == reply:
             self._is_turned |= question.key in self._unstable
             self._unstable.discard(question.key)
             return answer
         second = await self._ask(question)
-        if isinstance(second, Failure) or _reply(question, second) == reply:
+        if isinstance(second, Failure) or exchanged.reply(question, second) == reply:
             return second
         self._unstable.add(question.key)
         self._is_turned = True
@@ -267,19 +350,20 @@ class Conversation:
     async def _ask(self, question: Question) -> Answer | Failure:
         if self._asked is None:
             return Failure("Unavailable", self.connection.refusal)
-        return await self._asked.ask(question.hook, encoded(question))
+        return await self._asked.ask(question.hook, exchanged.encoded(question))
 
     def _take(self, question: Question, found: Answer | Failure) -> None:
         if isinstance(found, Answer):
             self._missed = 0
-            self._pauses.pop(question.key, None)
-            self._tell(question, _reply(question, found))
+            if question.key in self._failing:
+                del self._failing[question.key]
+                self._again(self._failing)
+            self._tell(question, exchanged.reply(question, found))
             return
         self._note_absence(found)
         if not isinstance(self._told.known(question), Reply):
             self._tell(question, Silence(f"does not answer: {_words(found)}"))
-        if self._away is None:
-            self._later_again(question)
+        self._failing[question.key] = None
 
     def _note_absence(self, found: Failure) -> None:
         if found.reason == "DeadlineExceeded":
@@ -288,36 +372,24 @@ class Conversation:
             self._away, self._is_turned = found, True
             self._waker.set()
 
-    def _later_again(self, question: Question) -> None:
-        pause = self._pauses.get(question.key, _AGAIN)
-        self._pauses[question.key] = min(2 * pause, _LONGEST)
+    async def _ask_failing(self) -> None:
+        """Asks one of the questions that fail alone, again and again."""
+        while True:
+            await asyncio.sleep(_AGAIN)
+            key = next(iter(self._failing), None)
+            if key is not None and self._away is None:
+                self._failing[key] = self._failing.pop(key)
+                self._again((key,))
 
-        def again() -> None:
-            if question.key in self._questions:
-                self.want(question, is_known=False)
-
-        asyncio.get_running_loop().call_later(pause, again)
+    def _again(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            if key not in self._asking:
+                self._queue(self._questions[key], is_known=False)
+        self._waker.set()
 
 
 def _words(found: Failure) -> str:
     return f"{found.reason}: {found.message}" if found.message else found.reason
-
-
-def _reply(question: Question, found: Answer) -> Reply:
-    reply = wire.decoded_reply(question.hook, found.body)
-    if question.hook != "Translation":
-        return Reply(reply.single)
-    answer = lists.Lists(
-        _named(question.lists.clusters, reply.resources.get("clusters", ())),
-        _named(question.lists.secrets, reply.resources.get("secrets", ())),
-    )
-    return Reply(lists.difference(question.lists, answer))
-
-
-def _named(asked: Mapping[str, bytes], found: Iterable[bytes]) -> dict[str, bytes]:
-    """What an answer lists, by name; the names of those that it was asked about are known."""
-    known = {body: name for name, body in asked.items()}
-    return {known.get(body) or wire.name(body): body for body in found}
 
 
 Connect = Callable[[Connection], Asked | None]

@@ -7,6 +7,7 @@ a row. Questions are counted, since hosts may share one. Nothing here waits for 
 from collections import Counter, defaultdict
 from typing import Protocol, TypeAlias
 
+from contour.asking.registering import Registrations
 from contour.asking.remembering import Memory
 from contour.asking.translations import Translations
 from contour.envoy.fleets import FleetKey
@@ -16,6 +17,8 @@ from contour.envoy.hooks.questions import (
     Reply,
     Shaped,
     ShapedListener,
+    ShapedStream,
+    StreamKey,
     TemplateKey,
     Translated,
 )
@@ -55,7 +58,7 @@ class Nobody:
 MOST_TOLD = 5
 """Hosts and listeners of which an object is told; of the others the number is."""
 
-Key: TypeAlias = nodes.HostKey | TemplateKey | FleetKey
+Key: TypeAlias = nodes.HostKey | TemplateKey | FleetKey | StreamKey
 State: TypeAlias = Shaped | ShapedListener | Translated
 
 
@@ -70,11 +73,18 @@ class HookRows:
         self._turned: set[ObjectRef] = set()
         self._translations = Translations(engine)
         self._memory = Memory(engine)
+        self._registrations = Registrations(engine, self._translations)
 
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether there are rows to be written, or were."""
+        if self._registrations.note(change):
+            return True
         if change.query is hookservers.connection:
             self.questioner.connect(change.key, change.new)
+        if change.query is questions.shaped_stream:
+            self._keep_good_stream(change.key, change.new)
+            self._tell(change.key, change.old, change.new)
+            return True
         if change.query is questions.shaped:
             self._keep_good(change.key, change.new)
         elif change.query is questions.shaped_listener:
@@ -94,7 +104,8 @@ class HookRows:
 
     def flush(self) -> None:
         """Writes what objects are told, once for all their hosts that have changed, and what
-        extensions remember."""
+        extensions remember, and what was served before there were extensions."""
+        self._registrations.flush()
         self._memory.flush()
         turned, self._turned = self._turned, set()
         for it in turned:
@@ -103,7 +114,7 @@ class HookRows:
     def _keep_good(self, key: nodes.HostKey, new: Shaped | None) -> None:
         if new is None:
             self._engine.write(questions.GOOD, key, None)
-        elif new.is_finished:
+        elif new.is_good:
             self._engine.write(questions.GOOD, key, new.served)
 
     def _keep_good_listener(self, key: TemplateKey, new: ShapedListener | None) -> None:
@@ -111,6 +122,11 @@ class HookRows:
             self._engine.write(questions.GOOD_LISTENERS, key, None)
         elif new.is_finished:
             self._engine.write(questions.GOOD_LISTENERS, key, new.served)
+
+    def _keep_good_stream(self, key: StreamKey, new: ShapedStream | None) -> None:
+        if new is None or new.is_finished:
+            found = new.served if new is not None else None
+            self._engine.write(questions.GOOD_STREAMS, key, found)
 
     def _keep_lists(self, fleet: str, new: Translated | None) -> None:
         if self._translations.keep(fleet, new):
@@ -141,7 +157,9 @@ class HookRows:
             self._engine.write(questions.REPLIES, question.key, known)
         return known is not None
 
-    def _tell(self, key: Key, old: State | None, new: State | None) -> None:
+    def _tell(
+        self, key: Key, old: State | ShapedStream | None, new: State | ShapedStream | None
+    ) -> None:
         origins = set(new.origins) if new is not None and new.told else set[ObjectRef]()
         for it in set(old.origins if old else ()) - origins:
             if self._told[it].pop(key, None) is not None:
@@ -160,26 +178,44 @@ class HookRows:
         return tuple(texts) if more <= 0 else (*texts[:MOST_TOLD], f"and {more} more")
 
 
-def _text(key: Key, found: State) -> str:
+def _text(key: Key, found: State | ShapedStream) -> str:
     said = questions.silences(found.told)
-    if isinstance(key, FleetKey) or isinstance(found, Translated):
-        is_waiting = isinstance(found, Translated) and not found.passes
-        end = "; until then new and changed ones are not in force" if is_waiting else ""
+    if isinstance(found, ShapedStream):
+        return f"{_where(key)}: {said}; until then {_until_then(found)}"
+    if isinstance(found, Translated):
+        end = "" if found.passes else "; until then new and changed ones are not in force"
         return f"clusters and Secrets: {said}{end}"
-    where, closed = f"listener {key.listener}", "it is not opened"
-    if isinstance(key, nodes.HostKey):
-        where, closed = f"host {key.host}", "the host answers 503"
-    elif key.is_quic:
-        where += " (HTTP/3)"
     if found.is_finished:
-        return f"{where}: {said}"
+        return f"{_where(key)}: {said}"
+    return f"{_where(key)}: {said}; until then {_until_then(found)}"
+
+
+def _where(key: Key) -> str:
+    match key:
+        case StreamKey(host=host) if host:
+            return f"stream of host {host}"
+        case StreamKey(listener=listener):
+            return f"stream of listener {listener}"
+        case nodes.HostKey(host=host):
+            return f"host {host}"
+        case TemplateKey(listener=listener, is_quic=is_quic):
+            return f"listener {listener}{' (HTTP/3)' if is_quic else ''}"
+        case FleetKey(fleet=fleet):
+            return f"fleet {fleet}"
+
+
+def _until_then(found: Shaped | ShapedListener | ShapedStream) -> str:
+    if isinstance(found, ShapedStream):
+        return _UNTIL_THEN["last"] if found.is_last else "its connections are closed"
     if found.served is None:
-        return f"{where}: {said}; until then {closed}"
-    return f"{where}: {said}; until then {_UNTIL_THEN[found.until_then]}"
+        is_host = isinstance(found, Shaped)
+        return "the host answers 503" if is_host else "it is not opened"
+    return _UNTIL_THEN[found.until_then]
 
 
 _UNTIL_THEN = {
     "last": "it stays as it was last served",
-    "partly": "the routes that refer to its objects answer 503",
+    "held": "each route that it is asked about stays as it was last served",
+    "partly": "the routes that refer to its objects answer 503, or stay as they were last served",
     "unmodified": "it is served without these changes",
 }

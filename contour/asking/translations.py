@@ -63,6 +63,12 @@ class Translations:
             self._write(fleet, _next(last or _Written(), found))
         return True
 
+    def begin(self, fleet: str, found: Translated) -> None:
+        """All clusters and Secrets have been served as they are, and extensions are asked about
+        them from now on."""
+        if fleet not in self._written:
+            self._write(fleet, _next(_Written(), found))
+
     def _write(self, fleet: str, new: _Written) -> None:
         old = self._written.pop(fleet, _Written())
         self._replace(fleet, passed.CLUSTERS, old.clusters, new.clusters)

@@ -28,6 +28,7 @@ COMMANDS = {
     "explain": "Says which objects serve a request, which do not, and why.",
     "analyze": "Finds what is wrong with manifests, and what is worth a look although it works.",
     "diff": "Shows which requests would be answered differently, and how.",
+    "convert": "Converts manifests of ingress-nginx, or the settings of upstream Contour.",
     "config": "Shows what the Envoys of a running instance have accepted and refused.",
     "collect": "Writes one archive for a bug report, without secrets.",
     "doctor": "Checks whether `contour run`, or `contour serve` in a cluster, can work here.",

@@ -75,7 +75,7 @@ def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownF
     from contour.cli import manifestinput
     from contour.inspection.analysis import Analyzer
 
-    read = manifestinput.read(paths, controller_name, lenient=False)
+    read = manifestinput.read(paths, controller_name, lenient=False, translates=False)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
     with waiting.shown("checking objects"):
         return [it for it in analyzer.steps() if it is not None]

@@ -19,13 +19,6 @@ class _Identity(TypedDict):
     identity: str
 
 
-class _Asked(TypedDict):
-    """Whom an Envoy asks, of `Settings`."""
-
-    control_plane: "bootstraps.Pipe | bootstraps.SocketAddress"
-    authorities: "tuple[tuple[str, bootstraps.Pipe | bootstraps.SocketAddress], ...]"
-
-
 class _Limits(TypedDict):
     """What an Envoy may use, of `Settings`; 0 is the usual."""
 
@@ -181,12 +174,12 @@ def bootstrap(
         dialled = _address(context, xds_address, xds_port, xds_socket)
         more = authorities, (envoy_cafile, envoy_cert_file, envoy_key_file), server, zone
         return _write_text(path, _grpc_text(node, namespace, dialled, *more))
-    _refuse(node_id, authorities, server, zone)
     from contour import bootstrap as bootstraps
 
     settings = bootstraps.Settings(
         **_identity(node, fleet, node_id, namespace),
-        **_asked(_control_plane(xds_address, xds_port, xds_socket), authorities),
+        control_plane=_control_plane(xds_address, xds_port, xds_socket),
+        authorities=_peers(node_id, authorities, server, zone),
         credentials=_credentials(envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir),
         dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
@@ -218,14 +211,18 @@ _NO_AUTHORITIES = (
 )
 
 
-def _refuse(
+def _peers(
     node_id: str | None, authorities: tuple[str, ...], server: str | None, zone: str | None
-) -> None:
+) -> "tuple[tuple[str, bootstraps.Pipe | bootstraps.SocketAddress], ...]":
+    """The other control planes that an Envoy asks; refuses what is for gRPC applications alone."""
+    from contour.cli import grpcbootstrap
+
     if authorities and node_id is None:
         raise click.UsageError(_NO_AUTHORITIES)
     for name, given in (("--server", server), ("--zone", zone)):
         if given:
             raise click.UsageError(f"{name} is for gRPC applications (--grpc)")
+    return grpcbootstrap.peers(authorities)
 
 
 def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:
@@ -234,31 +231,6 @@ def _address(context: click.Context, host: str, port: int, socket: str | None) -
         return f"unix:{socket}"
     said = context.get_parameter_source("xds_address")
     return f"{host}:{port}" if said == click.core.ParameterSource.COMMANDLINE else None
-
-
-def _asked(
-    own: "bootstraps.Pipe | bootstraps.SocketAddress", authorities: tuple[str, ...]
-) -> _Asked:
-    from contour.cli import grpcbootstrap
-
-    others = grpcbootstrap.addresses(authorities)
-    return {"control_plane": own, "authorities": tuple(map(_peer, others.items()))}
-
-
-def _peer(
-    found: tuple[str, tuple[str, ...]],
-) -> tuple[str, "bootstraps.Pipe | bootstraps.SocketAddress"]:
-    """The control plane of an authority, as an Envoy asks it."""
-    name, addresses = found
-    if len(addresses) != 1:
-        raise click.UsageError(f"--authority {name}: with --node-id, give one address")
-    (address,) = addresses
-    if address.startswith("unix:"):
-        return name, _control_plane("", 0, address.removeprefix("unix:"))
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise click.UsageError(f"--authority {name}={address}: write HOST:PORT or unix:PATH")
-    return name, _control_plane(host.strip("[]"), int(port), None)
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def diff(
 
         known, present = (), clusterinput.present(source.chosen())
     sides = [
-        manifestinput.read(it, controller_name, lenient=True, present=present)
+        manifestinput.read(it, controller_name, lenient=True, translates=True, present=present)
         for it in (known, paths)
     ]
     for it in dict.fromkeys(line for side in sides for line in side.complaints):

@@ -144,7 +144,7 @@ def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explain
     from contour.cli import manifestinput
     from contour.inspection.explaining import Explainer
 
-    found = manifestinput.read(paths, lenient=False)
+    found = manifestinput.read(paths, lenient=False, translates=True)
     for it in found.complaints:
         click.echo(it, err=True)
     controller = found.controller

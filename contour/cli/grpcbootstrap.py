@@ -4,7 +4,7 @@ from pathlib import PurePath
 
 import click
 
-from contour.bootstrap import grpcclients
+from contour.bootstrap import Pipe, SocketAddress, grpcclients
 from crds.meta import NamespacedName
 from dag import exports
 
@@ -43,6 +43,24 @@ def addresses(authorities: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     if len(found) < len(authorities):
         raise click.UsageError("an authority is given twice")
     return found
+
+
+def peers(authorities: tuple[str, ...]) -> tuple[tuple[str, Pipe | SocketAddress], ...]:
+    """The control plane of each authority, as an Envoy asks it. Raises `click.UsageError`."""
+    return tuple(map(_peer, addresses(authorities).items()))
+
+
+def _peer(found: tuple[str, tuple[str, ...]]) -> tuple[str, Pipe | SocketAddress]:
+    name, given = found
+    if len(given) != 1:
+        raise click.UsageError(f"--authority {name}: with --node-id, give one address")
+    (address,) = given
+    if address.startswith("unix:"):
+        return name, Pipe(PurePath(address.removeprefix("unix:")))
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise click.UsageError(f"--authority {name}={address}: write HOST:PORT or unix:PATH")
+    return name, SocketAddress(host.strip("[]"), int(port))
 
 
 def _authority(text: str) -> tuple[str, tuple[str, ...]]:

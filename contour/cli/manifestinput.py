@@ -1,6 +1,7 @@
 """The manifests that `contour status` and `contour translate` are given: read, settled offline."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +17,8 @@ from contour.events import Batch
 from contour.offline import applying, completing, rendering
 from contour.status import listing
 from contour.status.rows import Row
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
+from crds.raw import Raw
 from dag import counting
 
 
@@ -31,6 +33,8 @@ class Read:
     is_unreadable: bool
     """Whether there is a file or document that cannot be read: exit code 2."""
     locate: Locate
+    original: Callable[[ObjectRef], Raw | None]
+    """An object as its file has it; None if it came from elsewhere."""
 
 
 class Present(NamedTuple):
@@ -47,17 +51,23 @@ def read(
     controller_name: str | None = None,
     *,
     lenient: bool,
+    translates: bool,
     asked: extensions.Addresses = extensions.Addresses(),  # noqa: B008 — immutable
     present: Present | None = None,
     completes: bool = False,
 ) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all.
 
+    `translates`: Envoy's configuration is made as well, which takes as long as the rest;
     `present`: what is there already in a cluster, to which the manifests are applied; `completes`:
     objects that they refer to and that are missing are added.
     """
     fleets = rendering.Fleets()
-    controller = Controller(fleets.publish, publish_node=fleets.publish_node, gives_hints=True)
+    controller = Controller(
+        fleets.publish if translates else None,
+        publish_node=fleets.publish_node,
+        gives_hints=True,
+    )
     controller.assume_acceptance()
     controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
     if controller_name is not None:
@@ -82,7 +92,9 @@ def read(
     told = (f"{it.severity}: {it}" for it in found)
     lines = (*told, *left_out, *(f"added: {it}" for it in added))
     is_unreadable = any(it.is_unreadable for it in found)
-    return Read(controller, fleets, lines, is_unreadable, manifests.locator())
+    return Read(
+        controller, fleets, lines, is_unreadable, manifests.locator(), manifests.originals()
+    )
 
 
 def listed(found: Read, *, every: bool = False) -> list[Row]:

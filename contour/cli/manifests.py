@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,6 +48,12 @@ if TYPE_CHECKING:
 @click.option(
     "--gateway-fleets", is_flag=True,
     help="Also grant the rights to create Envoys for each Gateway (`gateway.mode: PerGateway`).",
+)  # fmt: skip
+@click.option(
+    "--config-path", "-c", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    show_default="none",
+    help="File of kind EnvoyGateway that the control plane gets as its configuration, in a "
+    "ConfigMap, instead of a ContourConfiguration. Implies --managed and --gateway-fleets.",
 )  # fmt: skip
 @click.option(
     "--outer-class", is_flag=True,
@@ -104,6 +111,10 @@ def _check(flags: Mapping[str, str]) -> None:
             )
     if flags["outer_class"] and not flags["managed"]:
         raise click.UsageError("--outer-class needs --managed")
+    for option in ("suffix", "watch_namespaces", "host_ports", "outer_class"):
+        if flags["config_path"] and flags[option]:
+            name = option.replace("_", "-")
+            raise click.UsageError(f"--{name} cannot be used with --config-path")
 
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -131,6 +142,7 @@ def _operator(flags: Mapping[str, Any]) -> "installation.Operator":
 
 _OF_AN_INSTANCE = (
     *("suffix", "watch_namespaces", "host_ports", "managed", "gateway_fleets", "outer_class"),
+    "config_path",
 )
 
 
@@ -141,19 +153,36 @@ def _installation(flags: Mapping[str, Any]) -> "installation.Installation":
         raise click.UsageError("--trusted-namespaces needs --operator")
     namespace, image = flags["namespace"] or names.NAMESPACE, flags["image"]
     place = installation.Place(namespace=namespace, suffix=flags["suffix"], image=image)
-    watched, managed = _names(flags["watch_namespaces"]), flags["managed"]
+    file = _file(flags["config_path"], place)
+    watched, managed = _names(flags["watch_namespaces"]), flags["managed"] or bool(file)
     found = installation.installation(place, watched, takes_host_ports=flags["host_ports"])
     return replace(
         found,
         control_plane=replace(
             found.control_plane,
             envoy_image=flags["envoy_image"],
+            file=file,
             makes_fleet=managed,
-            makes_fleets_for_gateways=flags["gateway_fleets"],
+            makes_fleets_for_gateways=flags["gateway_fleets"] or bool(file),
             makes_outer_class=managed and flags["outer_class"],
         ),
         fleet=replace(found.fleet, image=flags["envoy_image"]),
     )
+
+
+def _file(path: Path | None, place: "installation.Place") -> str:
+    """The text of a configuration file that `contour serve` would take; empty without one."""
+    if path is None:
+        return ""
+    from contour.cli import failures
+    from contour.configfile import source
+    from crds.meta import NamespacedName
+
+    with failures.told(source.UnusableFileError, OSError):
+        name = NamespacedName(place.namespace, place.named("contour"))
+        for it in source.usable(path, name, "serve")[1]:
+            click.echo(f"contour: {path}: {it}", err=True)
+        return path.read_text()
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -104,7 +104,11 @@ def _yaml(value: Any) -> str:
     import yaml
 
     class Dumper(yaml.CSafeDumper):
-        """Knows every kind of mapping: protobuf's JSON mapping has ordered ones in it."""
+        """Knows every kind of mapping: protobuf's JSON mapping has ordered ones in it. What stands
+        in two places is written twice, for people edit it."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
 
     Dumper.add_multi_representer(dict, Dumper.represent_dict)
     text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)

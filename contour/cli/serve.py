@@ -34,7 +34,21 @@ _COUNT = click.IntRange(0)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@click.command(context_settings={"show_default": True})
+class _Serve(click.Command):
+    """Tells where the options of upstream Contour belong that it does not have."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            from contour.conversion import contourflags
+
+            if text := contourflags.told(error.option_name):
+                raise click.UsageError(text, ctx) from None
+            raise
+
+
+@click.command(cls=_Serve, context_settings={"show_default": True})
 @click.option(
     "--incluster", is_flag=True,
     help="Authenticate to the API server with the service account of this pod.",

@@ -78,7 +78,7 @@ def _offline(
     from contour.cli import manifestinput
     from contour.status import listing
 
-    found = manifestinput.read(paths, controller_name, lenient=lenient)
+    found = manifestinput.read(paths, controller_name, lenient=lenient, translates=False)
     rows = listing.plain(manifestinput.listed(found, every=every))
     if not rows:
         click.echo(f"contour: there are no objects in {', '.join(paths)}", err=True)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.command()
 @options.manifests("required without PATH and --from-cluster")
 @click.option(
-    "--to", type=click.Choice(["xds", "routes", "status", "dag", "fleets"]), default="xds",
-    show_default=True,
+    "--to", type=click.Choice(["xds", "routes", "status", "objects", "dag", "fleets"]),
+    default="xds", show_default=True,
     help="What to print: Envoy's resources, its routes one by one, the statuses of the objects, "
-    "the internal graph, or the names of the fleets.",
+    "the objects of files with these statuses, the internal graph, or the names of the fleets.",
 )  # fmt: skip
 @click.option(
     "-t", "--type", "types", multiple=True, show_default="all",
@@ -99,6 +99,7 @@ def translate(
         paths + more,
         how["controller_name"],
         lenient=lenient,
+        translates=True,
         asked=asked,
         present=present,
         completes=how["completes"],

@@ -1,20 +1,24 @@
 """What `contour translate` prints: the same answers that a running instance would send."""
 
 import dataclasses
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
+
+import click
 
 from contour.cli import manifestinput, output, xdsview
 from contour.controller import Controller
 from contour.offline import rendering
 from crds import shape
 from crds.meta import ObjectRef
+from crds.raw import Raw, is_mapping
 from dag import hosts, listeners, tables
 
 
 class Wanted(NamedTuple):
     """What is to be printed, as the options say it."""
 
-    to: Literal["xds", "routes", "status", "dag", "fleets"]
+    to: Literal["xds", "routes", "status", "objects", "dag", "fleets"]
     format: Literal["json", "yaml", "table"] | None
     fleet: str | None
     types: tuple[str, ...]
@@ -31,16 +35,29 @@ def show(found: manifestinput.Read, wanted: Wanted) -> None:
         case "routes":
             _routes(found.fleets, wanted)
         case "status":
-            shown = found.controller.board.objects(_generations(found.controller))
-            output.stream(list(shown), format_)
+            output.stream([it for _, it in _statuses(found)], format_)
+        case "objects":
+            shown = [_whole(it, found.original(ref) or {}) for ref, it in _statuses(found)]
+            output.stream(shown, format_)
         case "fleets":
             output.document(sorted(found.fleets.by_name), format_)
         case "dag":
             output.document(_graph(found.controller), format_)
 
 
+def _statuses(found: manifestinput.Read) -> Iterator[tuple[ObjectRef, Raw]]:
+    return found.controller.board.objects(_generations(found.controller))
+
+
+def _whole(shown: Raw, original: Raw) -> Raw:
+    """An object as its file has it, with the status that it gets here."""
+    own, known = original.get("metadata"), shown["metadata"]
+    metadata = {**own, **known} if is_mapping(own) and is_mapping(known) else known
+    return {**original, **shown, "metadata": metadata}
+
+
 def _resources(fleets: rendering.Fleets, wanted: Wanted) -> xdsview.Sections:
-    shown = fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=wanted.raw)
+    shown = fleets.shown(_fleet(fleets, wanted), every=wanted.raw)
     if not wanted.raw and wanted.format != "json":
         shown = xdsview.joined(shown)
     if wanted.host is not None:
@@ -49,7 +66,7 @@ def _resources(fleets: rendering.Fleets, wanted: Wanted) -> xdsview.Sections:
 
 
 def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
-    shown = xdsview.joined(fleets.shown(wanted.fleet or listeners.DEFAULT_FLEET, every=False))
+    shown = xdsview.joined(fleets.shown(_fleet(fleets, wanted), every=False))
     if wanted.host is not None:
         shown = xdsview.of_host(shown, wanted.host)
     rows = list(xdsview.routes(shown))
@@ -60,6 +77,25 @@ def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
     else:
         headers = ("Listener", "Host", "Match", "Object", "Action")
         output.table(headers, [[(text, "") for text in it] for it in rows])
+
+
+def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:
+    """The fleet that is printed. A name that no fleet has ends the program; that of the shared one,
+    where there are others only, prints nothing, and standard error names these."""
+    names = sorted(fleets.by_name)
+    if wanted.fleet is not None:
+        if wanted.fleet not in names:
+            there = ", ".join(names) or "none"
+            text = f"--fleet: there is no fleet {wanted.fleet!r}; there are: {there}"
+            raise click.UsageError(text)
+        return wanted.fleet
+    if names and listeners.DEFAULT_FLEET not in names:
+        click.echo(
+            f"contour: there is no fleet {listeners.DEFAULT_FLEET!r}; choose with --fleet one of "
+            f"{', '.join(names)}",
+            err=True,
+        )
+    return listeners.DEFAULT_FLEET
 
 
 def _generations(controller: Controller) -> dict[ObjectRef, int]:

@@ -32,6 +32,22 @@ class UnusableFileError(Exception):
     """A configuration file that a process cannot start with; the text begins with its path."""
 
 
+def usable(
+    path: Path, name: NamespacedName, command: Command
+) -> tuple[Translated, tuple[str, ...]]:
+    """What the process of a command starts with, and what of the file has no effect. Raises
+    UnusableFileError."""
+    try:
+        return _read(path, name, command)
+    except (reading.FaultError, OSError) as error:
+        raise UnusableFileError(_line(path, error)) from None
+
+
+def _read(path: Path, name: NamespacedName, command: Command) -> tuple[Translated, tuple[str, ...]]:
+    found = reading.read(path)
+    return translation.translated(found.written, name, command), found.warnings
+
+
 class Source:
     """The configuration of one process, by a file."""
 
@@ -45,10 +61,7 @@ class Source:
         self._level = logging.getLogger().level
         self._signature = _signature(path)
         self._told: tuple[Complaint, ...] = ()
-        try:
-            self._found, self._warnings = self._read()
-        except (reading.FaultError, OSError) as error:
-            raise UnusableFileError(_line(path, error)) from None
+        self._found, self._warnings = usable(path, name, command)
         self._set_level()
 
     @property
@@ -108,7 +121,7 @@ class Source:
     def _reloaded(self) -> Batch:
         before = self._found
         try:
-            found, self._warnings = self._read()
+            found, self._warnings = _read(self._path, self._name, self._command)
         except (reading.FaultError, OSError) as error:
             text = f"{_said(error)}; its last good version stays in force"
             return self._batch((), (self._complaint(text, "error", _at(error)),))
@@ -122,10 +135,6 @@ class Source:
             told.append(self._complaint(text, "warning"))
         events = (self._event(),) if found.configuration != before.configuration else ()
         return self._batch(events, told)
-
-    def _read(self) -> tuple[Translated, tuple[str, ...]]:
-        found = reading.read(self._path)
-        return translation.translated(found.written, self._name, self._command), found.warnings
 
     def _event(self) -> Event:
         return Event(_KIND, self._name, self._found.configuration)

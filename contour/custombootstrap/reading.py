@@ -9,6 +9,7 @@ import json
 from contour.custombootstrap import patching
 from contour.files import parse
 from contour.rawconfig.parsing import Found
+from crds.complaints import dotted
 from crds.custombootstrap import LONGEST, CustomBootstrap, read
 from crds.raw import Raw, is_mapping
 from crds.screening import without_nulls
@@ -28,7 +29,7 @@ def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
     custom = read(value)
     if isinstance(custom, CustomBootstrap):
         return custom, found
-    found.errors += [Remark(it.path, it.message) for it in custom]
+    found.errors += [Remark(dotted(it.path), it.message) for it in custom]
     return None, found
 
 

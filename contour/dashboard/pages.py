@@ -73,10 +73,11 @@ class Dashboard:
         """All hosts, or those that a search finds; and the listeners."""
         search, page = parameters("q"), _number(parameters("page"))
         keys = await _sorted(self.views.host_keys(search), key=lambda it: (it.host, *it))
-        shown = [self.views.host_row(it) for it in keys[page * _ROWS : (page + 1) * _ROWS]]
+        wanted = keys[page * _ROWS : (page + 1) * _ROWS]
+        shown = await turns.collected(map(self.views.host_row, wanted))
         return await rendered(
             "hosts.html", search=search, count=len(keys), page=page, pages=-(-len(keys) // _ROWS),
-            rows=[it for it in shown if it is not None], listeners=self.views.listeners(),
+            rows=shown, listeners=self.views.listeners(),
         )  # fmt: skip
 
     async def host(self, parameters: Parameters) -> str:
@@ -97,8 +98,8 @@ class Dashboard:
         bad = parameters("all") != "yes"
         found = await _sorted(self.views.subjects(search, bad=bad), key=tuple)
         locate = self.views.locate()
-        shown = found[page * _ROWS : (page + 1) * _ROWS]
-        rows = [self.views.row(it).located(locate) for it in shown]
+        wanted = found[page * _ROWS : (page + 1) * _ROWS]
+        rows = await turns.collected(self.views.row(it).located(locate) for it in wanted)
         return await rendered(
             "objects.html", search=search, bad=bad, count=len(found), page=page,
             pages=-(-len(found) // _ROWS), rows=rows,
@@ -110,12 +111,12 @@ class Dashboard:
         if not subject.kind:
             raise ValueError("the parameter `kind` is missing")
         keys = await _sorted(self.views.hosts_of(subject), key=tuple)
-        hosts = [self.views.host_row(it) for it in keys[:_USES]]
+        hosts = await turns.collected(map(self.views.host_row, keys[:_USES]))
         backends = await turns.collected(self.views.backends_of(subject))
         return await rendered(
             "object.html", row=self.views.row(subject).located(self.views.locate()),
             conditions=self.views.conditions(subject), count=len(keys),
-            hosts=[it for it in hosts if it is not None], backends=backends,
+            hosts=hosts, backends=backends,
         )  # fmt: skip
 
     async def envoys(self, parameters: Parameters) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import jinja2
 
+from contour import turns
 from contour.answers.subjects import Subject
 from contour.dashboard import drawing, links
 from crds.meta import ObjectRef
@@ -37,7 +38,8 @@ async def rendered(template: str, **values: object) -> str:
     """A page. Raises jinja2.UndefinedError if the template asks for what is not given."""
     if template not in _compiled:
         await asyncio.to_thread(_compile, template)
-    return _ENVIRONMENT.get_template(template).render({**_GIVEN, **values})
+    made = _ENVIRONMENT.get_template(template).generate({**_GIVEN, **values})
+    return "".join(await turns.collected(made))
 
 
 _compiled: set[str] = set()

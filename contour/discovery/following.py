@@ -7,8 +7,9 @@ that carry our mark; what does not is somebody else's, and is left alone.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 from contour.discovery import documents
 from contour.discovery.documents import KIND, Stored
@@ -41,6 +42,34 @@ def _not_heard(_: ObjectRef) -> None:
     """Does nothing: nobody cares."""
 
 
+class Seen(Protocol):
+    """What is seen of the API server; `contour.kubernetes.cluster`."""
+
+    def known(self, ref: ObjectRef) -> ObservedObject | None: ...
+
+    def subjects(self, kinds: frozenset[str]) -> list[ObjectRef]: ...
+
+    def resource(self, kind: str) -> Resource | None: ...
+
+    def state(self) -> Iterator[Collection]: ...
+
+
+class _Kept(NamedTuple):
+    """A revision that is served here and has no object."""
+
+    revision: Revision
+    was_object: bool
+    """Whether its object was deleted; else none has been seen yet."""
+
+    def is_over(self, stored: Sequence[Stored], newest: str) -> bool:
+        """Whether the leader may have gone on without it, so that all replicas have to: it serves
+        another revision instead of making it again; or it never saw this content, and has nothing
+        to make of the one that is written now (its version: `newest`)."""
+        if self.was_object:
+            return any(it.says(documents.PUBLISHED) for it in stored)
+        return bool(stored) and stored[-1].version == newest
+
+
 @dataclass(slots=True, eq=False)
 class Following:
     """What there is of EnvoyConfigs and their revisions."""
@@ -55,7 +84,7 @@ class Following:
     """Takes an EnvoyConfig of which the API server has another version or status."""
     namespaces: tuple[str, ...] = ()
     """Whose EnvoyConfigs are read; empty: none."""
-    cluster: Cluster | None = None
+    cluster: Seen | None = None
     _turned: asyncio.Event = field(default_factory=asyncio.Event)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _applied: dict[NamespacedName, ObservedObject] = field(default_factory=dict)
@@ -64,8 +93,8 @@ class Following:
     _objects: dict[NamespacedName, EnvoyConfigRevision] = field(default_factory=dict)
     _contents: dict[NamespacedName, Unread | None] = field(default_factory=dict)
     _of: dict[NamespacedName, set[NamespacedName]] = field(default_factory=dict)
-    _kept: dict[NamespacedName, Revision] = field(default_factory=dict)
-    # By EnvoyConfig: what is served and has no object, because that was deleted, or not seen yet.
+    _kept: dict[NamespacedName, _Kept] = field(default_factory=dict)
+    # By EnvoyConfig.
     _dirty: set[NamespacedName] = field(default_factory=set)
     _soon: asyncio.Handle | None = None
 
@@ -132,14 +161,17 @@ class Following:
 
     async def _follow(self, namespaces: tuple[str, ...]) -> None:
         cluster = Cluster(self.client, Scope(namespaces=namespaces), ASKED_FOR)
-        cluster.hear(self._hear)
+        cluster.hear(self.hear)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(cluster.run())
-            first = await cluster.initial()
-            self.cluster = cluster
-            self._take(first._replace(events=(*self._vanished(cluster), *first.events)))
+            self.begin(cluster, await cluster.initial())
             async for batch in cluster.changes():
-                self._take(batch)
+                self.take(batch)
+
+    def begin(self, cluster: Seen, first: Batch) -> None:
+        """Takes everything there is."""
+        self.cluster = cluster
+        self.take(first._replace(events=(*self._vanished(cluster), *first.events)))
 
     def _rows(self) -> Iterator[tuple[Kind, NamespacedName]]:
         engine = self.instance.controller.engine
@@ -152,15 +184,15 @@ class Following:
         self.cluster = None
         left = [(kind, key) for kind, key in self._rows() if key.namespace not in self.namespaces]
         if left:
-            self._take(Batch(tuple(Event(kind, key, None) for kind, key in left), {}, ()))
+            self.take(Batch(tuple(Event(kind, key, None) for kind, key in left), {}, ()))
 
-    def _vanished(self, cluster: Cluster) -> Iterator[Event]:
+    def _vanished(self, cluster: Seen) -> Iterator[Event]:
         """What has gone while nobody looked."""
         for kind, key in [*self._rows()]:
             if cluster.known(ObjectRef(kind.kind, *key)) is None:
                 yield Event(kind, key, None)
 
-    def _hear(self, ref: ObjectRef) -> None:
+    def hear(self, ref: ObjectRef) -> None:
         """An object has another version or status."""
         if ref.kind != KIND.kind:
             self.on_object(ref)
@@ -174,7 +206,8 @@ class Following:
         if self._write_rows():
             self.instance.controller.settle()
 
-    def _take(self, batch: Batch) -> None:
+    def take(self, batch: Batch) -> None:
+        """Takes what has changed of EnvoyConfigs and revisions."""
         for kind, key, found in batch.events:
             if kind.kind == KIND.kind:
                 self._note(key, found if isinstance(found, EnvoyConfigRevision) else None)
@@ -214,7 +247,8 @@ class Following:
         owner, version = _owner(before), before.spec.version
         there = self.known(ObjectRef(_OWNER.kind, *owner))
         if self._served(owner) == version and there is not None:
-            self._kept[owner] = Revision(Unread(before.spec.node_id, version, before))
+            gone = Revision(Unread(before.spec.node_id, version, before))
+            self._kept[owner] = _Kept(gone, was_object=True)
         witness = self.instance.witnesses.get(NodeKey(key.namespace, before.spec.node_id))
         if witness is not None:
             witness.forget_version(version)
@@ -234,7 +268,8 @@ class Following:
         if all(it.version != served for it in present):
             place = max((it.sequence for it in present), default=0) + 1
             unseen = documents.unseen(config, served, place, self.mark)
-            self._kept[owner] = Revision(Unread(read.node, served, unseen))
+            revision = Revision(Unread(read.node, served, unseen))
+            self._kept[owner] = _Kept(revision, was_object=False)
             self._write_row(owner)
 
     def _served(self, owner: NamespacedName) -> str:
@@ -271,14 +306,17 @@ class Following:
         self.instance.controller.engine.write(revisions.HISTORY, owner, row or None)
         self.on_change(owner)
 
-    def _with_kept(self, owner: NamespacedName, stored: Iterable[Stored]) -> tuple[Revision, ...]:
+    def _with_kept(self, owner: NamespacedName, stored: Sequence[Stored]) -> tuple[Revision, ...]:
         found = [it for it in map(documents.revision, stored) if it is not None]
-        kept = self._kept.get(owner)
-        if kept is not None and all(it.content.version != kept.content.version for it in found):
-            found.append(kept)
+        kept = self._kept.pop(owner, None)
+        read = self.instance.controller.engine.row(READINGS, owner)
+        newest = read.version if read is not None and read.content is not None else ""
+        if kept is None or kept.is_over(stored, newest):
+            return tuple(found)
+        if all(it.content.version != kept.revision.content.version for it in found):
+            self._kept[owner] = kept
+            found.append(kept.revision)
             found.sort(key=documents.place)
-        else:
-            self._kept.pop(owner, None)
         return tuple(found)
 
     def _is_ours(self, found: EnvoyConfigRevision) -> bool:

@@ -100,7 +100,7 @@ class Revisions:
             self._leave_alone(key.namespace, reason)
             return True
         self._leave_alone(key.namespace, "")
-        while (step := self._next(key)) is not None:
+        while (step := self.next_step(key)) is not None:
             await self._perform(step)
             self.written += 1
         owner = self._owner(key)
@@ -116,7 +116,8 @@ class Revisions:
         service = await self._service(namespace)
         return f"there is the DiscoveryService {service}" if service else ""
 
-    def _next(self, key: NamespacedName) -> Step | None:
+    def next_step(self, key: NamespacedName) -> Step | None:
+        """The next write for an EnvoyConfig, from what is seen; None if nothing is left to do."""
         owner, present = self._owner(key), self._following.of(key)
         if owner is None:
             is_there = self._following.known(_ref(key)) is not None

@@ -2,8 +2,8 @@
 
 A template is a listener with one filter chain: what all its chains for HTTP have in common. What
 differs from chain to chain is ours and not in it: where routes come from, the scripts that find
-and judge them, what backends are told of certificates. It is put back into each chain. What the
-template was and what an answer may say: `contour.envoy.hooks`.
+and judge them, the filters of a Gateway's listeners, what backends are told of certificates. It is
+put back into each chain. What the template was and what an answer may say: `contour.envoy.hooks`.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,18 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
 
-from contour.envoy import encoding, scripts
+from contour.envoy import encoding, filters, scripts
 
 Manager: TypeAlias = hcm_pb2.HttpConnectionManager
 
 CONNECTION_MANAGER = "envoy.filters.network.http_connection_manager"
 SCRIPTS = (scripts.CERTIFICATE, scripts.TABLE, scripts.ADMISSION)
 """Filters that come before all others; they name the listener and the terms of a chain."""
+
+
+def _is_of_chain(name: str) -> bool:
+    """Whether a filter is one that extensions do not see."""
+    return name in SCRIPTS or name.startswith(filters.OF_LISTENERS)
 
 
 class Template(NamedTuple):
@@ -79,7 +84,7 @@ def _completed(found: Manager, ours: Manager) -> Manager:
     else:
         result.rds.CopyFrom(ours.rds)
     del result.http_filters[:]
-    result.http_filters.extend(it for it in ours.http_filters if it.name in SCRIPTS)
+    result.http_filters.extend(it for it in ours.http_filters if _is_of_chain(it.name))
     result.http_filters.extend(found.http_filters)
     # The last one has the last word: about the header by which tables are found.
     result.early_header_mutation_extensions.extend(ours.early_header_mutation_extensions)

@@ -1,8 +1,10 @@
-"""Filters that run only for requests with certain headers; Envoy looks at these by itself.
+"""Filters that run only for requests with certain headers or hosts; Envoy looks at these by itself.
 
 Most requests do not have them, and a script would cost each of them more than all else it needs.
 """
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as pb
@@ -12,6 +14,7 @@ from google.protobuf.message import Message
 from xds.type.matcher.v3 import matcher_pb2, regex_pb2
 
 from contour.envoy import encoding
+from dag.values import hostnames
 
 
 class HeaderPattern(NamedTuple):
@@ -23,15 +26,51 @@ class HeaderPattern(NamedTuple):
 
 def only_if(patterns: tuple[HeaderPattern, ...], content: Message) -> Message:
     """A filter that runs for requests for which one of at least two patterns matches."""
+    result = _begun(content)
+    skipped = _skipped(result)
+    for it in patterns:
+        _write(skipped.not_matcher.or_matcher.predicate.add(), it)
+    return cast(Message, result)
+
+
+def for_host(host: str, exceptions: Sequence[str], content: Message) -> Message:
+    """A filter that runs for the requests for a host but not for those for hosts within it.
+
+    It runs for whatever Envoy may take for the host, which ignores all that follows the last
+    colon, and reads brackets as an address.
+    """
+    if host == hostnames.EVERY and not exceptions:
+        return content
+    result = _begun(content)
+    if exceptions:
+        names = "|".join(_host(it, "[^:]+") for it in exceptions)
+        _write(_skipped(result), HeaderPattern(_AUTHORITY, f"(?i)({names})(:[0-9]+)?"))
+    if host != hostnames.EVERY:
+        pattern = HeaderPattern(_AUTHORITY, f"(?i){_host(host, '.+')}(:.*)?")
+        _write(_skipped(result).not_matcher, pattern)
+    return cast(Message, result)
+
+
+_AUTHORITY = ":authority"
+
+
+def _host(name: str, labels: str) -> str:
+    return labels + re.escape(name[1:]) if name.startswith("*.") else re.escape(name)
+
+
+def _begun(content: Message) -> pb.ExtensionWithMatcher:
     result = pb.ExtensionWithMatcher()
     result.extension_config.name = "conditional"
     result.extension_config.typed_config.CopyFrom(encoding.packed(content))
-    skipped = result.xds_matcher.matcher_list.matchers.add()
-    for it in patterns:
-        _write(skipped.predicate.not_matcher.or_matcher.predicate.add(), it)
-    skipped.on_match.action.name = "skip"
-    skipped.on_match.action.typed_config.CopyFrom(encoding.packed(skip_action_pb2.SkipFilter()))
-    return cast(Message, result)
+    return result
+
+
+def _skipped(target: pb.ExtensionWithMatcher) -> matcher_pb2.Matcher.MatcherList.Predicate:
+    """Adds a condition, to be filled in, under which the filter does not run."""
+    added = target.xds_matcher.matcher_list.matchers.add()
+    added.on_match.action.name = "skip"
+    added.on_match.action.typed_config.CopyFrom(encoding.packed(skip_action_pb2.SkipFilter()))
+    return added.predicate
 
 
 def _write(target: matcher_pb2.Matcher.MatcherList.Predicate, pattern: HeaderPattern) -> None:

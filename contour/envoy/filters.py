@@ -2,7 +2,11 @@
 
 Which filters there are depends on the settings alone, never on the hosts: a changed chain drains
 its connections, and hosts share chains. First come the scripts that find the table of a request and
-judge what it may do (`scripts`); then what hosts use (`slots`).
+judge what it may do (`scripts`); then the filters of the Gateway's listeners on this port, after
+which Envoy chooses the route anew; then what hosts use (`slots`).
+
+The filters of listeners are the exception: they depend on a Gateway. No route can disable them, so
+they run for requests that no route takes, too, and are missing on no way to a host.
 """
 
 from collections.abc import Iterator
@@ -15,16 +19,23 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
 from google.protobuf.message import Message
 
 from contour.envoy import encoding, names, scripts, slots
+from contour.envoy.conditional import for_host
+from contour.envoy.guards import authorization
 from contour.envoy.policy import Downstream
 from dag import nodes
 
 ROUTER = "envoy.filters.http.router"
 
 
+OF_LISTENERS = "contour.listener/"
+"""What the names of the filters of listeners begin with."""
+
+
 def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
     """For plain HTTP."""
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.plain())
+    yield from _of_listeners(policy)
     yield from shared(policy)
 
 
@@ -33,6 +44,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Htt
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.secure(names.terms(tls)))
+    yield from _of_listeners(policy)
     yield from shared(policy)
 
 
@@ -41,7 +53,16 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Ht
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.default(names.terms(tls)))
+    yield from _of_listeners(policy)
     yield from shared(policy)
+
+
+def _of_listeners(policy: Downstream) -> Iterator[pb.HttpFilter]:
+    """What requests pass before they are routed, each those of its listener."""
+    for it in policy.filters:
+        cluster = policy.names[it.authorization.cluster]
+        content = authorization.always(it.authorization, cluster)
+        yield _filter(OF_LISTENERS + it.name, for_host(it.host, it.exceptions, content))
 
 
 def _table(listener: str, policy: Downstream) -> pb.HttpFilter:
@@ -58,7 +79,7 @@ def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
 
 
 def shared(policy: Downstream) -> Iterator[pb.HttpFilter]:
-    """What every chain has after the scripts; the router is the last one."""
+    """What all chains of all listeners have after that; the router is the last one."""
     for name, content in slots.installed(policy):
         if isinstance(content, config_source_pb2.ExtensionConfigSource):
             yield pb.HttpFilter(name=name, config_discovery=content)

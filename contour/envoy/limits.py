@@ -19,7 +19,6 @@ from dag.engine.view import Index, Kept, View, query
 from dag.gateway import filterlimits
 from dag.problems import Problem
 
-RESOURCE = resources.Name(resources.RATE_LIMITS, "limits")
 _UNITS = {"Second": 1, "Minute": 2, "Hour": 3, "Day": 4}
 
 
@@ -39,8 +38,8 @@ class FilterKey(NamedTuple):
 @query
 def head(_: View, __: HeadKey) -> Pieces:
     """The resource without its limits."""
-    message = RateLimitConfig(name=RESOURCE.name, domain=counting.DOMAIN)
-    return (resources.Change(RESOURCE, "", resources.part(message.SerializeToString())),)
+    message = RateLimitConfig(name=names.LIMITS.name, domain=counting.DOMAIN)
+    return (resources.Change(names.LIMITS, "", resources.part(message.SerializeToString())),)
 
 
 @query
@@ -67,7 +66,7 @@ def _limit(filter_: NamespacedName, rule: filterlimits.Rule, requests: int) -> r
     last.rate_limit.CopyFrom(RateLimitPolicy(unit=_UNITS[rule.unit], requests_per_unit=requests))
     origins = (ObjectRef(filterlimits.KIND, *filter_),)
     part = resources.part(wire.field(3, made.SerializeToString()), origins=origins)
-    return resources.Change(RESOURCE, f"limit/{name}", part)
+    return resources.Change(names.LIMITS, names.limit(filter_, rule.name), part)
 
 
 def _write(target: RateLimitDescriptor, key: str, value: str) -> None:

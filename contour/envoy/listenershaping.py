@@ -25,9 +25,7 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     template = templates.template(node, plain._replace(names=names), is_quic=key.is_quic)
     servers = view.ask(settings.hook_servers, ())
     last = _last(view, key, node)
-    way = chain.Way(
-        servers, lambda it: view.read(questions.REPLIES, it.key), lambda: last is not None
-    )
+    way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key))
     end = way.listener(template)
     checked = templates.Checked(end.body)
     known = translating.Known(view, key.fleet, templates.clusters(template))

@@ -23,12 +23,13 @@ from contour.envoy import (
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
 from contour.envoy.hooks import passed, questions
-from contour.envoy.hooks.questions import TemplateKey
+from contour.envoy.hooks.questions import StreamKey, TemplateKey
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.gateway import filteredlisteners
 
 
 class ChainKey(NamedTuple):
@@ -49,8 +50,8 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     state = opened(view, TemplateKey(*key))
     if state is None:
         return None
-    found = state.node or found
-    used = routing.clusters_of(view, key.fleet, _targets(found))
+    found = state.node or _with_served(view, key, found)
+    used = routing.clusters_of(view, key.fleet, streams.targets(found))
     body = sockets.head(found, state.policy, {it: name.name for it, name in used.items()})
     origins = (*found.origins, *state.origins)
     part = resources.part(body, (*state.needs, *used.values()), origins)
@@ -64,12 +65,26 @@ def _is_open(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> bool:
     return found.protocol == "HTTP" or found.stream is not None
 
 
-def _targets(found: nodes.Listener) -> Iterable[nodes.AnyCluster]:
-    if found.stream is None:
-        return ()
-    if found.protocol == "UDP":
-        return streams.datagram_clusters(found.name, found.stream)
-    return streams.clusters(found.stream)
+def _with_served(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.Listener:
+    """A listener whose stream may have to wait for extensions."""
+    if found.stream is None or not view.ask(passed.is_translated, ()):
+        return found
+    state = view.ask(questions.shaped_stream, StreamKey(*key))
+    return replace(found, stream=state.served.stream) if state is not None else found
+
+
+def _secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """How TLS for a host is terminated; its stream may have to wait for extensions."""
+    found = view.ask(hosts.secure_host, key)
+    if found is None or found.stream is None or not view.ask(passed.is_translated, ()):
+        return found
+    state = view.ask(questions.shaped_stream, StreamKey(*key))
+    if state is None or state.served.stream == found.stream:
+        return found
+    served = replace(found, stream=state.served.stream)
+    if key.host != "*":
+        view.demand(chain, ChainKey(key.fleet, key.listener, served.tls, served.stream))
+    return served
 
 
 class Open(NamedTuple):
@@ -88,18 +103,21 @@ def opened(view: View, key: TemplateKey) -> Open | None:
     """What a listener is made of; None while it has to wait for extensions."""
     good = view.ask(questions.opened, key) if view.ask(is_shaped, ()) else None
     if good is None:
-        return _opened(view, key.fleet, Open(view.ask(policy.downstream, ())))
+        return _opened(view, key, Open(view.ask(policy.downstream, ())))
     if good.good is None:
         return None
     node, found, added = good.good
     needs = frozenset(resources.Name(resources.CLUSTER, it) for it in added)
-    return _opened(view, key.fleet, Open(found, needs, passed.authors(view), node))
+    return _opened(view, key, Open(found, needs, passed.authors(view), node))
 
 
-def _opened(view: View, fleet: str, found: Open) -> Open:
-    used = routing.clusters_of(view, fleet, found.policy.services())
+def _opened(view: View, key: TemplateKey, found: Open) -> Open:
+    """With the filters of today, whenever extensions have answered: they guard."""
+    filters = view.ask(filteredlisteners.filters, nodes.ListenerKey(key.fleet, key.listener))
+    guarded = found.policy._replace(filters=filters)
+    used = routing.clusters_of(view, key.fleet, guarded.services())
     called = {it: name.name for it, name in used.items()}
-    named = found.policy._replace(names=called)
+    named = guarded._replace(names=called)
     return found._replace(policy=named, needs=found.needs | frozenset(used.values()))
 
 
@@ -160,7 +178,7 @@ def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
 @query
 def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
     """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
-    found = view.ask(hosts.secure_host, key)
+    found = _secure_host(view, key)
     at = TemplateKey(key.fleet, key.listener)
     if found is None or key.host.startswith("*.") or view.ask(is_waiting, at):
         return None
@@ -192,7 +210,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     found = [
         (host, secure)
         for host in sorted(view.bucket(WILDCARDS, key))
-        if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
+        if (secure := _secure_host(view, nodes.HostKey(*key, host))) is not None
     ]
     if not found or view.ask(is_waiting, TemplateKey(*key)):
         return None

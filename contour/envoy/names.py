@@ -13,6 +13,7 @@ from contour.xds.resources import (
     ENDPOINTS,
     EXTENSION,
     LISTENER,
+    RATE_LIMITS,
     ROUTE,
     RUNTIME_LAYER,
     SCOPE,
@@ -122,6 +123,21 @@ def bucket(at: nodes.HostKey, limit: nodes.Limit) -> str:
 def filter_rule(filter_: NamespacedName, rule: str) -> str:
     """A rule of a RateLimitFilter, for the rate limit service."""
     return f"{filter_}/{rule}"
+
+
+LIMITS = Name(RATE_LIMITS, "limits")
+"""What rate limit services are told: a head, and a part for each rule of each filter."""
+
+
+def limit(filter_: NamespacedName, rule: str) -> str:
+    """The part of `LIMITS` that has a rule of a RateLimitFilter."""
+    return f"limit/{filter_rule(filter_, rule)}"
+
+
+def limited_by(part: str) -> NamespacedName:
+    """The RateLimitFilter of such a part."""
+    _, namespace, name, *_ = part.split("/")
+    return NamespacedName(namespace, name)
 
 
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:

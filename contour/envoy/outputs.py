@@ -4,7 +4,7 @@ Every answer is the parts it puts into a fleet, each with its place, so one rule
 what the old answer put and the new one does not is taken out. `PLAN` joins the rules of the graph.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from contour.envoy import (
     alternatives,
@@ -17,13 +17,17 @@ from contour.envoy import (
     routing,
     runtime,
     shaping,
+    streamshaping,
     translating,
     virtual_hosts,
 )
 from contour.envoy.grpcclients import queries as grpcclients
+from contour.envoy.grpcclients import spellings
 from contour.envoy.hooks import questions
 from contour.xds import resources
+from dag import exports
 from dag.engine.view import Change, Plan
+from dag.refusals import Application
 
 PLAN = Plan(
     indexes=(
@@ -56,6 +60,7 @@ PLAN = Plan(
         + grpcclients.PUBLISHED
         + shaping.PUBLISHED
         + listenershaping.PUBLISHED
+        + streamshaping.PUBLISHED
         + limits.PUBLISHED
         + translating.PUBLISHED
     ),
@@ -71,13 +76,24 @@ def stand_in(name: resources.Name, part: str) -> resources.Part | None:
 
 
 _OURS = frozenset(PLAN.published) - frozenset(
-    (*shaping.PUBLISHED, *listenershaping.PUBLISHED, questions.translated)
+    (
+        *shaping.PUBLISHED,
+        *listenershaping.PUBLISHED,
+        *streamshaping.PUBLISHED,
+        questions.translated,
+    )
 )
 
 
 def is_opening(change: Change) -> bool:
     """Whether a fleet is served from now on although nothing may be in it."""
     return change.query is grpcclients.grpc_clients and change.new is not None
+
+
+def asked_by(fleet: str) -> Callable[[resources.Name], Application] | None:
+    """Who asks for a resource of a fleet whose clients each refuse for themselves; None for a fleet
+    of Envoys."""
+    return spellings.asked_by if fleet == exports.FLEET else None
 
 
 def changes(change: Change) -> Iterator[tuple[str, resources.Change]]:

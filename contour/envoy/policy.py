@@ -43,6 +43,8 @@ class Downstream(NamedTuple):
     """Who counts for RateLimitFilters."""
     names: Mapping[nodes.AnyCluster, str] = MappingProxyType({})
     """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
+    filters: tuple[nodes.ListenerFilter, ...] = ()
+    """Of one listener: what its requests pass before they are routed."""
     answer: bytes | None = None
     """Of one listener: its template as extensions want it (`answered`); None: as it is."""
 
@@ -54,6 +56,7 @@ class Downstream(NamedTuple):
             yield self.limits.cluster
         if self.edge.tracing is not None:
             yield self.edge.tracing.cluster
+        yield from (it.authorization.cluster for it in self.filters)
 
 
 @query

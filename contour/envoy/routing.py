@@ -87,7 +87,7 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
         return None
     if found.good is None:
         return _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
-    node, body, added = found.good
+    node, body, added = found.good.node, found.good.body, found.good.added
     if body is None:
         return _plain(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))

@@ -1,17 +1,19 @@
 """The tracked query behind hosts that extensions shape: what is served until they have answered.
 
 A host whose extensions have not all answered stays as it was when they last had, but for what its
-authors have removed since. One that has no such state is closed, or goes out as it is where every
-extension that has not answered may be passed over (`failOpen`).
+authors have removed since. A route that an extension does not answer for, or whose answer is
+refused, stays alone, and the rest of its host goes on. What has no such state is closed, or goes
+out as it is where every extension that has not answered may be passed over (`failOpen`). Filters
+and clusters of extensions may go while something stays as it was: what needs them is closed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from contour.envoy import listening, policy, routing, translating, virtual_hosts
-from contour.envoy.hooks import bare, chain, questions, templates, trust
+from contour.envoy.hooks import bare, chain, passed, questions, templates, trust
 from contour.envoy.hooks.questions import Good, Shaped, TemplateKey, Told
 from crds.meta import ObjectRef
 from dag import foreignobjects, hosts, nodes
@@ -24,8 +26,13 @@ def stripped(view: View, key: nodes.HostKey) -> bare.Stripped:
     """A host as extensions see it: asked about now, and looked at again when they have answered."""
     node = view.ask(hosts.virtual_host, key)
     assert node is not None, "there is a host that is asked about"
+    return bare.stripped(node, _called(view, key, node))
+
+
+def _called(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> dict[nodes.AnyCluster, str]:
+    """The names of the clusters of a host, which exist by being asked for."""
     used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    return bare.stripped(node, {it: name.name for it, name in used.items()})
+    return {it: name.name for it, name in used.items()}
 
 
 @questions.shaped.answer
@@ -34,59 +41,242 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
     node = view.ask(hosts.virtual_host, key)
     if node is None:
         return None
-    found, known = _answered(view, key, node)
-    if found.served is None or found.until_then == "last":
-        return found
-    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    names = [it.name for it in used.values()]
-    silent = translating.lacking(view, key.fleet, names, known, found.answered)
-    if silent is None:
-        return found
-    last = _last(view, key, node)
-    until_then: Literal["last", "unmodified"] = "unmodified" if last is None else "last"
-    return found._replace(
-        served=last, told=silent, is_finished=False, until_then=until_then, origins=node.origins
-    )
-
-
-def _answered(
-    view: View, key: nodes.HostKey, node: nodes.VirtualHost
-) -> tuple[Shaped, translating.Known]:
-    """The host as the answers about it want it, and the clusters that it names: extensions may not
-    have answered for them yet."""
     servers = view.ask(settings.hook_servers, ())
     referred = [tuple(_referred(view, it)) for it in node.routes]
-    known = translating.Known(view, key.fleet, (trust.NOWHERE,))
     if not chain.is_asked(servers, referred):
-        return Shaped(Good(node, None), origins=node.origins), known
-    asked, taken, guarded = view.ask(stripped, key)
-    way = chain.Way(
-        servers,
-        lambda it: view.read(questions.REPLIES, it.key),
-        lambda: view.read(questions.GOOD, key) is not None,
-    )
-    end = way.through(asked, referred)
+        found = Shaped(Good(node, None), origins=node.origins)
+        return _gated(view, _Host(view, key, node), _Attempt(found, _known(view, key)))
+    host = _Host(view, key, node)
+    attempt = _attempted(host, servers, referred)
+    gated = _gated(view, host, attempt)
+    if gated.served is None or gated.until_then == "last" or not attempt.refused:
+        return gated
+    return _without_refused(host, servers, referred, attempt)
+
+
+@dataclass(slots=True)
+class _Host:
+    """A host, and its last good state. That is read only where it is needed: what has read it is
+    looked at again with each finished edit."""
+
+    view: View
+    key: nodes.HostKey
+    node: nodes.VirtualHost
+
+    @property
+    def good(self) -> Good | None:
+        """The last state that all extensions have answered for."""
+        return self.view.read(questions.GOOD, self.key)
+
+    def name(self, index: int) -> str:
+        """The name of a route."""
+        return bare.identities(self.node)[index]
+
+    def route(self, index: int) -> bytes | None:
+        """What extensions made of a route by the hook `Route` when they last answered for it."""
+        good, name = self.good, self.name(index)
+        if good is None or name in good.closed:
+            return None
+        body = good.routed
+        if body is None:
+            body = bare.stripped(good.node, _called(self.view, self.key, good.node)).body
+        return bare.routes(body).get(name)
+
+    def is_replacing(self, index: int) -> bool:
+        """Whether a route may stand in the place of one that its object had."""
+        good, origin = self.good, self.node.routes[index].origin
+        if good is None:
+            return False
+        return bool(_by_origin(good.node)[origin] - _by_origin(self.node)[origin])
+
+    def closable(self) -> frozenset[str]:
+        """The names of the routes that take no request that was served: new ones, and those that
+        are closed already."""
+        good = self.good
+        if good is None:
+            return frozenset(bare.identities(self.node))
+        names = enumerate(bare.identities(self.node))
+        known = {*bare.identities(good.node)} - good.closed
+        return frozenset(it for at, it in names if it not in known and not self.is_replacing(at))
+
+    def with_held(self, held: Sequence[int]) -> nodes.VirtualHost:
+        """The host with these routes as they were."""
+        if not held or (good := self.good) is None:
+            return self.node
+        before = dict(zip(bare.identities(good.node), good.node.routes, strict=True))
+        routes = list(self.node.routes)
+        for it in held:
+            routes[it] = before[self.name(it)]
+        return replace(self.node, routes=tuple(routes))
+
+
+class _Attempt(NamedTuple):
+    """A host as the answers about it want it."""
+
+    found: Shaped
+    known: translating.Known
+    """What it names; extensions may not have answered for that yet."""
+    refusals: tuple[trust.Refusal, ...] = ()
+    """What of it is closed."""
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The names of the routes whose answers are refused; an empty name for the whole host."""
+        return frozenset(it.route for it in self.refusals)
+
+    def told(self, end: str) -> tuple[Told, ...]:
+        """What is said of that."""
+        return _told((it.server for it in self.found.asked), self.refusals, end)
+
+
+def _told(asked: Iterable[str], refusals: Sequence[trust.Refusal], end: str) -> tuple[Told, ...]:
+    servers = ", ".join(sorted(set(asked)))
+    places = ((f"in route {it.route}" if it.route else "in the host", it) for it in refusals)
+    return tuple(Told(servers, f"{where} {it.why}{end}") for where, it in places)
+
+
+_CLOSED = ", so it is answered with 500"
+
+
+def _known(view: View, key: nodes.HostKey) -> translating.Known:
+    return translating.Known(view, key.fleet, (trust.NOWHERE,))
+
+
+def _gated(view: View, host: _Host, attempt: _Attempt) -> Shaped:
+    """The same, if extensions have answered for its clusters, too."""
+    found, key = attempt.found, host.key
+    if found.served is None or found.until_then == "last":
+        return found
+    names = _called(view, key, found.served.node).values()
+    silent = translating.lacking(view, key.fleet, names, attempt.known, found.answered)
+    if silent is None:
+        return found
+    return _waiting(host, found._replace(told=silent, origins=host.node.origins))
+
+
+def _waiting(host: _Host, found: Shaped) -> Shaped:
+    """The host as it was last served, if it was."""
+    found = found._replace(is_finished=False, is_good=False, until_then="unmodified", served=None)
+    last = _last(host)
+    if last is None:
+        return found
+    good, refused = last
+    return found._replace(served=good, until_then="last", told=(*found.told, *refused))
+
+
+def _attempted(
+    host: _Host,
+    servers: Sequence[nodes.HookServer],
+    referred: Sequence[tuple[chain.Referred, ...]],
+    refused: frozenset[int] = frozenset(),
+) -> _Attempt:
+    """The host after all hooks; these routes are to stay as they were."""
+    view, key = host.view, host.key
+    asked = view.ask(stripped, key)
+    way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key), host, refused)
+    end = way.through(asked.body, referred)
+    known = _known(view, key)
     found = Shaped(
-        None, tuple(way.asked), tuple(way.answered), tuple(way.told), end.is_whole,
-        origins=node.origins,
+        None, tuple(way.asked), tuple(way.answered), tuple(way.told),
+        end.is_whole, end.is_whole and not way.passed, origins=host.node.origins,
     )  # fmt: skip
-    if not end.is_whole and not way.closed and (last := _last(view, key, node)) is not None:
-        return found._replace(served=last, until_then="last"), known
+    if not end.is_whole and (waiting := _waiting(host, found)).served is not None:
+        return _Attempt(waiting, known)
     if end.body is None:
-        return found, known
-    if way.closed:
-        origins = sorted({node.routes[it].origin for it in way.closed})
-        found = found._replace(until_then="partly", origins=tuple(origins))
-    if not end.is_changed:
-        return found._replace(served=Good(node, None)), known
-    used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
-    known.add(it.name for it in used.values())
-    allowed = trust.Allowed(known, _filters(view, key), taken, guarded)
-    body, refused = trust.closed(end.body, asked, allowed)
-    names = ", ".join(sorted({it.server for it in way.asked}))
-    words = (Told(names, f"{_where(it)} {it.why}, so it is answered with 500") for it in refused)
-    good = Good(node, body, tuple(sorted(known.added)))
-    return found._replace(served=good, told=(*found.told, *words)), known
+        return _Attempt(found, known)
+    found = _partly(host, way, found)
+    node = host.with_held(way.held)
+    if not end.is_changed and not way.held:
+        return _Attempt(found._replace(served=Good(node, None)), known)
+    good, refusals = _checked(host, Good(node, end.body, routed=way.routed), known)
+    good = good._replace(closed=good.closed | frozenset(map(host.name, way.closed)))
+    return _Attempt(found._replace(served=good), known, refusals)
+
+
+def _partly(host: _Host, way: chain.Way, found: Shaped) -> Shaped:
+    """The same, with what is said of routes that are not finished."""
+    waiting = (*way.held, *way.closed)
+    if not waiting:
+        return found._replace(is_finished=found.is_finished and not way.passed)
+    origins = sorted({host.node.routes[it].origin for it in (*waiting, *way.passed)})
+    found = found._replace(is_finished=False, origins=tuple(origins))
+    return found._replace(until_then="partly") if way.closed else found._replace(until_then="held")
+
+
+def _without_refused(
+    host: _Host,
+    servers: Sequence[nodes.HookServer],
+    referred: Sequence[tuple[chain.Referred, ...]],
+    first: _Attempt,
+) -> Shaped:
+    """A host of whose answers something is refused: routes stay as they were if they have been
+    served, or else the whole host does. What has never been served, or cannot be any more, is
+    closed."""
+    names = bare.identities(host.node)
+    routes = frozenset(
+        it
+        for it, objects in enumerate(referred)
+        if objects and names[it] in first.refused and host.route(it) is not None
+    )
+    found, attempt = first.found, first
+    if routes:
+        attempt = _attempted(host, servers, referred, routes)
+        attempt = attempt._replace(found=_after(first, _gated(host.view, host, attempt)))
+        found = attempt.found
+    if found.until_then == "last" or not attempt.refusals:
+        return found
+    last = _last(host)
+    if last is None or last[1] or attempt.refused <= host.closable():
+        origins = tuple(sorted({*found.origins, *_origins(host.node, attempt.refused)}))
+        return found._replace(told=(*found.told, *attempt.told(_CLOSED)), origins=origins)
+    return _waiting(host, found._replace(told=(*found.told, *attempt.told(""))))
+
+
+def _origins(node: nodes.VirtualHost, names: frozenset[str]) -> Iterable[ObjectRef]:
+    """Who wants these routes; everybody, if one of them is an extension's own."""
+    every = dict(zip(bare.identities(node), (it.origin for it in node.routes), strict=True))
+    return node.origins if names - every.keys() else {every[it] for it in names}
+
+
+def _after(first: _Attempt, second: Shaped) -> Shaped:
+    """A second attempt, which depends on the answers to the first one as well."""
+    told = dict.fromkeys((*first.found.told, *first.told(""), *second.told))
+    asked = (*first.found.asked, *second.asked)
+    answered = (*first.found.answered, *second.answered)
+    return second._replace(told=tuple(told), asked=asked, answered=answered)
+
+
+class _Noted(Container[str]):
+    """The filters that a host may configure; notes which of them extensions have added."""
+
+    def __init__(self, allowed: frozenset[str]) -> None:
+        self._allowed = allowed
+        self.used: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        if name not in self._allowed:
+            return False
+        if isinstance(name, str) and name not in trust.INSTALLED:
+            self.used.add(name)
+        return True
+
+
+def _checked(
+    host: _Host, good: Good, known: translating.Known
+) -> tuple[Good, tuple[trust.Refusal, ...]]:
+    """What came back, with what is refused closed; and why."""
+    view, key, node = host.view, host.key, good.node
+    assert good.body is not None, "something came back"
+    called = _called(view, key, node)
+    is_current = node is host.node
+    asked, taken, guarded = view.ask(stripped, key) if is_current else bare.stripped(node, called)
+    known.add(called.values())
+    filters = _Noted(_filters(view, key))
+    allowed = trust.Allowed(known, filters, taken, guarded)
+    body, refusals = trust.closed(good.body, asked, allowed)
+    closed = good.closed | {it.route for it in refusals}
+    added, used = tuple(sorted(known.added)), tuple(sorted(filters.used))
+    return good._replace(body=body, closed=closed, added=added, filters=used), refusals
 
 
 def _filters(view: View, key: nodes.HostKey) -> frozenset[str]:
@@ -108,10 +298,6 @@ def added_filters(view: View, key: TemplateKey) -> frozenset[str]:
     return templates.filters(good.policy.answer) if good is not None else frozenset()
 
 
-def _where(refused: trust.Refusal) -> str:
-    return f"in route {refused.route}" if refused.route else "in the host"
-
-
 def _referred(view: View, route: nodes.Route) -> Iterator[chain.Referred]:
     for it in route.extensions:
         found = view.read(foreignobjects.OBJECTS, it)
@@ -119,34 +305,46 @@ def _referred(view: View, route: nodes.Route) -> Iterator[chain.Referred]:
         yield chain.Referred((it.group, it.kind), found)
 
 
-def _last(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Good | None:
-    """What was served last, without the routes that are gone since."""
-    good = view.read(questions.GOOD, key)
+def _last(host: _Host) -> tuple[Good, tuple[Told, ...]] | None:
+    """What was served last, without the routes that are gone since; and what of it has to be closed
+    since."""
+    good = host.good
     if good is None:
         return None
-    gone = frozenset(_removed(good.node, node))
-    if not gone:
-        return good
-    named = zip(bare.identities(good.node), good.node.routes, strict=True)
-    routes = tuple(it for name, it in named if name not in gone)
-    body = bare.without(good.body, gone) if good.body is not None else None
-    return good._replace(node=replace(good.node, routes=routes), body=body)
+    gone = frozenset(_removed(good.node, host.node))
+    if gone:
+        named = zip(bare.identities(good.node), good.node.routes, strict=True)
+        routes = tuple(it for name, it in named if name not in gone)
+        body = bare.without(good.body, gone) if good.body is not None else None
+        good = good._replace(node=replace(good.node, routes=routes), body=body)
+    if good.body is None or _can_serve(host, good):
+        return good, ()
+    good, refusals = _checked(host, good, _known(host.view, host.key))
+    asked = [it.name for it in host.view.ask(settings.hook_servers, ())]
+    return good, _told(asked, refusals, _CLOSED)
+
+
+def _can_serve(host: _Host, good: Good) -> bool:
+    """Whether all that it needs of extensions is there still."""
+    names = (passed.Item(host.key.fleet, it) for it in good.added)
+    has_clusters = all(host.view.read(passed.ADDED_CLUSTERS, it) is not None for it in names)
+    return has_clusters and _filters(host.view, host.key).issuperset(good.filters)
 
 
 def _removed(before: nodes.VirtualHost, now: nodes.VirtualHost) -> Iterator[str]:
     """The routes that an object has no longer and has not replaced: to remove one never waits."""
     old, new = _by_origin(before), _by_origin(now)
     for origin, names in old.items():
-        left = new.get(origin, frozenset())
+        left = new[origin]
         if left <= names:
             yield from names - left
 
 
-def _by_origin(node: nodes.VirtualHost) -> dict[ObjectRef, frozenset[str]]:
+def _by_origin(node: nodes.VirtualHost) -> defaultdict[ObjectRef, set[str]]:
     found: defaultdict[ObjectRef, set[str]] = defaultdict(set)
     for name, route in zip(bare.identities(node), node.routes, strict=True):
         found[route.origin].add(name)
-    return {origin: frozenset(names) for origin, names in found.items()}
+    return found
 
 
 PUBLISHED = (questions.shaped,)

@@ -56,6 +56,13 @@ def clusters(node: nodes.Stream) -> list[nodes.AnyCluster]:
     return list(dict.fromkeys(it.cluster for it in node.shares if it.cluster and it.weight))
 
 
+def targets(of: nodes.Listener) -> list[nodes.AnyCluster]:
+    """Where everything goes that comes to a listener without HTTP and TLS."""
+    if of.stream is None:
+        return []
+    return datagram_clusters(of.name, of.stream) if of.protocol == "UDP" else clusters(of.stream)
+
+
 def datagram_clusters(listener: str, node: nodes.Stream) -> list[nodes.AnyCluster]:
     """Where datagrams go: at most one cluster."""
     found = clusters(node)

@@ -4,39 +4,28 @@ The xDS server calls in the middle of its own work, so a call only writes rows; 
 soon after. The row of an object holds Envoy's message about each of its parts that is refused on
 any replica, and is removed when the last of these parts has recovered.
 
-Replicas do not serve the same version at every moment. A listener is pending until every replica
-with Envoys reports that the version *this* replica serves is accepted; a replica that is behind or
-ahead counts as pending. A refusal counts once this replica serves the refused part, or has served
-it since the report, and until the reporting replica withdraws it: a refusal of a version that is
-newer than ours waits for that version.
+Replicas do not serve the same version at every moment. A listener (of rate limit services: a limit)
+is pending until every replica with Envoys reports that the version *this* replica serves is
+accepted; a replica that is behind or ahead counts as pending. A refusal counts once this replica
+serves the refused part, or has served it since the report, and until the reporting replica
+withdraws it: a refusal of a version that is newer than ours waits for that version.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
 
-from contour.envoy.grpcclients import spellings
-from contour.envoyreports.report import EnvoyReport, ListenerState, Refusal, ReportDelta
+from contour.envoyreports.pending import Awaited, Limits, Listeners, PublishedState
+from contour.envoyreports.report import EnvoyReport, Refusal, ReportDelta
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
-from contour.xds.resources import LISTENER, RATE_LIMITS, Name, PartKey
+from contour.xds.resources import Name, PartKey
 from crds.meta import ObjectRef
-from dag import counting, exports, refusals, releases
+from dag import counting, refusals, releases
 from dag.engine.incremental import Engine
-from dag.refusals import Declined
+from dag.refusals import Application, Declined
 
 OWN = ""
 """The source of the reports of our own Envoys; other replicas have names."""
-
-
-class PublishedState(Protocol):
-    """What this replica publishes itself; `contour.xds.acceptance`."""
-
-    def names(self, type_url: str) -> Iterable[str]: ...
-
-    def version(self, name: Name) -> str | None: ...
-
-    def digest(self, name: Name, part: str) -> str: ...
 
 
 @dataclass(slots=True)
@@ -48,6 +37,8 @@ class FleetReports(AckObserver):
     settle_soon: Callable[[], None]
     is_accepted: Callable[[Name], bool]
     published: PublishedState | None = None  # needed where there are other replicas
+    # Who asks for a resource, in a fleet whose clients each refuse for themselves.
+    asked_by: Callable[[Name], Application] | None = None
     tell: Callable[[ReportDelta], None] = lambda _: None  # the changes that our own Envoys report
     _said: dict[str, EnvoyReport] = field(default_factory=lambda: {OWN: EnvoyReport()})
     _of: defaultdict[ObjectRef, set[tuple[str, PartKey]]] = field(
@@ -58,14 +49,15 @@ class FleetReports(AckObserver):
         default_factory=lambda: defaultdict(set)
     )
     _pending: set[str] = field(default_factory=set)
+    _awaited: Awaited = field(init=False)
 
     def __post_init__(self) -> None:
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
-
-    @property
-    def _counted(self) -> str:
-        """The type of the resources that may be pending: those that the connected serve by."""
-        return RATE_LIMITS if self.fleet == counting.FLEET else LISTENER
+        if self.fleet == counting.FLEET and self.published is not None:
+            self._awaited = Limits(self.engine, self.published)
+        else:
+            served = (self.is_accepted, self.published)
+            self._awaited = Listeners(self.fleet, self.engine, *served)
 
     @property
     def own(self) -> EnvoyReport:
@@ -93,19 +85,23 @@ class FleetReports(AckObserver):
         """A newer version of a refused part was accepted."""
         self._say(ReportDelta(refusals={(name, part): None}))
 
+    def replaced(self, name: Name, parts: Collection[str]) -> None:
+        """Parts of a resource were published anew, or withdrawn."""
+        if name.type_url == self._awaited.type_url:
+            self._awaited.replaced(parts)
+
     def changed(self, type_url: str, names: Collection[str]) -> None:
         """Resources of a type were changed, sent or accepted."""
         if self._early:
             for name in self._early.keys() & {Name(type_url, it) for it in names}:
                 self._meet(name)
-        if type_url == self._counted:
-            found = {it: self._listener_state(Name(type_url, it)) for it in names}
-            self._say(ReportDelta(listeners=found))
+        if type_url == self._awaited.type_url:
+            concerned = self._awaited.concerned(names)
+            self._say(ReportDelta(listeners={it: self._awaited.state(it) for it in concerned}))
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """`envoys` of this replica subscribe to listeners; they may already hold some."""
-        names = (Name(self._counted, it) for it in self._served_listeners())
-        listeners = {it.name: self._listener_state(it) for it in names}
+        listeners = {it: self._awaited.state(it) for it in self._awaited.names()}
         self._say(ReportDelta(envoys, listeners, releases=dict(releases)))
 
     def take(self, source: str, delta: ReportDelta) -> None:
@@ -136,34 +132,19 @@ class FleetReports(AckObserver):
         self.take(OWN, delta)
         self.tell(delta)
 
-    def _listener_state(self, name: Name) -> ListenerState | None:
-        """Whether our own Envoys have accepted a listener; None for one that is gone."""
-        is_pending = not self.is_accepted(name)
-        version = self.published.version(name) if self.published else None
-        return ListenerState(version or "", is_pending) if version or is_pending else None
-
-    def _served_listeners(self) -> set[str]:
-        return set(self.published.names(self._counted)) if self.published else set()
-
     def _all_listeners(self) -> set[str]:
         """The listeners that we serve, that any replica reports, or that were pending until now."""
         spoken_of = (name for said in self._said.values() for name in said.listeners)
-        return self._served_listeners().union(self._pending, spoken_of)
+        return {*self._awaited.names(), *self._pending, *spoken_of}
 
     def _weigh(self, listeners: Iterable[str]) -> None:
         """Updates which of these listeners are not yet accepted on every replica."""
-        before = set(self._pending)
-        for name in listeners:
-            if self._is_pending(name):
-                self._pending.add(name)
-            else:
-                self._pending.discard(name)
-        if self._pending != before:
-            found = tuple(sorted(self._pending)) or None
-            self.engine.write(refusals.PENDING, self.fleet, found)
+        moved = [it for it in listeners if self._is_pending(it) != (it in self._pending)]
+        self._pending.symmetric_difference_update(moved)
+        self._awaited.tell(self._pending, moved)
 
     def _is_pending(self, name: str) -> bool:
-        ours = self.published.version(Name(self._counted, name)) if self.published else None
+        ours = self._awaited.version(name)
         return any(_lacks(said, name, ours) for said in self._said.values() if said.envoys)
 
     def _meet(self, name: Name) -> None:
@@ -217,8 +198,8 @@ class FleetReports(AckObserver):
         refusers = self._refusers(self._of[origin])
         if not self._of[origin]:
             del self._of[origin]
-        if self.fleet == exports.FLEET:
-            declined = {Declined(_who(name), said) for name, said in words}
+        if self.asked_by is not None:
+            declined = {Declined(self.asked_by(name), said) for name, said in words}
             self.engine.write(refusals.DECLINED, origin, tuple(sorted(declined)) or None)
             return
         told = tuple(sorted({said for _, said in words})) or None
@@ -247,10 +228,6 @@ class FleetReports(AckObserver):
         connected = sum(it.envoys for it in self._said.values())
         some = tuple(sorted(found.items()))
         return (some, connected) if 0 < found.total() < connected else None
-
-
-def _who(name: Name) -> Literal["gRPC clients", "gRPC servers"]:
-    return "gRPC servers" if spellings.is_of_server(name.name) else "gRPC clients"
 
 
 def _lacks(said: EnvoyReport, name: str, ours: str | None) -> bool:

@@ -1,5 +1,5 @@
 """What the Envoys of one replica report about one fleet: their number, the listeners that they have
-yet to accept, and the parts that they refuse.
+yet to accept (rate limit services: the limits, `pending`), and the parts that they refuse.
 
 Replicas compute the same configuration and versions are content hashes, so a report means the same
 on another replica as soon as that replica serves the same version. A delta holds one entry for each
@@ -16,7 +16,7 @@ from dag.releases import Counted
 
 
 class ListenerState(NamedTuple):
-    """Whether the Envoys of a replica have accepted a listener."""
+    """Whether the Envoys of a replica have accepted a listener, or rate limit services a limit."""
 
     version: str  # what they are to accept, or have accepted; empty if it cannot be compared
     is_pending: bool

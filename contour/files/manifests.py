@@ -16,6 +16,8 @@ from contour.complaints import Locate, ManifestSource
 from contour.events import Batch
 from contour.files import documents, places, reading, store, tracking
 from contour.files.watch import Watch
+from crds.meta import ObjectRef
+from crds.raw import Raw
 
 
 class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
@@ -48,6 +50,10 @@ class Manifests:
     def locator(self) -> Locate:
         """Tells the file and line of fields of objects, for one listing."""
         return places.Locator(self._store.definition)
+
+    def originals(self) -> Callable[[ObjectRef], Raw | None]:
+        """Gives objects as their files have them, for one listing."""
+        return places.Originals(self._store.definition)
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
         """What changes after `read`. While a batch is being taken, the next one gathers."""

@@ -8,21 +8,62 @@ import re
 from collections.abc import Callable, Mapping
 
 from contour.complaints import ManifestSource, Place
-from contour.files import claims, documents, lines, reading
+from contour.files import claims, documents, lines, parse, reading
 from contour.files.contents import FieldPath
 from crds.meta import ObjectRef
+from crds.raw import Raw, is_list, is_mapping
 
 MOST = 200
 """Fields that one locator looks up; each takes parsing a document. What comes after has the line
 of its document."""
 
 
+Define = Callable[[ObjectRef], claims.Definition | None]
+"""The document that owns an object; None if there is none."""
+
+
+class _Texts:
+    """The documents of files, each of which is read once."""
+
+    def __init__(self) -> None:
+        self._by_file: dict[ManifestSource, Mapping[bytes, bytes]] = {}
+
+    def of(self, definition: claims.Definition) -> bytes | None:
+        """The document, if the file still has it."""
+        file = definition.file
+        if file not in self._by_file:
+            self._by_file[file] = _by_digest(file)
+        return self._by_file[file].get(definition.document.digest)
+
+
+class Originals:
+    """The objects as their files have them. For one listing: it is not kept."""
+
+    def __init__(self, definition: Define) -> None:
+        self._definition = definition
+        self._texts = _Texts()
+
+    def __call__(self, subject: ObjectRef) -> Raw | None:
+        """None if no file has the object (any more), or it came from standard input."""
+        definition = self._definition(subject)
+        raw = self._texts.of(definition) if definition is not None else None
+        if definition is None or raw is None:
+            return None
+        found = parse.value(raw)
+        for step in _steps(definition.item.field):
+            if is_list(found) and isinstance(step, int):
+                found = found[step]
+            elif is_mapping(found):
+                found = found[str(step)]
+        return found if is_mapping(found) else None
+
+
 class Locator:
     """For one listing: it reads each file once, and is not kept."""
 
-    def __init__(self, definition: Callable[[ObjectRef], claims.Definition | None]) -> None:
+    def __init__(self, definition: Define) -> None:
         self._definition = definition
-        self._texts: dict[ManifestSource, Mapping[bytes, bytes]] = {}
+        self._texts = _Texts()
         self._left = MOST
 
     def __call__(self, subject: ObjectRef, field: str) -> Place | None:
@@ -38,14 +79,10 @@ class Locator:
         return Place(definition.file, document.line + lines.found(raw, [path])[0])
 
     def _text(self, definition: claims.Definition) -> bytes | None:
-        """The document, if the file still has it."""
         if self._left == 0:
             return None
         self._left -= 1
-        file = definition.file
-        if file not in self._texts:
-            self._texts[file] = _by_digest(file)
-        return self._texts[file].get(definition.document.digest)
+        return self._texts.of(definition)
 
 
 def _by_digest(file: ManifestSource) -> Mapping[bytes, bytes]:

@@ -4,7 +4,7 @@ Neither is read. What a document of them sets is told field by field, with the f
 ContourConfiguration that does the same (Contour 1.33, "ContourDeploymentSpec", "Parameters").
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from contour.files import parse
 from crds.raw import Raw, is_mapping
@@ -14,7 +14,7 @@ FILE = "contour.yaml"
 
 _NOWHERE = ""
 _FLAGS = "the options of `contour serve`"
-_DEPLOYMENT = {
+DEPLOYMENT_SETTINGS: Mapping[str, str] = {
     "contour.deployment.replicas": "spec.contour.replicas",
     "contour.deployment.strategy": _NOWHERE,
     "contour.disabledFeatures": _NOWHERE,
@@ -45,7 +45,8 @@ _DEPLOYMENT = {
     "resourceLabels": "spec.infrastructure.labels of the Gateway",
     "runtimeSettings": "spec",
 }
-_FILE = {
+"""By the paths of fields of a ContourDeployment: where each is read here; empty for nowhere."""
+FILE_SETTINGS: Mapping[str, str] = {
     "accesslog-format": "spec.envoy.logging.accessLogFormat",
     "accesslog-format-string": "spec.envoy.logging.accessLogFormatString",
     "accesslog-level": "spec.envoy.logging.accessLogLevel",
@@ -115,12 +116,13 @@ _FILE = {
     "tls.minimum-protocol-version": "spec.envoy.listener.tls.minimumProtocolVersion",
     "tracing": "spec.tracing",
 }
+"""The same of the configuration file."""
 
 
 def of_deployment(document: Raw) -> Iterator[tuple[tuple[str, ...], str]]:
     """What a ContourDeployment sets: the path of a field, and where that is read here."""
     spec = document.get("spec")
-    for path, where in _settings(spec if is_mapping(spec) else {}, _DEPLOYMENT):
+    for path, where in settings(spec if is_mapping(spec) else {}, DEPLOYMENT_SETTINGS):
         yield ("spec", *path), _told(where)
 
 
@@ -134,7 +136,7 @@ def of_config_map(document: Raw) -> Iterator[tuple[tuple[str, ...], str]]:
         found = parse.value(text.encode())
     except parse.MalformedError:
         return
-    for path, where in _settings(found if is_mapping(found) else {}, _FILE):
+    for path, where in settings(found if is_mapping(found) else {}, FILE_SETTINGS):
         yield ("data", FILE), f"{'.'.join(path)}: {_told(where)}"
 
 
@@ -145,8 +147,23 @@ def _told(where: str) -> str:
     return f"is not read; {where}{of} does the same"
 
 
-def _settings(
-    found: Raw, known: dict[str, str], above: tuple[str, ...] = ()
+def unknown(
+    found: Raw, known: Mapping[str, str], above: tuple[str, ...] = ()
+) -> Iterator[tuple[str, ...]]:
+    """The paths of what is no setting at all."""
+    for name, value in found.items():
+        path = (*above, str(name))
+        dotted = ".".join(path)
+        if dotted in known:
+            continue
+        if is_mapping(value) and any(it.startswith(f"{dotted}.") for it in known):
+            yield from unknown(value, known, path)
+        else:
+            yield path
+
+
+def settings(
+    found: Raw, known: Mapping[str, str], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Each setting that has a counterpart, or none, as far down as it has to be looked at."""
     for name, value in found.items():
@@ -155,4 +172,4 @@ def _settings(
         if dotted in known:
             yield path, known[dotted]
         elif is_mapping(value) and any(it.startswith(f"{dotted}.") for it in known):
-            yield from _settings(value, known, path)
+            yield from settings(value, known, path)

@@ -111,13 +111,11 @@ def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Documen
 
 
 def bootstrap_refusal(release: Release, fleet: fleets.Fleet, name: str) -> str:
-    """Why Envoys must not be started with the bootstrap of a fleet, and where that is written;
-    empty if they may."""
+    """Why Envoys must not be started with the bootstrap of a fleet; empty if they may."""
     given = _installed(release, fleet, name)
     if given is None or fleet.bootstrap is None:
         return ""
-    refusal = bootstraps.judged(given, fleet.bootstrap.custom).refusal
-    return f"{fleet.bootstrap.written}: {refusal}" if refusal else ""
+    return bootstraps.judged(given, fleet.bootstrap.custom).refusal
 
 
 def _custom(fleet: fleets.Fleet) -> CustomBootstrap | None:

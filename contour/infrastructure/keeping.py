@@ -63,7 +63,7 @@ class FleetReconciler:
         present = self._children.of(key)
         every = desired.documents(self._release, wanted.fleet, wanted.name)
         refusal = desired.bootstrap_refusal(self._release, wanted.fleet, wanted.name)
-        refused = [FleetProblem(refusal)] if refusal else []
+        refused = [FleetProblem(refusal, concerns="bootstrap")] if refusal else []
         if not present:
             if refused:
                 return refused
@@ -95,8 +95,8 @@ class FleetReconciler:
     async def _obstacles(self, every: Sequence[Document]) -> Sequence[FleetProblem]:
         """What keeps a fleet from being begun at all: half of one would be of no use."""
         own = self._release.ownership
-        found = [await self._applier.rehearse(it, own) for it in every]
-        return [_trouble(it) for it in found if it is not None]
+        found = [(it["kind"], await self._applier.rehearse(it, own)) for it in every]
+        return [_trouble(it, kind) for kind, it in found if it is not None]
 
     async def _applied_all(
         self, key: Key, wanted: Wanted, every: Sequence[Document]
@@ -137,7 +137,7 @@ class FleetReconciler:
     async def _apply(self, path: str, document: Document) -> FleetProblem | None:
         seen = self._children.digest(path)
         problem = (await self._applier.apply(document, self._release.ownership, seen)).problem
-        return None if problem is None else _trouble(problem)
+        return None if problem is None else _trouble(problem, document["kind"])
 
     async def _pruned(
         self, key: Key, fleet: fleets.Fleet, every: Sequence[Document]
@@ -205,5 +205,12 @@ def _removal_order(document: Document) -> int:
     return kinds.index(document["kind"]) if document["kind"] in kinds else len(kinds)
 
 
-def _trouble(found: Problem) -> FleetProblem:
-    return FleetProblem(found.message, is_error=found.is_error, is_settled=found.is_settled)
+def _trouble(found: Problem, kind: str = "") -> FleetProblem:
+    """What is wrong with an object of this kind, as a problem of the fleet."""
+    return FleetProblem(found.message, found.is_error, found.is_settled, _CONCERNS.get(kind, "all"))
+
+
+_CONCERNS: Mapping[str, fleets.Concern] = {
+    **dict.fromkeys((*WORKLOADS, "HorizontalPodAutoscaler", "PodDisruptionBudget"), "workload"),
+    **dict.fromkeys(("Service", *children.OUTER), "publishing"),
+}

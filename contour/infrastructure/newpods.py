@@ -1,7 +1,10 @@
-"""Why the first pods of a new template do not get ready, and what their containers said.
+"""Why the first pods of a new template do not get ready, and what their containers said; or why
+none can be created.
 
 Pods are listed only while a rollout has no available pod yet. The message of a container that ended
-is the end of its log, for its `terminationMessagePolicy` is FallbackToLogsOnError.
+is the end of its log, for its `terminationMessagePolicy` is FallbackToLogsOnError. What refuses to
+create pods, such as a quota or admission, is in a condition of a Deployment, and of a DaemonSet in
+Events alone (reason FailedCreate).
 """
 
 import re
@@ -13,6 +16,7 @@ from crds import raw
 from crds.raw import Raw, at, mapping
 from kube import conditions
 from kube.client import Client
+from provisioning.keeping import rollouts
 
 MARK = "projectcontour.io/template"
 """An annotation of pods: which template they are of."""
@@ -31,23 +35,56 @@ class Outlook(NamedTuple):
 
     failure: str = ""
     """Why none of them will get ready; empty if one is, or one still may."""
+    trouble: str = ""
+    """Why none can be created now, which may pass."""
     look_again: float = _LATEST
     """Seconds after which there may be news that no other event tells of."""
 
 
-async def outlook(client: Client, workload: Raw, mark: str) -> Outlook:
-    """Asks for the pods of a workload that have this mark. Raises request errors."""
+async def outlook(client: Client, workload: Raw, mark: str, begun: datetime) -> Outlook:
+    """Asks for the pods of a workload that have this mark; it has had it since `begun`. Raises
+    request errors."""
     labels = mapping(at(workload, "spec", "selector", "matchLabels"))
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     path = f"/api/v1/namespaces/{at(workload, 'metadata', 'namespace')}/pods"
     found = await client.list_page(path, {"labelSelector": selector})
     pods = [it for it in map(mapping, raw.items(found.get("items"))) if _is_of(it, mark)]
-    return judged(pods, datetime.now(UTC))
+    now = datetime.now(UTC)
+    return judged(pods, now) if pods else await _without_pods(client, workload, begun, now)
+
+
+async def _without_pods(client: Client, workload: Raw, begun: datetime, now: datetime) -> Outlook:
+    waiting = (now - begun).total_seconds()
+    if workload["kind"] == "Deployment":
+        refused = rollouts.creation_failure(workload)
+    else:
+        refused = await _last_event(client, workload, begun)
+    if refused and waiting >= PATIENCE:
+        return Outlook(f"no pod could be created within {PATIENCE:.0f} seconds: {refused}")
+    trouble = f"no pod can be created: {refused}" if refused else ""
+    return Outlook(trouble=trouble, look_again=_later(waiting))
+
+
+async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
+    """Why the controller of a workload could not create a pod last; empty if that is longer ago."""
+    metadata = mapping(workload["metadata"])
+    fields = {
+        "involvedObject.kind": workload["kind"],
+        "involvedObject.name": metadata["name"],
+        "reason": "FailedCreate",
+    }
+    selector = ",".join(f"{key}={value}" for key, value in fields.items())
+    path = f"/api/v1/namespaces/{metadata['namespace']}/events"
+    found = await client.list_page(path, {"fieldSelector": selector})
+    every = map(mapping, raw.items(found.get("items")))
+    timed = [(datetime.fromisoformat(str(it["lastTimestamp"])), it) for it in every]
+    latest = max((it for it in timed if it[0] >= begun), key=lambda it: it[0], default=None)
+    return str(latest[1].get("message") or "") if latest is not None else ""
 
 
 def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
-    """What to make of the pods of a new template."""
-    if not pods or any(map(_is_ready, pods)):
+    """What to make of the pods of a new template, of which there are some."""
+    if any(map(_is_ready, pods)):
         return Outlook()
     waiting = max((now - _unready_since(it)).total_seconds() for it in pods)
     if waiting >= PATIENCE:
@@ -56,7 +93,12 @@ def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
         return Outlook(words(pods))
     if any(_restarts(it) for pod in pods for it in _containers(pod)):
         return Outlook(look_again=_SOONEST)  # it may run just now, and end in a moment
-    return Outlook(look_again=min(max(waiting / 2, _SOONEST), _LATEST))
+    return Outlook(look_again=_later(waiting))
+
+
+def _later(waiting: float) -> float:
+    """The longer it has taken, the later it is looked at again."""
+    return min(max(waiting / 2, _SOONEST), _LATEST)
 
 
 def words(pods: Sequence[Raw]) -> str:

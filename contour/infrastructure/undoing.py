@@ -1,32 +1,36 @@
 """Undoes the rollout of Envoys whose first new pod does not get ready.
 
 The pod template that a workload had before is kept beside the new one, in an annotation that is
-written by the same request, until a pod of the new one is available. If its first pods fail
-(`newpods`), the workload gets that template back, and an annotation says which one failed and why.
-So whoever leads next knows as much. A template that failed is not tried again; another one is, and
-so is this one once somebody has removed the annotation. What had no pod available before is not
-kept: there is nothing to go back to, and the failure is only told.
+written by the same request, until a pod of the new one is available. If its first pods fail, or
+none of them can be created (`newpods`), the workload gets that template back, and an annotation
+says why. So whoever leads next knows as much. A template that failed is not tried again; another
+one is, and so is this one once somebody has removed the annotation. What had no pod available
+before is not kept: there is nothing to go back to, and the failure is only told.
 """
 
 import base64
 import hashlib
 import zlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import orjson
 
-from contour.infrastructure import newpods
+from contour.infrastructure import blame, newpods
 from contour.infrastructure.newpods import MARK
 from crds.raw import Raw, at, mapping
 from dag.fleets import FleetProblem
 from kube import errors
 from kube.client import Client
-from provisioning.keeping import objects, rollouts
+from provisioning.keeping import annotations, objects, rollouts
+from provisioning.keeping.annotations import annotated, template, with_template
 from provisioning.keeping.objects import described
 
 GOOD = "projectcontour.io/last-good-template"
 """An annotation of workloads: the pod template to go back to, as JSON, compressed, in base64."""
+BEGUN = "projectcontour.io/rollout-began"
+"""An annotation of workloads: when the rollout began that may be undone (RFC 3339)."""
 UNDONE = "projectcontour.io/undone-template"
 """An annotation of workloads: the mark of the template whose rollout was undone."""
 BECAUSE = "projectcontour.io/undone-because"
@@ -55,79 +59,83 @@ class Rollouts:
         """What to apply of a workload; `live` is how it is now. Raises request errors."""
         mark = _mark(document)
         wanted = _marked(document, mark)
-        if live is not None and _mark_of(live) != mark:
-            live = await objects.read(self._client, live)  # what was told may be older
-        if live is None:
+        if live is not None and _is_settled(live, mark):
             return Step(wanted)
-        notes = mapping(at(live, "metadata", "annotations"))
+        # What was told may be older than what we have written last: a template that was undone
+        # must not be taken for one that is being rolled out.
+        live = await objects.read(self._client, live) if live is not None else None
+        if live is None or _is_settled(live, mark):
+            return Step(wanted)
+        notes = annotations.of(live)
         good = str(notes.get(GOOD) or "")
         if good and notes.get(UNDONE) == mark:
             return _undone(wanted, good, str(notes.get(BECAUSE) or ""))
         if _mark_of(live) != mark:
-            return Step(_noted(wanted, _kept(live) if rollouts.is_proven(live) else good))
-        if rollouts.is_proven(live):
-            return Step(wanted)
-        if not rollouts.pods(live):
-            return Step(_noted(wanted, good))
-        try:
-            found = await newpods.outlook(self._client, live, mark)
-        except errors.Refused as error:
-            told = FleetProblem(f"the pods of {described(document)}: {error.message}")
-            return Step(_noted(wanted, good), told)
-        return self._judged(wanted, good, found)
+            good = _kept(live) if rollouts.is_proven(live) else good
+            return Step(_noted(wanted, good, datetime.now(UTC).isoformat(timespec="seconds")))
+        return await self._watched(live, mark, good, wanted)
 
-    def _judged(self, wanted: Raw, good: str, found: newpods.Outlook) -> Step:
-        if not found.failure:
-            self._again(found.look_again)
-            return Step(_noted(wanted, good))
-        if good:
+    async def _watched(self, live: Raw, mark: str, good: str, wanted: Raw) -> Step:
+        """A rollout of which no pod is available yet."""
+        begun = str(annotations.of(live).get(BEGUN) or at(live, "metadata", "creationTimestamp"))
+        document = _noted(wanted, good, begun)
+        if not rollouts.pods(live):
+            return Step(document)
+        try:
+            found = await newpods.outlook(self._client, live, mark, datetime.fromisoformat(begun))
+        except errors.Refused as error:
+            text = f"the pods of {described(wanted)}: {error.message}"
+            return Step(document, FleetProblem(text))
+        if found.failure and good:
             return _undone(wanted, good, found.failure)
-        return Step(wanted, FleetProblem(f"no Envoy of {described(wanted)} runs: {found.failure}"))
+        self._again(found.look_again)
+        if found.failure:
+            return Step(document, _about_pods(f"no Envoy of {described(wanted)} runs", found))
+        if found.trouble:
+            return Step(document, _about_pods(f"no new Envoy of {described(wanted)}", found))
+        return Step(document)
+
+
+def _is_settled(live: Raw, mark: str) -> bool:
+    """Whether a pod of the template with this mark is available."""
+    return _mark_of(live) == mark and rollouts.is_proven(live)
+
+
+def _about_pods(opening: str, found: newpods.Outlook) -> FleetProblem:
+    text = f"{opening}: {found.failure or found.trouble}"
+    return FleetProblem(text, concerns="workload")
 
 
 def _undone(document: Raw, good: str, why: str) -> Step:
-    template: Raw = orjson.loads(zlib.decompress(base64.b64decode(good)))
+    before: Raw = orjson.loads(zlib.decompress(base64.b64decode(good)))
     notes: Raw = {GOOD: good, UNDONE: _mark_of(document), BECAUSE: why}
-    found = _annotated(document, notes)
     told = f"the rollout of {described(document)} was undone, for its first new Envoy failed: {why}"
-    return Step(_with_template(found, template), FleetProblem(told))
+    concerns = blame.concern(before, template(document))
+    changed = with_template(annotated(document, notes), before)
+    return Step(changed, FleetProblem(told, concerns=concerns))
 
 
 def _kept(live: Raw) -> str:
     """Its template, as it is written; empty if it is too long for that."""
-    template = _template(live)
-    metadata = {k: it for k, it in mapping(template.get("metadata")).items() if it is not None}
-    found = orjson.dumps({**template, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
+    before = template(live)
+    metadata = {k: it for k, it in mapping(before.get("metadata")).items() if it is not None}
+    found = orjson.dumps({**before, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
     text = base64.b64encode(zlib.compress(found)).decode()
     return text if len(text) <= _LONGEST else ""
 
 
 def _mark(document: Raw) -> str:
-    packed = orjson.dumps(_template(document), option=orjson.OPT_SORT_KEYS)
+    packed = orjson.dumps(template(document), option=orjson.OPT_SORT_KEYS)
     return hashlib.sha256(packed).hexdigest()[:16]
 
 
 def _mark_of(workload: Raw) -> str:
-    return str(at(_template(workload), "metadata", "annotations", MARK) or "")
+    return str(annotations.of(template(workload)).get(MARK) or "")
 
 
 def _marked(document: Raw, mark: str) -> Raw:
-    return _with_template(document, _annotated(_template(document), {MARK: mark}))
+    return with_template(document, annotated(template(document), {MARK: mark}))
 
 
-def _template(workload: Raw) -> Raw:
-    return mapping(at(workload, "spec", "template"))
-
-
-def _with_template(workload: Raw, template: Raw) -> Raw:
-    return {**workload, "spec": {**mapping(workload.get("spec")), "template": template}}
-
-
-def _noted(document: Raw, good: str) -> Raw:
-    return _annotated(document, {GOOD: good}) if good else document
-
-
-def _annotated(document: Raw, more: Raw) -> Raw:
-    metadata = mapping(document.get("metadata"))
-    annotations = {**mapping(metadata.get("annotations")), **more}
-    return {**document, "metadata": {**metadata, "annotations": annotations}}
+def _noted(document: Raw, good: str, begun: str) -> Raw:
+    return annotated(document, {GOOD: good, BEGUN: begun}) if good else document

@@ -9,6 +9,7 @@
 import asyncio
 import logging
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import grpc
@@ -22,20 +23,24 @@ from contour.ratelimits.settings import Settings
 from provisioning.identities import CONTROL_PLANE, RATE_LIMIT_CLIENT
 from showing import signals
 
+WORKERS = 32
+"""Threads that answer: so many hits can share a round trip to a Redis."""
+
 
 async def serve(control_plane: str, listen: str, given: Settings) -> None:
     """Answers until SIGTERM or SIGINT."""
     stopped = signals.StopSignals().stopped
     counters = _counters(given)
     service = Service(counters, client=RATE_LIMIT_CLIENT if given.certificate else None)
-    server = aio.server(options=(("grpc.so_reuseport", 0),))
+    workers = ThreadPoolExecutor(WORKERS)
+    server = grpc.server(workers, options=(("grpc.so_reuseport", 0),))
     server.add_generic_rpc_handlers((handler(service),))
     _listen(server, listen, given)
 
     def take(domains: Domains) -> None:
         service.domains = domains
 
-    await server.start()
+    server.start()
     following = asyncio.ensure_future(
         subscription.follow(partial(_channel, control_plane, given), control_plane, take)
     )
@@ -43,11 +48,11 @@ async def serve(control_plane: str, listen: str, given: Settings) -> None:
         await stopped.wait()
     finally:
         following.cancel()
-        await server.stop(0.5)
-        await counters.close()
+        await asyncio.to_thread(server.stop(0.5).wait)
+        counters.close()
 
 
-def _listen(server: aio.Server, listen: str, given: Settings) -> None:
+def _listen(server: grpc.Server, listen: str, given: Settings) -> None:
     if not given.certificate:
         server.add_insecure_port(listen)
         return

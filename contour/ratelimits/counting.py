@@ -9,6 +9,7 @@ which is dropped as a whole.
 import logging
 import time
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import NamedTuple, Protocol
 
 log = logging.getLogger(__name__)
@@ -28,13 +29,13 @@ class Hit(NamedTuple):
 
 
 class Counters(Protocol):
-    """Where requests are counted."""
+    """Where requests are counted, by several threads."""
 
-    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+    def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards. Raises `OSError`."""
         ...
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Leaves whatever holds the counters."""
 
 
@@ -51,14 +52,16 @@ class Memory:
 
     def __init__(self, most: int = MOST_COUNTERS) -> None:
         self._most = most
+        self._lock = Lock()
         # By length: the start of the window, and the counts in it.
         self._windows: dict[int, tuple[int, dict[str, int]]] = {}
 
-    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+    def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards."""
-        return [self._count(it, now) for it in hits]
+        with self._lock:
+            return [self._count(it, now) for it in hits]
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Nothing is left to be closed."""
 
     def _count(self, it: Hit, now: int) -> int:

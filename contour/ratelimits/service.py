@@ -1,5 +1,8 @@
 """Answers Envoys whether requests are within their limits (`envoy.service.ratelimit.v3`).
 
+Several threads answer. gRPC for asyncio takes 1.6 times the processor time: measured with counters
+in memory and 32 requests at a time, in pairs (440 and 267 µs; an empty method 447 and 253 µs).
+
 All descriptors that have a limit are counted, whatever becomes of the others; the request is over
 the limit if one of them is. Source: envoyproxy/ratelimit, whose answers a test compares.
 """
@@ -10,7 +13,6 @@ from collections.abc import Sequence
 import grpc
 from envoy.extensions.common.ratelimit.v3 import ratelimit_pb2
 from envoy.service.ratelimit.v3 import rls_pb2
-from grpc import aio
 
 from contour.ratelimits import limits
 from contour.ratelimits.counting import Clock, Counters, Hit, clock
@@ -21,7 +23,6 @@ log = logging.getLogger(__name__)
 Request = rls_pb2.RateLimitRequest
 Response = rls_pb2.RateLimitResponse
 Status = rls_pb2.RateLimitResponse.DescriptorStatus
-Call = aio.ServicerContext[bytes, bytes]
 
 
 class Service:
@@ -36,17 +37,17 @@ class Service:
         self._client = client
         self._fault = ""
 
-    async def answer(self, request: bytes, call: Call) -> bytes:
+    def answer(self, request: bytes, call: grpc.ServicerContext) -> bytes:
         """Answers one request of an Envoy."""
         if self._client is not None and not _is_shown(self._client, call):
-            await call.abort(grpc.StatusCode.PERMISSION_DENIED, f"only {self._client} may ask")
+            call.abort(grpc.StatusCode.PERMISSION_DENIED, f"only {self._client} may ask")
         if self.domains is None:
-            await call.abort(grpc.StatusCode.UNAVAILABLE, "there are no limits yet")
+            call.abort(grpc.StatusCode.UNAVAILABLE, "there are no limits yet")
         try:
-            response = await self.decide(Request.FromString(request))
+            response = self.decide(Request.FromString(request))
         except OSError as error:
             self._note(str(error))
-            await call.abort(grpc.StatusCode.UNAVAILABLE, str(error))
+            call.abort(grpc.StatusCode.UNAVAILABLE, str(error))
         self._note("")
         return response.SerializeToString()
 
@@ -56,7 +57,7 @@ class Service:
             log.error("%s", fault)
         self._fault = fault
 
-    async def decide(self, request: Request) -> Response:
+    def decide(self, request: Request) -> Response:
         """Counts a request; raises OSError if the counters cannot be reached."""
         now, domains = self._now(), self.domains or {}
         keyed = [_entries(it) for it in request.descriptors]
@@ -66,7 +67,7 @@ class Service:
             for it, entries, descriptor in zip(found, keyed, request.descriptors, strict=True)
             if it is not None
         ]
-        counts = iter(await self._counters.add(hits, now) if hits else ())
+        counts = iter(self._counters.add(hits, now) if hits else ())
         statuses = [
             Status(code=Response.OK) if it is None else _status(it, next(counts), now)
             for it in found
@@ -74,7 +75,7 @@ class Service:
         return Response(overall_code=_overall(statuses), statuses=statuses)
 
 
-def _is_shown(name: str, call: Call) -> bool:
+def _is_shown(name: str, call: grpc.ServicerContext) -> bool:
     shown = call.auth_context().get("x509_subject_alternative_name", ())
     return name.encode() in shown
 

@@ -104,14 +104,14 @@ class Board:
             state = "warning"
         return Row(subject, state, summary, told)
 
-    def objects(self, generations: dict[ObjectRef, int]) -> Iterator[Raw]:
+    def objects(self, generations: dict[ObjectRef, int]) -> Iterator[tuple[ObjectRef, Raw]]:
         """Every object that gets a status, as a Kubernetes object without its specification.
 
         An object of which no version could be taken is among them; its `problems` say why.
         """
         refused = {it for it in self.remarks if it.kind in _KINDS and self.faults(it)}
         for subject in sorted(self.told.keys() | refused):
-            yield self._object(subject, generations.get(subject, 0))
+            yield subject, self._object(subject, generations.get(subject, 0))
 
     def _object(self, subject: ObjectRef, generation: int) -> Raw:
         found, faults = self.told.get(subject), self.faults(subject)

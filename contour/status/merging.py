@@ -85,7 +85,13 @@ def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
 _OF_PARENTS = frozenset({"Accepted", "PartiallyInvalid", "ResolvedRefs", "UnservedGuard"})
 _OF_LISTENERS = frozenset({"Accepted", "Conflicted", "OverlappingTLSConfig", "Programmed"})
 _OF_OBJECTS = frozenset(
-    {"Accepted", "InsecureFrontendValidationMode", "Programmed", "UnservedGuard"}
+    {
+        "Accepted",
+        "AddressesAssigned",
+        "InsecureFrontendValidationMode",
+        "Programmed",
+        "UnservedGuard",
+    }
 )
 _OF_ENVOY_CONFIGS = frozenset({"CacheOutOfSync", "RollbackFailed"})
 

@@ -84,8 +84,12 @@ def _gateway(found: statuses.GatewayStatus, generation: int) -> Raw:
         "attachedListenerSets": found.attached_listener_sets,
     }
     if found.addresses is not None:
-        told["addresses"] = [it._asdict() for it in found.addresses[:MOST_ADDRESSES]]
+        told["addresses"] = [_address(it) for it in found.addresses[:MOST_ADDRESSES]]
     return told
+
+
+def _address(found: statuses.Address) -> Raw:
+    return {name: it for name, it in found._asdict().items() if it is not None}
 
 
 MOST_ADDRESSES = 16

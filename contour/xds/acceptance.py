@@ -60,6 +60,11 @@ class Acceptance:
         """Whether something of a resource is pending on any stream."""
         return name.name in self._pending[name.type_url]
 
+    def pending_parts(self, name: Name) -> set[str]:
+        """The parts of a resource that are pending on some stream."""
+        streams = self._pending[name.type_url].get(name.name, ())
+        return {part for it in streams for part in it.pending_parts(name.name)}
+
     def expect(self, by: Subscription, names: Collection[str]) -> list[str]:
         """Something of these resources is on its way to a stream."""
         pending = self._pending[by.type_url]
@@ -155,6 +160,12 @@ class Acceptance:
         """What was published of a type, also if it is refused as a whole."""
         refused = {name.name for name, _, _ in self._quarantine if name.type_url == type_url}
         return refused.union(self._store.types[type_url])
+
+    def parts(self, name: Name) -> set[str]:
+        """What was published of a resource, refused parts included."""
+        resource, refused = self._store.resource(name), self._quarantine.refused(name)
+        there = {part for part, it in refused.items() if it is not None}
+        return there.union(resource.parts if resource else ())
 
     def version(self, name: Name) -> str | None:
         """The version of what was published, refused parts included; None if nothing was.

@@ -342,6 +342,7 @@ class Fleet:
             self.step(envoy, Published(found), now)
         changed: defaultdict[str, list[str]] = defaultdict(list)
         for edit in edits:
+            self.observer.replaced(edit.name, edit.resource.parts if edit.is_gone else edit.before)
             changed[edit.name.type_url].append(edit.name.name)
         for type_url, names in changed.items():
             self._tell_changed(type_url, names)

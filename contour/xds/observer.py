@@ -44,6 +44,9 @@ class AckObserver:
     def changed(self, type_url: str, names: Collection[str]) -> None:
         """Resources of a type, or what Envoys have accepted of them, may have changed."""
 
+    def replaced(self, name: Name, parts: Collection[str]) -> None:
+        """These parts of a resource were published anew, or withdrawn; `changed` follows."""
+
     def edition_refused(self, refused: RefusedWhole) -> None:
         """An Envoy refuses an edition; nothing more of it is sent there."""
 

@@ -177,6 +177,16 @@ class Subscription:
         held = self.overrides_of(name).values()
         return not self.is_acknowledged(name) or any(not it.refusal for it in held)
 
+    def pending_parts(self, name: str) -> set[str]:
+        """The parts of which the other side is yet to get, or to answer, the newest state."""
+        overrides, resource = self.overrides_of(name), self.resource(name)
+        found = {part for part, it in overrides.items() if not it.refusal}
+        for it in self._unanswered(name):
+            found |= it.parts.keys()
+            if resource is not None and (it.is_whole or it.is_unknown):
+                found |= resource.parts.keys()
+        return {it for it in found if it not in overrides or not overrides[it].refusal}
+
     def mark(self, name: str, before: Baseline) -> None:
         """Notes that the stream is to be sent a resource, and what it had of it."""
         known = self.dirty.get(name)

@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints
 
 from crds.fields import HOST, Hostname, Port, Subdomain
 from crds.gateway.frontend import GatewayTLSConfig
+from crds.gateway.guards import HTTPExternalAuthFilter
 from crds.gateway.known import Known
 from crds.gateway.references import (
     GROUP,
@@ -23,9 +24,8 @@ from crds.gateway.references import (
     SecretObjectReference,
 )
 from crds.gateway.selector import LabelSelector
-from crds.meta import ObjectMeta, excerpt, model
+from crds.meta import ObjectMeta, model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 Protocol = Annotated[
     str,
@@ -84,9 +84,32 @@ class AllowedRoutes:
     """If empty, all kinds that the protocol supports."""
 
 
-@excerpt
+@model
+class ListenerFilter:
+    """One step that every request of a listener takes before it is routed."""
+
+    type: str
+    """`ExternalAuth` is served; any other type closes the listener."""
+    external_auth: HTTPExternalAuthFilter | None = None
+    extension_ref: LocalObjectReference | None = None
+    _field = rule(
+        "exactly the field that type names must be specified: externalAuth or extensionRef",
+        lambda it: (
+            it.type not in {"ExternalAuth", "ExtensionRef"}
+            or (
+                (it.external_auth is not None, it.extension_ref is not None)
+                == (it.type == "ExternalAuth", it.type == "ExtensionRef")
+            )
+        ),
+    )
+
+
+@model
 class ListenerFilters:
-    """The filters of a listener. None of them is read; it only matters whether there are any."""
+    """The filters of a listener (v1.7, GEP-5224)."""
+
+    requests: tuple[ListenerFilter, ...] = Field(default=(), max_length=16)
+    """They run in this order."""
 
 
 def _has_tls_only_if_secure(listener: Any) -> bool:
@@ -110,9 +133,9 @@ class Listener:
     protocol: Protocol
     tls: ListenerTLSConfig | None = None
     allowed_routes: AllowedRoutes = AllowedRoutes()
-    filters: Annotated[ListenerFilters | None, Unserved(guards=True)] = None
-    """Filters that every request passes before it is routed, such as authorization (v1.7,
-    GEP-5224)."""
+    filters: ListenerFilters | None = None
+    """Filters that every request passes before it is routed. Only with HTTP and HTTPS: the CRD of
+    ListenerSets does not check that, so the rules do."""
     _plain = rule(
         "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']", _has_tls_only_if_secure
     )
@@ -144,6 +167,15 @@ def _is_ip_address(text: str) -> bool:
     return True
 
 
+def _is_scope(text: str) -> bool:
+    domain, _, path = text.partition("/")
+    is_reserved = domain == "k8s.io" or domain.endswith(".k8s.io")
+    return bool(path) and re.fullmatch(_SUBDOMAIN, domain) is not None and not is_reserved
+
+
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+
+
 @model
 class GatewaySpecAddress:
     """An address that is requested for the Gateway."""
@@ -151,6 +183,13 @@ class GatewaySpecAddress:
     type: str = Field(default="IPAddress", min_length=1, max_length=253)
     value: str | None = Field(default=None, max_length=253)
     """If absent, any free address."""
+    routability: Annotated[str, StringConstraints(max_length=253)] = ""
+    """From where it has to be reached (v1.7, GEP-5093); empty: as the implementation has it."""
+    _scope = rule(
+        "routability must be empty, Cluster, or a DNS subdomain other than those of k8s.io, / and"
+        " a path",
+        lambda it: it.routability in {"", "Cluster"} or _is_scope(it.routability),
+    )
     _value = rule("value must be an address of its type", _fits_its_type)
 
 

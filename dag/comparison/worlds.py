@@ -10,6 +10,7 @@ from dag.comparison import Difference, Harm, effects, hosts
 from dag.configuration.reading import Settings
 from dag.engine.view import Query
 from dag.evaluation.places import World, settings_of
+from dag.gateway import filteredlisteners
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -22,6 +23,8 @@ def differences(before: World, after: World) -> Iterator[Difference]:
         yield from _of_fleet(*fleet)
     for listener in _changed(before, after, listeners.listener):
         yield from _of_listener(*listener)
+    for filters in _changed(before, after, filteredlisteners.filters):
+        yield from _of_filters(*filters)
     for secure in _changed(before, after, merged.secure_host):
         yield from _of_tls(*secure)
     for host, _, _ in _changed(before, after, merged.virtual_host):
@@ -86,6 +89,25 @@ def _of_listener(
             texts = (effects.shown(one), effects.shown(other))
             harm = "drained" if it.name in ("bind_port", "address", "protocol") else None
             yield Difference(place, f"port {new.port}", it.name, *texts, new.origins, harm)
+
+
+def _of_filters(
+    key: nodes.ListenerKey,
+    old: tuple[nodes.ListenerFilter, ...] | None,
+    new: tuple[nodes.ListenerFilter, ...] | None,
+) -> Iterator[Difference]:
+    """What requests pass before they are routed, by Gateway listener and number."""
+    before, after = ({it.name: it for it in side or ()} for side in (old, new))
+    for name in sorted(before.keys() | after.keys()):
+        one, other = before.get(name), after.get(name)
+        if one != other:
+            found = other or one
+            origins = (found.origin,) if found is not None else ()
+            harm: Harm = "unguarded" if other is None else "drained"
+            texts = (effects.shown(one), effects.shown(other))
+            yield Difference(
+                nodes.HostKey(*key, ""), f"filter {name}", "server", *texts, origins, harm
+            )
 
 
 def _protocol(found: nodes.Listener | None) -> str:

@@ -95,6 +95,7 @@ def _server(place: Place, it: crd.Extension) -> nodes.HookServer:
         host=service.host or "",
         port=service.port,
         unix=service.unix or "",
+        is_sidecar=it.sidecar is not None,
         tls=_tls(service.tls),
         timeout=_seconds(place.at("timeout"), it.timeout, most=_LONGEST_ANSWER) or 5.0,
         retries=it.retries,

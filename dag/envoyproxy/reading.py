@@ -6,6 +6,7 @@ the pods (`pods`), the Service (`exposing`), who may set what (`dag.gateway.para
 
 from collections.abc import Iterator
 
+from crds.complaints import dotted
 from crds.custombootstrap import CustomBootstrap, read
 from crds.envoygateway.envoyproxy import (
     EnvoyHpa,
@@ -73,7 +74,7 @@ def _bootstrap(at: Place, written: object) -> Findings[OwnBootstrap | None]:
     if isinstance(custom, CustomBootstrap):
         return OwnBootstrap(custom, f"{at.subject}: {at.path}")
     for fault in custom or ():
-        place = at.at(fault.path) if fault.path else at
+        place = at.at(dotted(fault.path)) if fault.path else at
         yield problems.invalid_value(place, fault.message)
     return None
 

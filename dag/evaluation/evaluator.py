@@ -39,17 +39,33 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     if isinstance(seen, Answer):
         trace.note("request", "failed", seen.cause)
         return seen
+    is_filtered = _note_filters(world, at, seen, trace)
     host = places.virtual_host(world, at, seen, trace)
     if isinstance(host, Answer):
         trace.note("host", "failed", host.cause)
-        return _unserved(world, at, host, seen)
+        found = _unserved(world, at, host, seen)
+        return replace(found, may_be_refused=is_filtered and found.status != _MISDIRECTED)
     found = _of_host(world, at, host, seen, trace)
+    if is_filtered and found.status != _MISDIRECTED:
+        found = replace(found, may_be_refused=True)
     asked = [it for it in places.settings_of(world).hook_servers if it.hooks - {"Route"}]
     if not asked:
         return found
     names = ", ".join(it.name for it in asked)
     trace.note("host", "noted", f"what extensions change ({names}) is not evaluated")
     return replace(found, may_be_refused=True)
+
+
+def _note_filters(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> bool:
+    """Tells of the filters that the request passes before it is routed; whether there are any.
+
+    What servers change of it is not known here: it is matched as it came.
+    """
+    found = places.filters_of_listener(world, at, request)
+    for number, it in enumerate(found):
+        words = f"listener filter {number}: a server decides, and may change what routes match"
+        trace.note("guard", "noted", words, it.origin)
+    return bool(found)
 
 
 def _of_host(
@@ -82,7 +98,8 @@ def _of_host(
     found = places.reached(world, actions.answer(host.host, route, request))
     if found.cause:
         trace.note("action", "failed", found.cause, route.origin)
-    return replace(found, may_be_refused=bool(elsewhere or route.extensions))
+    is_open = not (elsewhere or route.extensions or guards.is_limited(host, route))
+    return replace(found, may_be_refused=not is_open)
 
 
 def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Route | None:

@@ -28,21 +28,27 @@ def refusal(
         words = not_admitted(found.ip_filter, request, trace, route.origin)
         if words:
             return Answer(403, words, route=route)
+    limited = is_limited(host, route)
+    if limited:
+        trace.note("guard", "noted", "local rate limit: may answer 429", route.origin)
     if isinstance(found.jwt, nodes.Jwt) and not _has_token(request):
         words = f"JWT: the request has no token of the provider {found.jwt.provider}"
         trace.note("guard", "failed", words, route.origin)
-        return Answer(401, words, route=route)
+        return Answer(401, words, route=route, may_be_refused=limited)
     return None
 
 
+def is_limited(host: nodes.VirtualHost, route: nodes.Route) -> bool:
+    """Whether each Envoy counts the requests, of which it answers some with 429."""
+    found = in_force(host.policies, route.policies)
+    return isinstance(found.local_rate_limit, nodes.LocalRateLimit)
+
+
 def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route) -> list[str]:
-    """The guards whose answer cannot be told from here, for people."""
+    """The guards behind these whose answer cannot be told from here, for people."""
     found = in_force(host.policies, route.policies)
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
-        "local rate limit: may answer 429": isinstance(
-            found.local_rate_limit, nodes.LocalRateLimit
-        ),
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
         "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),
         "rate limit service: may answer 429": isinstance(found.rate_limits, nodes.RateLimits)

@@ -14,6 +14,7 @@ from dag.configuration.reading import Settings
 from dag.engine.view import Query
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
+from dag.gateway import filteredlisteners
 from dag.values import hostnames
 
 K = TypeVar("K", bound=Hashable)
@@ -81,6 +82,18 @@ def secure_host(
 def _speaks_http3(name: str, found: nodes.SecureHost) -> bool:
     """Hosts that stand for every other name are not asked by HTTP/3."""
     return name != hostnames.EVERY and found.can_speak_http3
+
+
+def filters_of_listener(
+    world: World, at: nodes.ListenerKey, request: Request
+) -> tuple[nodes.ListenerFilter, ...]:
+    """The filters that a request passes before it is routed, in their order."""
+    return tuple(
+        it
+        for it in world.answer(filteredlisteners.filters, at) or ()
+        if hostnames.covers(it.host, request.name)
+        and not any(hostnames.covers(other, request.name) for other in it.exceptions)
+    )
 
 
 def virtual_host(

@@ -2,8 +2,9 @@
 
 Source: the AuthenticationFilter of Envoy Gateway 0.5. Any provider of a filter suffices. A filter
 of which one provider cannot be built serves nobody; one that lacks the keys of some providers takes
-the tokens of the others. What Envoy is told of a filter is an answer of its own, so
-that an edit of the filter changes none of its routes.
+the tokens of the others. What Envoy is told of a filter (`providers`) and what its routes are told
+(`REMARKS`) are told apart, so an edit of issuers or keys concerns no route, however many name the
+filter.
 """
 
 import re
@@ -14,8 +15,8 @@ from hashlib import blake2b
 from crds.envoygateway import authenticationfilter as crd
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
-from dag.engine.view import View, query
-from dag.gateway import tokenkeys
+from dag.engine.view import Index, Kept, View, query
+from dag.gateway import filteruses, tokenkeys
 from dag.gateway.resolving import Reference
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
@@ -23,6 +24,9 @@ from dag.problems.places import Findings, Place
 from dag.values import headers
 
 KIND = "AuthenticationFilter"
+
+Remarks = Problem | tuple[str, ...]
+"""What the routes of a filter are told; a problem if it cannot be served."""
 
 
 def policies(
@@ -34,7 +38,7 @@ def policies(
         if other != target:
             text = "only one AuthenticationFilter can stand on a rule"
             raise Refused(problems.filter_not_valid(second, text))
-    found = view.ask(remarks, target)
+    found = next(iter(view.bucket(REMARKS, target)), None)
     if found is None:
         raise Refused(problems.filter_not_found(at, f"{KIND} {target} not found"))
     if isinstance(found, Problem):
@@ -45,9 +49,9 @@ def policies(
 
 
 @query
-def remarks(view: View, key: NamespacedName) -> Problem | tuple[str, ...] | None:
-    """What the routes of a filter are told; a problem if it cannot be served; None if it is not
-    there. It stays the same when other tokens are required or other keys known."""
+def remarks(view: View, key: NamespacedName) -> Remarks | None:
+    """What the routes of a filter are told; None if it is not there. It stays the same when other
+    tokens are required or other keys known."""
     written = view.read(tables.AUTHENTICATION_FILTERS, key)
     if written is None:
         return None
@@ -128,3 +132,18 @@ def _claim_headers(at: Place, written: crd.JWTAuthenticationProvider) -> Iterato
             text = f"{it.header[:60]!r} {refusal}"
             raise Refused(problems.filter_not_valid(place.at("header"), text))
         yield it.claim, it.header.lower()
+
+
+def _entries(key: NamespacedName, found: Remarks) -> Iterator[tuple[NamespacedName, Remarks]]:
+    yield key, found
+
+
+REMARKS: Index[NamespacedName, Remarks] = Index(
+    "remarks on AuthenticationFilters", remarks, _entries
+)
+"""Of a filter that is there and that a route names one member: what its routes are told."""
+
+INDEXES = (REMARKS,)
+KEPT = (Kept(remarks, filteruses.AUTHENTICATED),)
+"""Settled before the routes that read `REMARKS`. Key sets of a filter that no route names are not
+fetched."""

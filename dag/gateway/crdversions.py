@@ -46,6 +46,11 @@ def has_names_of_1_7(view: View) -> bool:
     return found is None or (int(found[1]), int(found[2])) >= (1, 7)
 
 
+def has_routability(view: View) -> bool:
+    """Whether addresses of Gateways say from where they are reached."""
+    return has_names_of_1_7(view) and is_experimental(view)
+
+
 _MINOR = re.compile(r"v([0-9]{1,9})\.([0-9]{1,9})\.")
 
 

@@ -75,7 +75,10 @@ _NEW_IN_1_7 = {
     "HTTPRouteRetryCodes",
     "HTTPRouteRetryConnectionError",
 }
+_EXPERIMENTAL_IN_1_7 = {"GatewayListenerFilters"}
+"""The CRDs of the standard channel have no fields for them."""
 _MANAGED_OF_1_7 = {"GatewayInfrastructure"}
+_MANAGED_EXPERIMENTAL_IN_1_7 = {"GatewayAddressRoutability", "GatewayAddressRoutabilityCluster"}
 
 
 class Installed(NamedTuple):
@@ -93,6 +96,8 @@ def claimed(installed: Installed) -> tuple[str, ...]:
     found = _GATEWAY | _HTTP | _OTHERS
     if installed.has_names_of_1_7:
         found, managed = found | _NEW_IN_1_7, _MANAGED | _MANAGED_OF_1_7
+        if installed.is_experimental:
+            found, managed = found | _EXPERIMENTAL_IN_1_7, managed | _MANAGED_EXPERIMENTAL_IN_1_7
     else:
         found |= _RETRIES_OF_1_6 if installed.is_experimental else set()
         managed = _MANAGED | _MANAGED_OF_1_6

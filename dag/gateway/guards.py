@@ -92,23 +92,39 @@ def _authorization(
     if isinstance(cluster, Problem):
         yield cluster
         yield problems.rule_dropped(at, "the server that decides cannot be reached")
-        return
+    elif why := unusable_header(wanted):
+        yield problems.rule_dropped(response_headers(at), why)
+    else:
+        yield server(wanted, cluster)
+
+
+def unusable_header(wanted: HTTPExternalAuthFilter) -> str | None:
+    """Why a header of the server's answer cannot go on to the backend; None if all can."""
+    told = wanted.http.allowed_response_headers if wanted.http is not None else ()
+    refusals = ((it, headers.request_refusal(it)) for it in told)
+    return next((f"{it!r} {why}" for it, why in refusals if why), None)
+
+
+def response_headers(at: Place) -> Place:
+    """The field that `unusable_header` is about."""
+    return at.at("http").at("allowedResponseHeaders")
+
+
+def server(wanted: HTTPExternalAuthFilter, cluster: nodes.Cluster) -> nodes.Authorization:
+    """The server that decides, and what it is told."""
     if wanted.protocol == "GRPC":
         protocol: nodes.UpstreamProtocol = "h2c" if cluster.tls is None else "h2"
-        yield nodes.Authorization(replace(cluster, protocol=protocol), body=_body(wanted))
-        return
+        told = wanted.grpc.allowed_headers if wanted.grpc is not None else ()
+        called = replace(cluster, protocol=protocol)
+        return nodes.Authorization(called, body=_body(wanted), request_headers=_names(told))
     http = wanted.http
-    told = http.allowed_response_headers if http is not None else ()
-    if why := next((f"{it!r} {why}" for it in told if (why := headers.request_refusal(it))), None):
-        yield problems.rule_dropped(at.at("http").at("allowedResponseHeaders"), why)
-        return
-    yield nodes.Authorization(
+    return nodes.Authorization(
         cluster,
         protocol="http",
         body=_body(wanted),
         path_prefix=(http.path or "") if http is not None else "",
         request_headers=_names(http.allowed_headers if http is not None else ()),
-        upstream_headers=_names(told),
+        upstream_headers=_names(http.allowed_response_headers if http is not None else ()),
     )
 
 

@@ -56,14 +56,17 @@ def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
 
 
 def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Iterator[nodes.Route]:
-    """What answers requests of a TLS connection that no other route takes.
+    """What answers requests that no other route takes, where Envoy has to choose something.
 
-    Envoy compares server names with what it chose, so it has to choose something: a request for a
-    host of another listener is misdirected before it is not found.
+    On a TLS connection it compares server names with what it chose: a request for a host of another
+    listener is misdirected before it is not found. And it asks no authorization server about a
+    request without a route, which filters of a listener may give one.
     """
-    found = view.ask(servedlisteners.owner, key)
-    is_secure = found is not None and found.is_http and found.family == "HTTPS"
-    if found is not None and is_secure and not any(it.match == nodes.Match() for it in routes):
+    found = servedlisteners.taker(view, key)
+    if found is None or any(it.match == nodes.Match() for it in routes):
+        return
+    is_secure = found.is_http and found.family == "HTTPS" and view.ask(servedlisteners.owner, key)
+    if is_secure or found.is_filtered:
         yield nodes.Route(nodes.Match(), NOT_FOUND, found.section.holder)
 
 

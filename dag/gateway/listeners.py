@@ -7,12 +7,12 @@ ask of routes (`listenerspecs`), what makes two of them indistinct (`conflicts`)
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from crds.gateway import gateway as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored
@@ -20,6 +20,7 @@ from dag.gateway import (
     certificates,
     clients,
     conflicts,
+    listenerfilters,
     listenersets,
     listenerspecs,
     namespaces,
@@ -39,8 +40,9 @@ class ListenerState:
 
     spec: ListenerSpec
     is_served: bool
-    is_closed: bool = False
-    """Envoy has it and answers every request with 503: something guards it that is not served."""
+    closing: tuple[Problem, ...] = ()
+    """Why Envoy has it and answers every request with 503: something guards it that cannot be
+    served."""
     problems: tuple[Problem, ...] = ()
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
@@ -48,6 +50,13 @@ class ListenerState:
     """What clients must show."""
     terminates: bool = False
     """TLS ends here."""
+    filters: tuple[nodes.Authorization, ...] = ()
+    """Who decides over each request before it is routed, in this order; if it is served."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether Envoy has it and answers every request with 503."""
+        return bool(self.closing)
 
     @property
     def is_resolved(self) -> bool:
@@ -68,12 +77,16 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     asked = view.ask(listenerspecs.specs, holder)
     is_refused = view.ask(parameters.closes, gateway)
     strange = ignored.closing(view, holder.kind, found.metadata)
-    closing = tuple(unguarded.listener_guard_is_foreign(holder, it.name) for it in strange)
+    foreign = [unguarded.listener_guard_is_foreign(holder, it.name) for it in strange]
     judged: list[ListenerState] = []
     for index, (it, spec) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
         findings = tuple(_findings(view, gateway, it, spec, at))
-        judged.append(_state(spec, it, at, findings, closing, is_refused))
+        filters = tuple(listenerfilters.resolved(view, it, at))
+        closing = (*(found for found in filters if isinstance(found, Problem)), *foreign)
+        state = _state(spec, it, findings, closing, is_refused)
+        decided = tuple(found for found in filters if isinstance(found, nodes.Authorization))
+        judged.append(replace(state, filters=decided if state.is_served else ()))
     return tuple(judged)
 
 
@@ -86,12 +99,11 @@ def terminates(listener: crd.Listener) -> bool:
 def _state(
     spec: ListenerSpec,
     listener: crd.Listener,
-    at: Place,
     found: tuple[Finding, ...],
     closing: tuple[Problem, ...],
     is_refused: bool,
 ) -> ListenerState:
-    guards = (*_guards(listener, at), *closing) if spec.family is not None else ()
+    guards = closing if spec.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
     is_bare = terminates(listener) and not secrets and not spec.allows_certificates
@@ -101,20 +113,12 @@ def _state(
     return ListenerState(
         spec,
         is_served=not guards,
-        is_closed=bool(guards),
+        closing=guards,
         problems=(*guards, *told),
         secrets=secrets,
         clients=next((it for it in found if isinstance(it, nodes.ClientValidation)), None),
         terminates=terminates(listener),
     )
-
-
-def _guards(listener: crd.Listener, at: Place) -> Iterator[Problem]:
-    """What is to stand before every request, and does not."""
-    for field in unserved(listener):
-        if field.guards:
-            place = Place(at.subject, f"{at.path}.{field.path}")
-            yield unguarded.listener_guard_not_served(place)
 
 
 def _findings(
@@ -144,7 +148,7 @@ def _conflicts(view: View, spec: ListenerSpec, at: Place) -> Iterator[Problem]:
 
 
 def _values(listener: crd.Listener, at: Place) -> Iterator[Problem]:
-    for found in unknown_values(listener):
+    for found in unknown_values(replace(listener, filters=None)):  # `listenerfilters` has those
         field = Place(at.subject, f"{at.path}.{found.path}")
         yield problems.listener_value_not_supported(field, found.message)
     if listener.hostname and (refusal := hostnames.refusal(listener.hostname)):

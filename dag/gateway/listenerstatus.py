@@ -37,8 +37,7 @@ def _conditions(view: View, state: ListenerState) -> Iterator[Condition]:
     holder = Place(state.spec.section.holder)
     idle = _told_as(ConditionType.Programmed, conflicts) or [problems.not_programmed(holder)]
     if state.is_closed:
-        guards = (it for it in told if it.type == ConditionType.Accepted and it.severity == "error")
-        idle = [unguarded.listener_is_closed(it) for it in guards]
+        idle = [unguarded.listener_is_closed(it) for it in state.closing]
     yield conditions.programmed(view, () if state.is_served else idle)
     yield from conditions.alarm(ConditionType.Conflicted, told)
     yield from conditions.alarm(ConditionType.OverlappingTLSConfig, told)

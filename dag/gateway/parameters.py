@@ -19,7 +19,7 @@ from dag.configuration import reading, settings
 from dag.engine.view import View, query
 from dag.envoyproxy import reading as proxies
 from dag.envoyproxy.asked import Asked
-from dag.problems import Problem
+from dag.problems import Problem, addresses
 from dag.problems import envoyproxy as complaints
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -187,5 +187,5 @@ def _faults(view: View, key: NamespacedName) -> tuple[str, ...]:
 def _addresses(spec: GatewaySpec, own: Place) -> Problem | None:
     for index, address in enumerate(spec.addresses):
         if address.type not in ADDRESSES:
-            return problems.address_not_supported(own.at("addresses", index), address.type)
+            return addresses.address_not_supported(own.at("addresses", index), address.type)
     return None

@@ -1,7 +1,8 @@
 """What the owner of a BackendTLSPolicy is told, by each Gateway that it matters to (GEP-713).
 
-Those are the Gateways whose routes lead to one of its Services. They are found through an index of
-what each route reaches, so a route that comes or goes wakes only the policies of its own Services.
+Those are the Gateways whose routes, or filters of listeners, lead to one of its Services. They are
+found through indexes of what each route or Gateway reaches, so one that comes or goes wakes only
+the policies of its own Services.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,8 +14,16 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import hints, tables
 from dag.configuration import settings
-from dag.engine.view import Index, View, query
-from dag.gateway import attachment, conditions, policies, routes
+from dag.engine.view import Index, Kept, View, query
+from dag.gateway import (
+    attachment,
+    backends,
+    conditions,
+    listenerfilters,
+    listenersets,
+    policies,
+    routes,
+)
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems import policies as complaints
@@ -41,13 +50,25 @@ def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
 
 
 @query
+def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
+    """The Services that the filters of a Gateway or ListenerSet ask, with the Gateway."""
+    found = view.read(tables.BY_KIND[holder.kind], holder.key)
+    gateway = view.ask(listenersets.gateway_of, holder)
+    if found is None or gateway is None:
+        return frozenset()
+    wanted = listenerfilters.references(found.spec.listeners)
+    return frozenset((it, gateway) for it in backends.services(view, holder, wanted))
+
+
+@query
 def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
     """What a policy is told; None if no Gateway of ours leads to its Services."""
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return None
     services = dict.fromkeys(it.service for it in policies.targets(found))
-    gateways = sorted({it for service in services for it in view.bucket(GATEWAYS, service)})
+    leading = (it for service in services for it in _gateways(view, service))
+    gateways = sorted(set(leading))
     if not gateways:
         return None
     told = tuple(_conditions(tuple(_told(view, key, found))))
@@ -55,6 +76,10 @@ def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
     return PolicyStatus(
         tuple(AncestorStatus(_named(it), name, told) for it in gateways[:MOST_ANCESTORS])
     )
+
+
+def _gateways(view: View, service: NamespacedName) -> frozenset[NamespacedName]:
+    return view.bucket(GATEWAYS, service) | view.bucket(FILTERING, service)
 
 
 def _named(gateway: NamespacedName) -> ParentReference:
@@ -117,8 +142,16 @@ GATEWAYS: Index[NamespacedName, NamespacedName] = Index(
     "Gateways that lead to a Service", reached, _gateway
 )
 
-INDEXES = (GATEWAYS,)
-KEPT = routes.kept(reached)
+FILTERING: Index[NamespacedName, NamespacedName] = Index(
+    "Gateways whose filters ask a Service", reached_by_filters, _gateway
+)
+
+INDEXES = (GATEWAYS, FILTERING)
+KEPT = (
+    *routes.kept(reached),
+    Kept(reached_by_filters, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(reached_by_filters, tables.LISTENER_SETS, listenersets.ref),
+)
 
 
 def _not_found(view: View, name: NamespacedName) -> str:

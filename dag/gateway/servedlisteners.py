@@ -36,6 +36,8 @@ class ServedListener:
     terminates: bool = False
     is_closed: bool = False
     """Something guards it that is not served: every request is answered with 503."""
+    is_filtered: bool = False
+    """Its requests pass filters before they are routed (`filteredlisteners`)."""
 
     @property
     def family(self) -> Family:
@@ -72,6 +74,7 @@ def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedL
         clients=state.clients,
         terminates=state.terminates,
         is_closed=state.is_closed,
+        is_filtered=bool(state.filters),
     )
 
 
@@ -86,15 +89,21 @@ def owner(view: View, key: nodes.HostKey) -> ServedListener | None:
     return None
 
 
-def is_closed(view: View, key: nodes.HostKey) -> bool:
-    """Whether the listener that takes requests for a host, of whichever API, is closed."""
+def taker(view: View, key: nodes.HostKey) -> ServedListener | None:
+    """The listener that takes requests for a host, of whichever API."""
     own = view.ask(owner, key)
     if own is not None:
-        return own.is_closed
+        return own
     for host in hostnames.covering(key.host):
         for found in view.bucket(OWNERS, key._replace(host=host)):
-            return found.is_closed
-    return False
+            return found
+    return None
+
+
+def is_closed(view: View, key: nodes.HostKey) -> bool:
+    """Whether the listener that takes requests for a host is closed."""
+    found = taker(view, key)
+    return found is not None and found.is_closed
 
 
 def _own_host(

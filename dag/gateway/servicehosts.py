@@ -1,8 +1,9 @@
 """What calls of gRPC clients to a port of an exported Service do: the host without a proxy.
 
-Without GRPCRoutes all calls go to the endpoints of the port. With some, calls that none of them
-takes fail (GEP-1426, "Route types"). A gRPC client changes no headers, copies no calls and keeps no
-sessions: a rule that asks for that takes its calls and fails them, and its owner is told.
+Without GRPCRoutes all calls go to the endpoints of the port, or follow the routes of the control
+plane that knows these endpoints. With some, calls that none of them takes fail (GEP-1426, "Route
+types"). A gRPC client changes no headers, copies no calls and keeps no sessions: a rule that asks
+for that takes its calls and fails them, and its owner is told.
 """
 
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ class ServiceHost:
     """In the order in which they are tried."""
     origins: tuple[ObjectRef, ...]
     """The Service, and the routes that shape it."""
+    authority: str = ""
+    """That of the control plane whose routes calls follow; empty: they follow `routes`."""
 
 
 @query
@@ -43,12 +46,15 @@ def service_host(view: View, key: ExportedPort) -> ServiceHost | None:
     own, shaping = ObjectRef("Service", *key.service), view.bucket(serviceparents.SHAPING, key)
     refs = [it.ref for it in sorted(shaping)]
     routes = [it for ref in refs for it in view.ask(grpcroute.rules, ref.key).routes]
+    if not refs and not export.authority:
+        routes = [_plain(found[0], own)]
     return ServiceHost(
         found[0],
         is_only=len(export.ports) == 1,
         audience=export.audience,
-        routes=grpcmatches.in_order(map(_served, routes)) if refs else (_plain(found[0], own),),
+        routes=grpcmatches.in_order(map(_served, routes)),
         origins=(own, *refs),
+        authority="" if refs else export.authority,
     )
 
 

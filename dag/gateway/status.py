@@ -88,7 +88,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
         *statusoverflow.told(view, key),
     )
     return GatewayStatus(
-        conditions=tuple(_conditions(view, whole)),
+        conditions=(*_conditions(view, whole), *_addressed(view, key, whole)),
         listeners=tuple(listenerstatus.listener(view, it) for it in states),
         attached_listener_sets=view.count(listenersetstatus.ATTACHED, key),
         addresses=view.ask(addresses.assigned, key),
@@ -109,6 +109,12 @@ def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> Ga
 def _none(view: View) -> tuple[Address, ...] | None:
     """What a Gateway that waits has of addresses, where there are any."""
     return () if view.read(addresses.ASSIGNED, selection.SHARED_FLEET) is not None else None
+
+
+def _addressed(view: View, key: NamespacedName, told: Sequence[Problem]) -> Iterator[Condition]:
+    if addresses.is_reconciled(view, key):
+        good = "every address that is asked for is assigned"
+        yield conditions.condition(ConditionType.AddressesAssigned, told, good)
 
 
 def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:

@@ -146,9 +146,25 @@ class Authorization:
     path_prefix: str = ""
     """Before the path of HTTP calls."""
     request_headers: tuple[ValueMatch, ...] = ()
-    """Headers that HTTP servers get, beside Host, Method, Path, Content-Length, Authorization."""
+    """Headers that the server gets; an HTTP server beside Host, Method, Path, Content-Length and
+    Authorization, a gRPC server all if there are none."""
     upstream_headers: tuple[ValueMatch, ...] = ()
     """Headers of an HTTP server's answer that go on to the backend."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerFilter:
+    """A server that decides over each request of a Gateway's listener, before it is routed."""
+
+    name: str
+    """Unique on a fleet, of letters, digits, `/`, `.`, `-` and `:`."""
+    host: str
+    """The host of the listener; `*` for every host."""
+    exceptions: tuple[str, ...]
+    """Hosts of other listeners within it, whose requests do not pass the filter. Sorted."""
+    authorization: Authorization
+    origin: ObjectRef
+    """The Gateway or ListenerSet that has it."""
 
 
 LIMIT_STATUSES: Final = frozenset(

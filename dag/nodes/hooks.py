@@ -51,6 +51,8 @@ class HookServer:
     port: int = 80
     unix: str = ""
     """The path of a Unix socket, in place of host and port."""
+    is_sidecar: bool = False
+    """Its server runs beside the control plane, and starts together with it."""
     tls: HookTls | None = None
     timeout: float = 5.0
     """Seconds that an answer may take."""

@@ -91,8 +91,8 @@ def old_release(place: Place, who: str, built_for: str) -> Problem:
 
 
 def fleet_not_provisioned(place: Place, text: str) -> Problem:
-    """The fleet cannot be made."""
-    return _fleet(place).error(ErrorType.FleetError, Own.NotProvisioned, text)
+    """The fleet cannot be made; `place` is the field that it is about."""
+    return place.error(ErrorType.FleetError, Own.NotProvisioned, text)
 
 
 def certificate_not_made(place: Place, text: str) -> Problem:
@@ -120,18 +120,18 @@ def counted_by_leader(place: Place) -> Problem:
 def gateways_without_fleet(place: Place) -> Problem:
     """Gateways whose class says nothing either."""
     text = "is not set, so no fleet is made for Gateways whose class does not set it either"
-    return _fleet(place).warning(ErrorType.FleetError, Own.NotProvisioned, text)
+    return (
+        place.at("envoy")
+        .at("networkPublishing")
+        .warning(ErrorType.FleetError, Own.NotProvisioned, text)
+    )
 
 
 def fleet_waits(place: Place, text: str) -> Problem:
-    """The fleet is not as it should be yet."""
-    return _fleet(place).warning(ErrorType.FleetError, Own.Progressing, text)
+    """The fleet is not as it should be yet; `place` is the field that it is about."""
+    return place.warning(ErrorType.FleetError, Own.Progressing, text)
 
 
 def fleet_changed_by_others(place: Place, text: str) -> Problem:
-    """Objects of the fleet that somebody else writes too."""
-    return _fleet(place).warning(ErrorType.FleetError, Own.ChangedByOthers, text)
-
-
-def _fleet(place: Place) -> Place:
-    return place.at("envoy").at("networkPublishing")
+    """Objects of the fleet that somebody else writes too; `place` is the field that it is about."""
+    return place.warning(ErrorType.FleetError, Own.ChangedByOthers, text)

@@ -1,7 +1,8 @@
 """What the author of an EnvoyProxy can be told.
 
 In its status each GatewayClass and Gateway that names it has a condition `Accepted`. What makes it
-unusable is told there too, in one sentence.
+unusable is told there too, in one sentence. While Envoys to which it applies are not as they should
+be, there is also the condition `Programmed`, which is false.
 """
 
 from crds.meta import NamespacedName, ObjectRef
@@ -50,6 +51,11 @@ def not_in_this_namespace(subject: ObjectRef, path: str) -> Problem:
 def ignored_field(field: Place, why: str) -> Problem:
     """A field that changes nothing."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"{why}; it has no effect")
+
+
+def not_programmed(place: Place, gateway: NamespacedName, why: str) -> Problem:
+    """Envoys of a Gateway that are not as the EnvoyProxy says."""
+    return place.error(ConditionType.Programmed, Gateway.Invalid, f"Gateway {gateway}: {why}")
 
 
 def version_not_taken(subject: ObjectRef, why: str) -> Problem:

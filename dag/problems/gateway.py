@@ -131,35 +131,8 @@ def infrastructure_not_made(field: Place) -> Problem:
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
-def address_not_supported(field: Place, type_: str) -> Problem:
-    return field.error(
-        ConditionType.Accepted,
-        Gateway.UnsupportedAddress,
-        f"type {type_} is not supported",
-    )
-
-
-def addresses_not_usable(owner: Place, missing: Iterable[str], has: Iterable[str]) -> Problem:
-    found = _listed(has)
-    why = f"{_listed(missing)} not assigned; " + (f"assigned: {found}" if found else "none is")
-    return owner.at("addresses").error(ConditionType.Programmed, Gateway.AddressNotUsable, why)
-
-
-def address_not_assigned(owner: Place) -> Problem:
-    message = (
-        "Envoy has no address that is known: neither the Service in front of it"
-        " nor ingress.statusAddress of the ContourConfiguration has one"
-    )
-    return Problem(owner.subject, ConditionType.Programmed, Gateway.AddressNotAssigned, message)
-
-
-def addresses_without_effect(owner: Place) -> Problem:
-    why = "has no effect on one machine, where nothing assigns addresses"
-    return owner.at("addresses").warning(ConditionType.Accepted, Gateway.Accepted, why)
-
-
 def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:
-    message = f"the CRDs have bundle version {found}; supported: {_listed(supported)}"
+    message = f"the CRDs have bundle version {found}; supported: {listed(supported)}"
     return Problem(
         owner.subject, ConditionType.SupportedVersion, Gateway.UnsupportedVersion, message
     )
@@ -178,14 +151,14 @@ def no_listener_valid(owner: Place) -> Problem:
 
 
 def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
-    message = f"listeners that cannot be served: {_listed(names)}"
+    message = f"listeners that cannot be served: {listed(names)}"
     return Problem(
         owner.subject, ConditionType.Accepted, Gateway.ListenersNotValid, message, "warning"
     )
 
 
 def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
-    message = f"listeners with unresolved references: {_listed(names)}"
+    message = f"listeners with unresolved references: {listed(names)}"
     return Problem(owner.subject, ConditionType.ResolvedRefs, Gateway.ListenersNotResolved, message)
 
 
@@ -207,7 +180,7 @@ def no_envoy(owner: Place, why: str) -> Problem:
 
 def not_accepted_yet(owner: Place, names: Iterable[str]) -> Problem:
     """A Gateway with listeners that some Envoy has not accepted yet."""
-    message = f"Envoy has not accepted {_listed(names)} yet"
+    message = f"Envoy has not accepted {listed(names)} yet"
     return Problem(owner.subject, ConditionType.Programmed, Gateway.Pending, message)
 
 
@@ -393,5 +366,5 @@ backend_not_found = error(ConditionType.ResolvedRefs, Gateway.BackendNotFound)
 backend_protocol_not_supported = error(ConditionType.ResolvedRefs, Gateway.UnsupportedProtocol)
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     return ", ".join(names)

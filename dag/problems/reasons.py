@@ -47,6 +47,7 @@ class ConditionType(Word):
     """The types of the conditions of the Gateway API's kinds."""
 
     Accepted = auto()
+    AddressesAssigned = auto()
     Conflicted = auto()
     InsecureFrontendValidationMode = auto()
     OverlappingTLSConfig = auto()
@@ -162,6 +163,8 @@ class Gateway(Word):
     InvalidCertificateRef = auto()
     InvalidClientCertificateRef = auto()
     InvalidKind = auto()
+    InvalidListenerFilter = auto()
+    InvalidListenerFilterRef = auto()
     InvalidParameters = auto()
     InvalidRouteKinds = auto()
     ListenersNotResolved = auto()
@@ -172,9 +175,11 @@ class Gateway(Word):
     NoValidCACertificate = auto()
     NotAllowed = auto()
     NotAllowedByListeners = auto()
+    NotAssigned = auto()
     OverlappingHostnames = auto()
     ParentNotAccepted = auto()
     ParentNotProgrammed = auto()
+    PartiallyAssigned = auto()
     Pending = auto()
     Programmed = auto()
     ProtocolConflict = auto()

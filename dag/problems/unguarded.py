@@ -12,14 +12,32 @@ from dag.problems.gateway import DROPPED, annotation, rule_dropped
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType, Gateway
 
+_CLOSED = "so the listener answers every request with 503"
 
-def listener_guard_not_served(field: Place) -> Problem:
-    why = "is not served yet; until it is, the listener answers every request with 503"
-    return field.error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
+
+def listener_filter_not_served(filter_: Place, why: str) -> Problem:
+    """A filter of a type, or with a value, that is not known here."""
+    return filter_.error(ConditionType.Accepted, Gateway.UnsupportedValue, f"{why}, {_CLOSED}")
+
+
+def listener_filter_not_valid(filter_: Place, why: str) -> Problem:
+    return filter_.error(ConditionType.Accepted, Gateway.InvalidListenerFilter, f"{why}, {_CLOSED}")
+
+
+def listener_filters_on_stream(filters: Place, protocol: str) -> Problem:
+    why = f"may be set only with protocol HTTP or HTTPS, not {protocol}; the listener is closed"
+    return filters.error(ConditionType.Accepted, Gateway.InvalidListenerFilter, why)
+
+
+def listener_filter_not_resolved(found: Problem) -> Problem:
+    """The server that decides cannot be reached, for this reason."""
+    is_permitted = found.reason is not Gateway.RefNotPermitted
+    reason = Gateway.InvalidListenerFilterRef if is_permitted else Gateway.RefNotPermitted
+    return replace(found, reason=reason, message=f"{found.message}, {_CLOSED}")
 
 
 def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
-    why = "guards nothing here, so the listener answers every request with 503"
+    why = f"guards nothing here, {_CLOSED}"
     return annotation(holder, name).error(ConditionType.Accepted, Gateway.UnsupportedValue, why)
 
 

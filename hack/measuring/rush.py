@@ -6,10 +6,13 @@ no part of what is measured, so it does as little as it can: sockets and `epoll`
 
 import select
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 
 CONNECTIONS = 32
+Headers = Mapping[str, str]
+NO_HEADERS: Headers = MappingProxyType({})
 _END = b"\r\n\r\n"
 _LENGTH = b"content-length: "
 
@@ -21,8 +24,11 @@ class UnexpectedError(Exception):
 class Rush:
     """Clients of one port of the loopback interface, whose connections stay open."""
 
-    def __init__(self, port: int, hosts: Sequence[str], chance: Random) -> None:
-        self._requests = [f"GET / HTTP/1.1\r\nhost: {it}\r\n\r\n".encode() for it in hosts]
+    def __init__(
+        self, port: int, hosts: Sequence[str], chance: Random, headers: Headers = NO_HEADERS
+    ) -> None:
+        more = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._requests = [f"GET / HTTP/1.1\r\nhost: {it}\r\n{more}\r\n".encode() for it in hosts]
         self._chance = chance
         self._poll = select.epoll()
         self._sockets = dict[int, socket.socket]()

@@ -1,10 +1,13 @@
 """An extension server for measurements, in a process of its own: it adds a header to each host and
-a cluster to each fleet, and gives everything else back as it came.
+a cluster to each fleet, and gives everything else back as it came. On SIGTERM it prints what it was
+asked, as JSON.
 
-    python -m hack.measuring.tagging SOCKET
+    python -m hack.measuring.tagging SOCKET [MILLISECONDS]      (that each answer takes)
 """
 
 import asyncio
+import json
+import signal
 import sys
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -34,10 +37,18 @@ async def tagged(hook: Hook, question: bytes) -> bytes | StatusCode:
     return wire.encoded_reply(hook, resources)
 
 
-async def _serve(path: str) -> None:
-    await Scripted(tagged, address=f"unix:{path}").start()
-    await asyncio.Event().wait()
+async def _serve(path: str, seconds: float) -> None:
+    async def answer(hook: Hook, question: bytes) -> bytes | StatusCode:
+        await asyncio.sleep(seconds)
+        return await tagged(hook, question)
+
+    server, over = Scripted(answer, address=f"unix:{path}"), asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, over.set)
+    await server.start()
+    await over.wait()
+    await server.stop()
+    print(json.dumps({"most": server.most_at_once, "asked": server.asked}), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(sys.argv[1]))
+    asyncio.run(_serve(sys.argv[1], float((*sys.argv[2:], "0")[0]) / 1000))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from crds import raw
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.raw import Raw
+from crds.sidecars import Sidecar
 from crds.workloads import Contour
 from provisioning import manifests, names
 from provisioning.installation import ControlPlane, Place
@@ -75,6 +76,7 @@ def _control_plane(configuration: ContourConfiguration, release: Release) -> Con
     return ControlPlane(
         place=place,
         contour=_contour(spec),
+        sidecars=sidecars(spec),
         configuration=owner.name,
         envoy_image=release.envoy_image,
         makes_no_roles=True,
@@ -89,6 +91,11 @@ def makes_outer_class(spec: ContourConfigurationSpec) -> bool:
     publishing = spec.envoy.network_publishing if spec.envoy is not None else None
     outer = publishing.gateway if publishing is not None else None
     return outer is not None and outer.controller_name is not None
+
+
+def sidecars(spec: ContourConfigurationSpec) -> tuple[tuple[str, Sidecar], ...]:
+    """The extensions that run beside the control plane, by name."""
+    return tuple((it.name, it.sidecar) for it in spec.extensions if it.sidecar is not None)
 
 
 def _contour(spec: ContourConfigurationSpec) -> Contour:

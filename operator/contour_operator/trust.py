@@ -54,6 +54,8 @@ def demands(configuration: ContourConfiguration) -> Iterator[Demand]:
             yield admission.of_namespace(name)
     if desired.makes_outer_class(spec):
         yield admission.CLASSES
+    if desired.sidecars(spec):
+        yield admission.SIDECARS
 
 
 def _problem(found: Demand, namespace: str) -> Problem:

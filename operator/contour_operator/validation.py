@@ -1,4 +1,4 @@
-"""What is wrong with `spec.contour` that its schema cannot say, before anything is made of it.
+"""What is wrong with pods that are asked for, beyond their schema, before anything is made of it.
 
 For the condition that users read: each complaint has the path of the field that they wrote. Pure.
 The rules are those of Kubernetes' own validation of pods, as far as these fields reach.
@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from crds.complaints import Complaint, FieldPath
 from crds.contourconfiguration import ContourConfiguration
+from crds.hooks import Extension
 from crds.workloads import Contour, Placement, Resources, Toleration
 
 _ROOT: FieldPath = ("spec", "contour")
@@ -19,12 +20,14 @@ _ROOT: FieldPath = ("spec", "contour")
 def complaints(configuration: ContourConfiguration) -> tuple[Complaint, ...]:
     """Everything that is wrong."""
     contour = configuration.spec.contour
-    return tuple(_complaints(contour)) if contour is not None else ()
+    if contour is None:
+        return ()
+    return (*_complaints(contour), *_sidecars(configuration.spec.extensions))
 
 
 def _complaints(contour: Contour) -> Iterator[Complaint]:
     yield from _namespaces(contour.watch_namespaces)
-    yield from _resources(contour.resources or Resources())
+    yield from _resources(_ROOT, contour.resources or Resources())
     yield from _placement(contour.placement or Placement())
     yield from _annotations(contour.pod_annotations)
 
@@ -43,8 +46,22 @@ def _namespaces(names: Iterable[str]) -> Iterator[Complaint]:
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
-def _resources(found: Resources) -> Iterator[Complaint]:
-    path = (*_ROOT, "resources")
+def _sidecars(extensions: Iterable[Extension]) -> Iterator[Complaint]:
+    for index, it in enumerate(extensions):
+        path = ("spec", "extensions", index, "sidecar")
+        if it.sidecar is None:
+            continue
+        yield from _resources(path, it.sidecar.resources or Resources())
+        for name in it.sidecar.env:
+            if not _VARIABLE.fullmatch(name):
+                yield Complaint((*path, "env", name), "must be the name of a variable")
+
+
+_VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
+
+
+def _resources(root: FieldPath, found: Resources) -> Iterator[Complaint]:
+    path = (*root, "resources")
     for field, amounts in (("requests", found.requests), ("limits", found.limits)):
         for name, text in amounts.items():
             if not _is_key(name):

@@ -18,6 +18,13 @@ def failure(deployment: Document) -> str:
     return str(replicas.get("message") or progressing.get("message") or "it made no progress")
 
 
+def creation_failure(deployment: Raw) -> str:
+    """Why pods of the newest specification cannot be created; empty if they can."""
+    found = conditions.by_type(raw.mapping(deployment.get("status"))).get("ReplicaFailure", {})
+    is_so = found.get("status") == "True" and not _is_ahead(deployment)
+    return str(found.get("message") or "it does not say why") if is_so else ""
+
+
 def left(deployment: Document) -> str:
     """What is still missing in the rollout of a Deployment; empty if it is complete."""
     found, wanted = raw.mapping(deployment.get("status")), replicas(deployment)

@@ -26,6 +26,12 @@ def usual(ports: Sequence[int]) -> Document:
     return _configuration(spec)
 
 
+def with_gateways(ports: Sequence[int]) -> Document:
+    """The same for Gateways."""
+    controller = {"controllerName": "projectcontour.io/gateway-controller"}
+    return _configuration({"gateway": controller, "envoy": _bound({}, ports)})
+
+
 def document(seed: int, ports: Sequence[int]) -> Document:
     """One of them; listeners take the ports."""
     chance = generated.Sane(seed)

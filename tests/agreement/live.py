@@ -21,7 +21,7 @@ from dag import nodes
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.references import keysets
-from dag.statuses import ContourStatus
+from dag.statuses import ContourStatus, RouteStatus
 from tests.agreement import configurations
 from tests.dag.httpproxy import surroundings
 from tests.testbed import tokens
@@ -91,6 +91,12 @@ class Live:
         board = self.instance.controller.board
         told = board.told.get(subject)
         return isinstance(told, ContourStatus) and not told.errors and not board.faults(subject)
+
+    def is_route_accepted(self, name: str) -> bool:
+        """Whether its only parent accepts an HTTPRoute and all that it refers to."""
+        told = self.instance.controller.board.told.get(ObjectRef("HTTPRoute", "default", name))
+        assert isinstance(told, RouteStatus)
+        return all(it.status == "True" for each in told.parents for it in each.conditions)
 
 
 def _decoded(documents: Iterable[Document]) -> list[Decoded]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agreement import configurations, features, live, pushing
+from tests.agreement import configurations, features, gatewayfields, live, pushing
 from tests.agreement.coverage import Coverage
 from tests.testbed.ports import free_ports
 
@@ -26,3 +26,17 @@ async def test_envoy_refuses_no_configuration_that_the_rules_accept(tmp_path: Pa
         assert await pushing.push_proxies(running, 6, 0, Coverage()) == []
         assert await pushing.push_configurations(running, ports, range(12), found) == []
     assert found.refused["ContourConfiguration"] < 12
+
+
+@pytest.mark.parametrize("field", gatewayfields.FIELDS)
+async def test_envoy_refuses_no_gateway_with_a_field_of_v1_7(field: str, tmp_path: Path) -> None:
+    ports = free_ports(configurations.PORTS)
+    accepted = 0
+    async with live.live(tmp_path, ports) as running:
+        running.take([configurations.with_gateways(ports)])
+        for seed in range(8):
+            running.take(gatewayfields.documents(field, seed))
+            await running.settled()
+            assert running.refusals() == [], seed
+            accepted += running.is_route_accepted("route")
+    assert accepted >= 5

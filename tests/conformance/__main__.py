@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from tests import golang
 from tests.cluster import assets
@@ -88,10 +88,11 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
             unusable_address=ready.unusable_address,
         )
         program = [str(release.suite.path), *command.arguments(wish)]
-        code = _ask(program, ready.kubeconfig, folder)
-    if code is None:
-        print(f"hack/conformance: no test was run; {folder}/suite.log ends so:", file=sys.stderr)
+        code, heard = _ask(program, ready.kubeconfig, folder)
+    if not heard.verdicts:
+        print(f"hack/conformance: {_why(heard)}; {folder}/suite.log ends so:", file=sys.stderr)
         print("\n".join((folder / "suite.log").read_text().splitlines()[-10:]), file=sys.stderr)
+    if not heard.ran:
         return 2
     if written.is_file():
         print(report.table(report.read(written)))
@@ -100,8 +101,30 @@ def _run(options: argparse.Namespace, folder: Path) -> int:
     return 1 if code else 0
 
 
-def _ask(program: Sequence[str], kubeconfig: Path, folder: Path) -> int | None:
-    """Runs the suite, and tells each verdict as it comes; its exit code, None if it ran no test."""
+class _Heard(NamedTuple):
+    """What the suite told of its tests."""
+
+    started: Sequence[str]
+    verdicts: Mapping[str, str]
+    """Nothing if the suite fails when it tidies up: then Go prints no verdicts."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether any test was run."""
+        return bool(self.started) or any(it != "SKIP" for it in self.verdicts.values())
+
+
+def _why(heard: _Heard) -> str:
+    if not heard.ran:
+        return "no test was run"
+    return (
+        f"{len(heard.started)} tests were run, but the suite ended before it told what became of"
+        " them, as it does when its tidy-up fails; its report, if there is one, tells"
+    )
+
+
+def _ask(program: Sequence[str], kubeconfig: Path, folder: Path) -> tuple[int, _Heard]:
+    """Runs the suite, and tells each verdict as it comes; its exit code, and what it told."""
     with (
         (folder / "suite.log").open("w") as log,
         subprocess.Popen(
@@ -112,20 +135,21 @@ def _ask(program: Sequence[str], kubeconfig: Path, folder: Path) -> int | None:
     ):  # fmt: skip
         try:
             assert running.stdout is not None
-            ran = _tell(running.stdout, log)
-            code = running.wait()
-            return code if ran else None
+            heard = _tell(running.stdout, log)
+            return running.wait(), heard
         finally:
             running.kill()
 
 
-def _tell(output: IO[str], log: IO[str]) -> bool:
-    """The suite tells what became of its tests only when all have ended; whether any was run."""
+def _tell(output: IO[str], log: IO[str]) -> _Heard:
+    """The suite tells what became of its tests only when all have ended."""
+    begun: list[str] = []
     verdicts: dict[str, str] = {}
     for line in output:
         log.write(line)
         log.flush()
         if started := command.started(line):
+            begun.append(started)
             print(f"  {started}", flush=True)
         verdicts |= command.verdicts([line])
     for name in sorted(it for it in verdicts if verdicts[it] == "FAIL"):
@@ -133,7 +157,7 @@ def _tell(output: IO[str], log: IO[str]) -> bool:
     told = list(verdicts.values())
     counts = (f"{told.count(it)} {word}" for it, word in command.WORDS.items())
     print(", ".join(counts), flush=True)
-    return any(it != "SKIP" for it in told)
+    return _Heard(begun, verdicts)
 
 
 if __name__ == "__main__":

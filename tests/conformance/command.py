@@ -25,8 +25,9 @@ PATIENCE: Mapping[str, int] = {
     # Two cores start two dozen pods first; consistency stays at the 30 s that the suite demands.
     "NamespacesMustBeReady": 600,
     "DefaultTestTimeout": 120,
-    # v1.7 waits until what it deletes is gone; a namespace takes longer on a busy machine.
-    "DeleteTimeout": 120,
+    # v1.7 waits until what it deletes is gone. Envoys of a deleted Gateway drain for up to 280 s,
+    # for the suite holds connections to them, and their namespace is gone after they are.
+    "DeleteTimeout": 420,
 }
 """Seconds. The suite reads `Name:seconds`, and ignores what it cannot read."""
 

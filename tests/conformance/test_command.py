@@ -43,14 +43,22 @@ def test_consistency_is_never_waited_for_longer_than_the_suite_permits() -> None
 def test_time_limits_are_written_as_the_suite_reads_them() -> None:
     (asked,) = (it for it in command.arguments(command.Wish()) if "timeout-config" in it)
     limits = asked.partition("=")[2].split(";")
-    assert limits == ["NamespacesMustBeReady:600", "DefaultTestTimeout:120", "DeleteTimeout:120"]
+    assert limits == ["NamespacesMustBeReady:600", "DefaultTestTimeout:120", "DeleteTimeout:420"]
 
 
 def test_a_run_of_no_test_is_told_from_one_in_which_all_passed() -> None:
     skipped = "    --- SKIP: TestConformance/MeshBasic (0.00s)\n"
     passed = "    --- PASS: TestConformance/HTTPRouteCORS (0.26s)\n"
-    assert not program._tell(io.StringIO(f"panic: no such file\n{skipped}"), io.StringIO())
-    assert program._tell(io.StringIO(skipped + passed), io.StringIO())
+    assert not program._tell(io.StringIO(f"panic: no such file\n{skipped}"), io.StringIO()).ran
+    assert program._tell(io.StringIO(skipped + passed), io.StringIO()).ran
+
+
+def test_a_run_whose_tidy_up_fails_is_one_in_which_tests_were_run() -> None:
+    begun = OUTPUT.splitlines(keepends=True)[:4]
+    heard = program._tell(io.StringIO("".join([*begun, "FAIL\n"])), io.StringIO())
+    assert heard.ran
+    assert not heard.verdicts
+    assert "1 tests were run" in program._why(heard)
 
 
 def test_verdicts_are_those_of_tests_and_not_of_their_parts() -> None:

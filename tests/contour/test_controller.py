@@ -269,7 +269,7 @@ def test_a_gateway_that_comes_back_begins_without_the_addresses_of_the_one_befor
     controller.take(events(gateways.gateway_class() + one))
     assert addresses() is None
     controller.set_addresses("default/gw", (Address("IPAddress", "192.0.2.1"),))
-    assert addresses() == (Address("IPAddress", "192.0.2.1"),)
+    assert addresses() == (Address("IPAddress", "192.0.2.1", ""),)
     controller.take(events(one, gone=True))
     controller.take(events(one))
     assert addresses() is None

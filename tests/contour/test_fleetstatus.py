@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from contour.fleetstatus import located
+from contour.fleetstatus import cluster_ips, located
 from contour.status.addresses import Address
 
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}]}}
@@ -30,3 +30,19 @@ def test_an_address_is_one_at_which_the_ports_are_those_of_the_listeners(
     service: dict[str, Any] | None, found: tuple[Address, ...]
 ) -> None:
     assert located(service) == found
+
+
+@pytest.mark.parametrize(
+    ("service", "found"),
+    [
+        (None, ()),
+        ({"spec": {"type": "LoadBalancer", "clusterIPs": INSIDE}}, tuple(map(Address, INSIDE))),
+        ({"spec": {"type": "ClusterIP", "clusterIPs": INSIDE}}, tuple(map(Address, INSIDE))),
+        ({"spec": {"type": "ClusterIP", "clusterIPs": ["None"]}}, ()),
+        ({"kind": "Gateway", "spec": {"clusterIPs": INSIDE}}, ()),
+    ],
+)
+def test_clients_within_the_cluster_reach_the_cluster_ips_of_a_service(
+    service: dict[str, Any] | None, found: tuple[Address, ...]
+) -> None:
+    assert cluster_ips(service) == found

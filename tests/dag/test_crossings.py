@@ -114,6 +114,10 @@ BACKEND = "{name: s1, namespace: certs, port: 80}"
 MIRROR = f"filters: [{{type: RequestMirror, requestMirror: {{backendRef: {BACKEND}}}}}]"
 AUTHORITY = "{group: '', kind: Secret, name: cert, namespace: certs}"
 FRONTEND = f"tls: {{frontend: {{default: {{validation: {{caCertificateRefs: [{AUTHORITY}]}}}}}}}}"
+DECIDING = (
+    "{name: http, port: 80, protocol: HTTP, filters: {requests: [{type: ExternalAuth,"
+    f" externalAuth: {{protocol: GRPC, grpc: {{}}, backendRef: {BACKEND}}}}}]}}}}"
+)
 SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
 
 
@@ -138,6 +142,12 @@ SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
             gateway("it", rest=FRONTEND),
             "Secret",
             "tls.frontend.default.validation.caCertificateRefs[0]",
+        ),
+        (
+            "Gateway",
+            gateway("it", DECIDING),
+            "Service",
+            "listeners[0].filters.requests[0].externalAuth.backendRef",
         ),
         ("Gateway", gateway("it", rest=SHOWN), "Secret", "tls.backend.clientCertificateRef"),
     ],

@@ -77,16 +77,38 @@ def test_a_gateway_for_which_no_fleet_is_made_is_told_why(
     assert all("no fleet is made for Gateways" in it for it in told)
 
 
-def test_what_is_left_to_others_is_a_warning_of_its_own() -> None:
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (
+            FleetProblem("a webhook sets it", is_error=False, is_settled=True),
+            "?FleetError/ChangedByOthers: spec.envoy: a webhook sets it",
+        ),
+        (
+            FleetProblem("the Service is refused", concerns="publishing"),
+            "FleetError/NotProvisioned: spec.envoy.networkPublishing: the Service is refused",
+        ),
+        (
+            FleetProblem("was undone", concerns="workload"),
+            "FleetError/NotProvisioned: spec.envoy.workload: was undone",
+        ),
+        (
+            FleetProblem("was undone", concerns="bootstrap"),
+            "FleetError/NotProvisioned: spec.envoy.bootstrap: was undone",
+        ),
+        (
+            FleetProblem("waits", is_error=False, concerns="workload"),
+            "?FleetError/Progressing: spec.envoy.workload: waits",
+        ),
+    ],
+)
+def test_a_problem_of_the_shared_fleet_is_told_with_the_field_that_it_is_about(
+    problem: FleetProblem, told: str
+) -> None:
     engine = world.world(configuration("envoy: {networkPublishing: {type: ClusterIPService}}"))
-    note = FleetProblem("Service x/envoy: a webhook sets it", is_error=False, is_settled=True)
-    engine.write(fleets.PROBLEMS, "contour", (note,))
+    engine.write(fleets.PROBLEMS, "contour", (problem,))
     engine.settle()
-    told = world.messages(engine, "ContourConfiguration", "projectcontour/contour")
-    assert told == [
-        "?FleetError/ChangedByOthers: spec.envoy.networkPublishing: "
-        "Service x/envoy: a webhook sets it"
-    ]
+    assert world.messages(engine, "ContourConfiguration", "projectcontour/contour") == [told]
 
 
 def test_a_gateway_is_programmed_only_while_an_envoy_is_connected() -> None:

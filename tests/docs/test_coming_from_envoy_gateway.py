@@ -39,7 +39,7 @@ def test_the_manifests_of_the_page_are_served_on_one_machine(tmp_path: Path) -> 
     (tmp_path / "manifests").mkdir()
     (tmp_path / "manifests" / "quickstart.yaml").write_text(_block(3))
     port, backend = free_ports(2)
-    command = PAGE.split("```sh\n")[1].partition("\n")[0].split()
+    command = PAGE.split("```sh\n")[2].partition("\n")[0].split()
     assert command[:2] == ["contour", "run"]
     assert command[-1] == "backend=127.0.0.1:3000"
     given = (

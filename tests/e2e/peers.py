@@ -60,7 +60,7 @@ def over_tls(pair: certificates.Pair, clients: certificates.Pair, folder: Path) 
                 super().finish_request(secured, client_address)
                 secured.close()
 
-    with _served(Server(("127.0.0.1", 0), Handler)) as port:
+    with served(Server(("127.0.0.1", 0), Handler)) as port:
         yield port
 
 
@@ -82,7 +82,7 @@ def counting() -> Iterator[tuple[int, Counter[str]]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with _served(server) as port:
+    with served(server) as port:
         yield port, found
 
 
@@ -104,7 +104,7 @@ def deciding() -> Iterator[int]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with _served(server) as port:
+    with served(server) as port:
         yield port
 
 
@@ -120,7 +120,7 @@ def streams(name: str) -> Iterator[int]:
 
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    with _served(server) as port:
+    with served(server) as port:
         yield port
 
 
@@ -133,7 +133,7 @@ def packets(name: str) -> Iterator[int]:
             packet, sock = cast("tuple[bytes, Any]", self.request)
             sock.sendto(name.encode() + b" " + packet, self.client_address)
 
-    with _served(socketserver.ThreadingUDPServer(("127.0.0.1", 0), Handler)) as port:
+    with served(socketserver.ThreadingUDPServer(("127.0.0.1", 0), Handler)) as port:
         yield port
 
 
@@ -157,8 +157,26 @@ def calls(name: str) -> Iterator[int]:
         server.stop(grace=0).wait()
 
 
+def service(name: str, port: int) -> str:
+    """A Service for what listens on a port of this machine."""
+    return f"""
+apiVersion: v1
+kind: Service
+metadata: {{name: {name}}}
+spec: {{ports: [{{name: http, port: 80}}]}}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: {name}, labels: {{kubernetes.io/service-name: {name}}}}}
+addressType: IPv4
+ports: [{{name: http, port: {port}}}]
+endpoints: [{{addresses: [127.0.0.1]}}]
+"""
+
+
 @contextlib.contextmanager
-def _served(server: socketserver.BaseServer) -> Iterator[int]:
+def served(server: socketserver.BaseServer) -> Iterator[int]:
+    """Runs a server in a thread; its port."""
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -27,6 +27,16 @@ OUTER_CLASS = {
         }
     }
 }
+SIDECAR = {
+    "extensions": [
+        {
+            "name": "tags",
+            "hooks": {"post": ["VirtualHost"]},
+            "service": {"unix": "/run/extensions/tags.sock"},
+            "sidecar": {"image": "tags"},
+        }
+    ]
+}
 NO_LONGER_NAMED = {"contour": {"watchNamespaces": None}}
 MANY = [f"other-{it}" for it in range(admission.MOST_NAMED - 1)]
 
@@ -127,6 +137,7 @@ WRITES = _right("projectcontour.io", "contourconfigurations", "create", "patch",
 READS = _right("", "secrets", "list")
 RIGHTS: dict[str, list[Raw]] = {
     "tenant": [],  # `edit` in its own namespace
+    "writer": [READS],  # may make no pods anywhere
     "reader": [READS],
     "engineer": [READS, _right("gateway.networking.k8s.io", "gateways", "patch")],
 }
@@ -168,6 +179,9 @@ def watching(*names: str) -> Raw:
         ("tenant", watching("other"), "the Secrets of namespace {other}"),
         ("tenant", watching(*MANY), "the Secrets of namespace other-0"),
         ("tenant", watching(*MANY, "one-more"), admission.MANY.words),
+        ("tenant", watching("own") | SIDECAR, ""),
+        ("writer", watching("own") | SIDECAR, admission.SIDECARS.words),
+        ("writer", watching("own"), ""),
     ],
 )
 def test_who_makes_an_instance_holds_what_it_will_hold(

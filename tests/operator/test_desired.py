@@ -55,6 +55,53 @@ def test_the_deployment_is_what_the_configuration_says() -> None:
     assert template["spec"]["nodeSelector"] == {"a": "b"}
 
 
+def _extension(name: str, **more: Any) -> Raw:
+    service = {"unix": f"/run/extensions/{name}.sock"}
+    return {"name": name, "hooks": {"post": ["VirtualHost"]}, "service": service, **more}
+
+
+def test_a_sidecar_shares_a_folder_with_the_control_plane_and_not_its_token() -> None:
+    sidecar = {
+        "image": "registry.example.com/tags:1",
+        "args": ["--listen", "unix:/run/extensions/tags.sock"],
+        "env": {"LEVEL": "{{ this }}"},
+    }
+    extensions = [_extension("other"), _extension("tags", sidecar=sidecar)]
+    found = children({"contour": {}, "extensions": extensions})
+    deployment = found["Deployment ingress/contour"]["spec"]
+    assert deployment["minReadySeconds"] == 15, "one that crashes replaces nothing"
+    pod = deployment["template"]["spec"]
+    contour, tags = pod["containers"]
+    assert (tags["name"], tags["image"]) == ("extension-tags", sidecar["image"])
+    assert (tags["args"], tags["env"]) == (
+        sidecar["args"],
+        [{"name": "LEVEL", "value": "{{ this }}"}],
+    )
+    assert tags["securityContext"] == contour["securityContext"]
+    assert tags["resources"]["limits"] == {"memory": "256Mi"}
+    mounts = {it["mountPath"]: it["name"] for it in tags["volumeMounts"]}
+    assert mounts.keys() == {
+        "/run/extensions", "/tmp", "/var/run/secrets/kubernetes.io/serviceaccount"
+    }  # fmt: skip
+    volumes = {it["name"]: it for it in pod["volumes"]}
+    assert all("emptyDir" in volumes[it] for it in mounts.values())
+    shared = {"name": "extensions", "mountPath": "/run/extensions", "readOnly": True}
+    assert shared in contour["volumeMounts"]
+    ours = {it["mountPath"]: it["name"] for it in contour["volumeMounts"]}
+    assert ours.keys() & mounts.keys() == {"/run/extensions", "/tmp"}
+    assert ours["/tmp"] != mounts["/tmp"]
+
+
+def test_without_sidecars_pods_are_as_they_were() -> None:
+    plain, more = (
+        children({"contour": {}, "extensions": it})["Deployment ingress/contour"]["spec"]
+        for it in ([], [_extension("tags")])
+    )
+    assert plain == more
+    assert "minReadySeconds" not in plain
+    assert len(plain["template"]["spec"]["containers"]) == 1
+
+
 def test_rights_are_bound_and_never_made_but_for_what_is_at_home() -> None:
     for watched in ([], ["a", "ingress"]):
         found = children({"contour": {"watchNamespaces": watched}})

@@ -11,6 +11,16 @@ from provisioning import admission
 from tests.operator.operators import Rig
 from tests.operator.proxy import Proxy
 
+SIDECAR = {
+    "extensions": [
+        {
+            "name": "tags",
+            "hooks": {"post": ["VirtualHost"]},
+            "service": {"unix": "/run/extensions/tags.sock"},
+            "sidecar": {"image": "tags"},
+        }
+    ]
+}
 OUTER = {"type": "ClusterIPService", "gateway": {"controllerName": "example.com/balancer"}}
 
 
@@ -30,6 +40,7 @@ OUTER = {"type": "ClusterIPService", "gateway": {"controllerName": "example.com/
             },
             [admission.CLASSES],
         ),
+        ({"contour": {"watchNamespaces": ["ingress"]}, **SIDECAR}, [admission.SIDECARS]),
     ],
 )
 def test_what_an_instance_would_hold_beyond_its_namespace(

@@ -1,4 +1,4 @@
-"""What may stand in `spec.contour`, beyond its schema."""
+"""What may stand in `spec.contour` and in sidecars, beyond the schema."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from contour_operator import validation
 from crds import decode
 
 
-def complaints(contour: dict[str, Any]) -> list[str]:
+def complaints(contour: dict[str, Any], **more: Any) -> list[str]:
     """About a configuration with this `spec.contour`."""
     raw = {
         "apiVersion": "projectcontour.io/v1alpha1",
         "kind": "ContourConfiguration",
         "metadata": {"name": "contour", "namespace": "ingress"},
-        "spec": {"contour": contour},
+        "spec": {"contour": contour, **more},
     }
     found = decode.decode(raw)
     assert isinstance(found, decode.Decoded)
@@ -69,3 +69,21 @@ def test_what_kubernetes_would_refuse_is_told_with_its_path(
     contour: dict[str, Any], path: str
 ) -> None:
     assert complaints(contour)[0].startswith(f"spec.contour.{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("sidecar", "path"),
+    [
+        ({"env": {"LEVEL": "x=y", "a.b-c": ""}}, ""),
+        ({"env": {"a=b": ""}}, "env.a=b"),
+        ({"env": {"1": ""}}, "env.1"),
+        ({"resources": {"limits": {"cpu": "lots"}}}, "resources.limits.cpu"),
+    ],
+)
+def test_a_sidecar_is_checked_too(sidecar: dict[str, Any], path: str) -> None:
+    service = {"unix": "/run/extensions/a.sock"}
+    entry = {"name": "a", "hooks": {"post": ["VirtualHost"]}, "service": service}
+    found = complaints({}, extensions=[entry | {"sidecar": {"image": "a"} | sidecar}])
+    assert [it.partition(": ")[0] for it in found] == (
+        [f"spec.extensions[0].sidecar.{path}"] if path else []
+    )

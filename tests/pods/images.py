@@ -63,11 +63,16 @@ def envoy() -> Image:
 
 def backends() -> Image:
     """`contour.demo.backends`; its arguments are NAME=PORT."""
+    return of_checkout("contour.demo.backends", "--address", "0.0.0.0")
+
+
+def of_checkout(module: str, *arguments: str) -> Image:
+    """A program of this checkout."""
     root = assets.ROOT
     return Image(
-        [sys.executable, "-m", "contour.demo.backends", "--address", "0.0.0.0"],
+        [sys.executable, "-m", module, *arguments],
         {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"},
-        [*_interpreter(), root / "contour"],
+        [*_interpreter(), *(root / it for it in ("contour", "crds", "hack", "tests"))],
     )
 
 

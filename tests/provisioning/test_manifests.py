@@ -486,6 +486,55 @@ def test_every_cluster_role_that_is_installed_is_bound(options: list[str], roles
     assert bound == roles
 
 
+_FILE = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
+
+
+def test_a_configuration_file_is_there_instead_of_a_configuration(tmp_path: Path) -> None:
+    """Mounted where the control plane is told to look for it."""
+    path = tmp_path / "eg.yaml"
+    path.write_text(f"{_FILE}provider: {{type: Kubernetes, kubernetes: {{client: {{}}}}}}\n")
+    result = CliRunner().invoke(main, ["manifests", "--config-path", str(path)])
+    every = list(yaml.safe_load_all(result.stdout))
+    assert "ContourConfiguration" not in {it["kind"] for it in every}
+    (file,) = (it for it in every if it["kind"] == "ConfigMap")
+    (deployment,) = (it for it in every if it["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (mount,) = (it for it in container["volumeMounts"] if it["name"] == "configuration-file")
+    (volume,) = (it for it in pod["volumes"] if it["name"] == mount["name"])
+    assert volume["configMap"]["name"] == file["metadata"]["name"]
+    (name,) = file["data"]
+    assert file["data"][name] == path.read_text()
+    assert f"--config-path={mount['mountPath']}/{name}" in container["args"]
+    assert not any("--contour-config-name" in it for it in container["args"])
+    roles = {it["roleRef"]["name"] for it in every if it["kind"] == "ClusterRoleBinding"}
+    assert "contour-gateways" in roles
+    path.write_text(f"{_FILE}provider: {{type: Kubernetes, kubernetes: {{client: {{a: b}}}}}}\n")
+    result = CliRunner().invoke(main, ["manifests", "--config-path", str(path)])
+    assert result.stderr.startswith(f"contour: {path}: provider.kubernetes.client: has no effect")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        (f"{_FILE}provider: {{type: File}}\n", [], "eg.yaml: provider.type: File is served by"),
+        (f"{_FILE}a: [\n", [], "eg.yaml:4: "),
+        (_FILE, ["--suffix", "x"], "--suffix cannot be used with --config-path"),
+        (_FILE, ["--watch-namespaces", "x"], "--watch-namespaces cannot be used with"),
+        (_FILE, ["--host-ports"], "--host-ports cannot be used with --config-path"),
+        (_FILE, ["--operator"], "--config-path cannot be used with --operator"),
+    ],
+)
+def test_a_file_that_the_control_plane_would_not_take_is_refused(
+    text: str, options: list[str], told: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "eg.yaml"
+    path.write_text(text)
+    result = CliRunner().invoke(main, ["manifests", "--config-path", str(path), *options])
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+    assert not result.stdout
+
+
 def test_the_operator_outlives_a_drained_node_and_shows_its_metrics_to_few() -> None:
     printed = CliRunner().invoke(main, ["manifests", "--operator"]).stdout
     every = {it["kind"]: it for it in yaml.safe_load_all(printed)}

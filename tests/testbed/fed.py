@@ -39,7 +39,7 @@ class Settings:
     def instance(self) -> Instance:
         """What is fed; nothing is served yet."""
         server = Server((f"unix:{self.socket}",), limits=Limits(connection_age=0))
-        made = Instance(server)
+        made = Instance(server, answers=Path(self.socket).with_name("answers"))
         made.controller.bind(HostPorts("127.0.0.1", self.ports))
         return made
 
@@ -89,6 +89,8 @@ async def serve(settings: Settings) -> None:
     instance = settings.instance()
     with process.without_collections(), Path(settings.world).open() as file:
         instance.take(world.batch(*map(json.loads, file)))
+    asking = asyncio.get_running_loop().create_task(instance.asker.run())
+    await instance.asker.begin()
     await instance.server.start()
     _say(open=time.monotonic())
     lines = await _standard_input()
@@ -97,6 +99,8 @@ async def serve(settings: Settings) -> None:
         change = json.loads(line)
         instance.take(world.batch(*change["put"], gone=change["gone"]))
         _say(came=came, published=time.monotonic(), **usage())
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
     await instance.server.stop()
 
 

@@ -3,7 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from click.testing import CliRunner
+
+from contour.cli import main
 from tests.workflows.site import Raw, Site
 
 CONTROLLER = "projectcontour.io/gateway-controller"
@@ -64,6 +68,16 @@ def installed(site: Site, manifest: str, *, gateway: bool) -> Instance:
     site.install(manifest)
     backed(site, gateway=gateway)
     return Instance(site, "projectcontour", site.pods.address("projectcontour", "envoy"))
+
+
+def with_file(site: Site, file: Path) -> Instance:
+    """By hand, with the configuration file of Envoy Gateway; the fleets are those of Gateways. It
+    may be installed again with another file."""
+    site.install()
+    manifests = CliRunner().invoke(main, ["manifests", "--config-path", str(file)])
+    assert manifests.exit_code == 0, manifests.output
+    site.kubectl("apply", "-f", "-", stdin=manifests.stdout)
+    return Instance(site, "projectcontour", "")
 
 
 def backed(site: Site, *, gateway: bool) -> None:

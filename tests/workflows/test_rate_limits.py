@@ -3,13 +3,14 @@ instance makes and which counts in a Redis with TLS and a password, or, without 
 replica that leads. What was made is removed with the last route that needs it."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from contour.infrastructure import counters
 from tests.pods.images import Image
 from tests.testbed import certificates, ratelimit
-from tests.workflows.instances import Instance, installed
+from tests.workflows.instances import Instance, installed, with_file
 from tests.workflows.site import MANIFESTS, Site, Told
 
 HOST, LIMITED = "limited.example.com", Told(429)
@@ -76,6 +77,30 @@ def test_without_redis_the_replica_that_leads_counts_for_all_envoys(defined: Sit
     defined.until(lambda: _made(instance), lambda it: not it)
 
 
+def test_the_file_of_envoy_gateway_has_the_service_made(limiting: Site, tmp_path: Path) -> None:
+    """Envoys of a Gateway count by it, as long as the file has `rateLimit`."""
+    file = tmp_path / "envoy-gateway.yaml"
+    file.write_text(FILE + LIMITS)
+    instance = with_file(limiting, file)
+    for name in ("plainredis", "backends", "envoygateway", "limits"):
+        limiting.apply(f"{name}.yaml", namespace="default")
+    address = limiting.pods.address("default", "web-eg")
+    limiting.until_told(address, HOST, told=LIMITED)
+    found = [limiting.ask(address, HOST) for _ in range(8)]
+    assert found == [LIMITED] * 8, "there are two Envoys, and each of them counts for both"
+    _is_programmed(instance)
+    assert f"deployment.apps/{NAME}" in limiting.kubectl("get", "deploy", "-A", "-o", "name")
+    file.write_text(FILE)
+    with_file(limiting, file)
+    limiting.until(lambda: _made(instance), lambda it: not it)
+    limiting.until_condition("httproute", "default", "limited", "Accepted", "False")
+
+
+PAGE = (MANIFESTS.parent / "docs" / "coming-from-envoy-gateway.md").read_text()
+FILE = PAGE.split("```yaml\n")[1].partition("```")[0]
+LIMITS = "rateLimit: {backend: {type: Redis, redis: {url: 'redis.default:6379'}}}\n"
+
+
 def _counting(instance: Instance) -> str:
     """The name of the pod that is asked; empty if there is none."""
     found = instance.site.get("endpointslice", instance.namespace, f"{NAME}-leader")
@@ -103,7 +128,13 @@ def _store(instance: Instance) -> None:
 
 
 def _is_told(instance: Instance) -> None:
-    """The filter is programmed: Envoys and the service have it."""
+    """The filter is programmed, and nothing is wrong with the configuration."""
+    _is_programmed(instance)
+    instance.site.until_condition("contourconfiguration", instance.namespace, "contour", "Valid")
+
+
+def _is_programmed(instance: Instance) -> None:
+    """Envoys and the service have the filter."""
 
     def conditions() -> dict[str, str]:
         status = instance.site.get("ratelimitfilter", "default", "few").get("status", {})
@@ -111,7 +142,6 @@ def _is_told(instance: Instance) -> None:
         return {it["type"]: it["status"] for it in found}
 
     instance.site.until(conditions, lambda it: it == {"Accepted": "True", "Programmed": "True"})
-    instance.site.until_condition("contourconfiguration", instance.namespace, "contour", "Valid")
 
 
 def _is_repaired(instance: Instance) -> None:

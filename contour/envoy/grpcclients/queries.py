@@ -10,7 +10,7 @@ from typing import NamedTuple
 from contour.envoy.credentials import Pieces
 from contour.envoy.grpcclients import messages, servers, spellings
 from contour.xds import resources
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
 from crds.meta import NamespacedName, ObjectRef
 from dag import exports, nodes, services, tables
 from dag.engine.view import Kept, View, query
@@ -61,21 +61,35 @@ def exported_port(view: View, key: PortKey) -> Pieces | None:
     if found is None:
         return None
     backends = messages.ports(found.routes)
-    for to in backends:
-        view.demand(backend, BackendKey(key.fleet, key.port, to, found.audience))
+    peers = {it: name for it in backends if (name := _elsewhere(view, it)) is not None}
+    for to in (*backends, found.port):  # other control planes may refer to the port's own cluster
+        if _elsewhere(view, to) is None:
+            view.demand(backend, BackendKey(key.fleet, key.port, to, found.audience))
     pieces: list[Change] = []
     for spelling in _spellings(view):
-        routes = spelling.name(ROUTE, spellings.port(key.port))
-        names = {it: spelling.name(CLUSTER, spellings.backend(key.port, it)) for it in backends}
-        called = {it: name.name for it, name in names.items()}
-        body = messages.routes(routes.name, found.routes, called)
-        needs = names.values()
-        pieces.append(Change(routes, "", _part(body, needs, found.origins, found.audience)))
+        there = spellings.Spelling(found.authority) if found.authority else spelling
+        routes = there.name(ROUTE, spellings.port(key.port))
+        if there is spelling:
+            ours = [it for it in backends if it not in peers]
+            names = {it: spelling.name(CLUSTER, spellings.backend(key.port, it)) for it in ours}
+            called = {it: name.name for it, name in {**names, **peers}.items()}
+            body = messages.routes(routes.name, found.routes, called)
+            part = _part(body, names.values(), found.origins, found.audience)
+            pieces.append(Change(routes, "", part))
         for target in spellings.targets(key.port, is_only=found.is_only):
             name = spelling.name(LISTENER, target)
             body = messages.listener(name.name, routes.name)
             pieces.append(Change(name, "", _part(body, (), found.origins, found.audience)))
     return tuple(pieces)
+
+
+def _elsewhere(view: View, to: nodes.ServicePort | None) -> Name | None:
+    """The cluster of a backend that another control plane knows; None if it is ours."""
+    found = view.ask(exports.export, to.service) if to is not None else None
+    if to is None or found is None or not found.authority:
+        return None
+    own = ExportedPort(to.service, to.port)
+    return spellings.Spelling(found.authority).name(CLUSTER, spellings.port(own))
 
 
 _part = resources.part
@@ -113,9 +127,10 @@ def backend_endpoints(view: View, key: BackendKey) -> Pieces:
 
 @query
 def server_listeners(view: View, key: ServersKey) -> Pieces:
-    """The listeners of the servers of an exported Service, for its own namespace."""
+    """The listeners of the servers of an exported Service, for its own namespace; none of one that
+    another control plane knows."""
     export = view.ask(exports.export, key.service)
-    if export is None:
+    if export is None or export.authority:
         return ()
     own = frozenset((key.service.namespace,))
     numbers = {number for port in export.ports for number in view.ask(services.listening, port)}

@@ -2,7 +2,8 @@
 
 The old-style name of everything about a port is `SERVICE.NAMESPACE:PORT`; with an authority it is
 the id of an `xdstp:` name. A resource refers to others in its own spelling only, so that a client
-finds all of them at the control plane that it asked. A backend of another Service has the name of
+finds all of them at the control plane that it asked; what is exported with the authority of another
+control plane has its name there. A backend of another Service has the name of
 the port whose calls go there first: it is seen by whoever may call that port.
 """
 
@@ -13,6 +14,7 @@ from contour.xds.resources import Name
 from crds.meta import NamespacedName
 from dag import exports, nodes
 from dag.exports import ExportedPort
+from dag.refusals import Application
 
 NOWHERE = "nowhere"
 
@@ -49,10 +51,11 @@ def server(service: NamespacedName, address: str, port: int) -> str:
     return f"{exports.server_id(service)}/{host}:{port}"
 
 
-def is_of_server(name: str) -> bool:
-    """Whether it is the name of a server's listener, in any spelling."""
+def asked_by(resource: Name) -> Application:
+    """Who asks for a resource, in any spelling: servers ask for listeners of their own."""
+    name = resource.name
     id_ = xdstp.parse(name).id if name.startswith(xdstp.SCHEME) else name
-    return id_.startswith(exports.SERVERS)
+    return "gRPC servers" if id_.startswith(exports.SERVERS) else "gRPC clients"
 
 
 def backend(key: ExportedPort, to: nodes.ServicePort | None) -> str:

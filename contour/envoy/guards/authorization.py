@@ -91,14 +91,28 @@ def off() -> Iterator[tuple[str, Message]]:
     yield HTTP, places.empty()
 
 
+def always(node: nodes.Authorization, cluster: str) -> Message:
+    """A filter of its own that asks one server about every request that reaches it."""
+    if node.protocol == "http":
+        return _http(node, cluster)
+    result = _filter(fails_open=node.fail_open)
+    if node.body is not None:
+        result.with_request_body.CopyFrom(_body(node.body))
+    if node.request_headers:
+        _write_patterns(result.allowed_headers, node.request_headers)
+    result.grpc_service.CopyFrom(encoding.grpc(cluster, node.authority))
+    result.grpc_service.timeout.CopyFrom(encoding.seconds(node.timeout or 0))
+    return result
+
+
 def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Message]]:
     """Which server decides, and what it is told; the filters that it does not take are off."""
     told = dict(off())
-    if node.protocol == "grpc":
+    if node.protocol == "grpc" and not node.request_headers:
         wanted = (node.fail_open, node.body is not None and node.body.as_bytes)
         told[next(name for name, *kind in _GRPC if tuple(kind) == wanted)] = _grpc(node, cluster)
-    else:
-        told[HTTP] = places.filled(CLOSED, _http(node, cluster))
+    else:  # Envoy has no list of headers for a route, so the route has a filter of its own
+        told[HTTP] = places.filled(CLOSED, always(node, cluster))
     yield from told.items()
 
 

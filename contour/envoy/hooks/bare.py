@@ -145,6 +145,11 @@ def _pairs(
             yield it, same
 
 
+def routes(body: bytes) -> dict[str, bytes]:
+    """The routes of a host that came back, by their names."""
+    return {it.name: encoding.encoded(it) for it in pb.VirtualHost.FromString(body).routes}
+
+
 def without(good: bytes, gone: frozenset[str]) -> bytes:
     """A host that came back once, without these routes."""
     host = pb.VirtualHost.FromString(good)

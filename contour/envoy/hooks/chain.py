@@ -3,12 +3,13 @@
 First each route that refers to objects of extensions, then the whole host; each through all
 extensions that have the hook, in their order. A question is built of the answer before it, so
 what comes later is not asked yet while something is open. A route that an extension does not answer
-for is closed alone, unless the whole host can stay as it was last served.
+for stays as it was when all had answered for it. One that never was is closed alone, unless it
+replaces others: then the whole host has to stay as it was.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 
@@ -35,9 +36,21 @@ class Finished(NamedTuple):
     body: bytes | None
     """What it is now; None if it must not go out so: an extension has to answer first."""
     is_whole: bool
-    """All extensions have answered."""
+    """All extensions have answered, but for routes that are held back, closed or passed over."""
     is_changed: bool
     """It is not what it was before the first one."""
+
+
+class Lasting(Protocol):
+    """The last good state of a host."""
+
+    def route(self, index: int) -> bytes | None:
+        """What extensions made of a route by the hook `Route` when they last answered for it."""
+        ...
+
+    def is_replacing(self, index: int) -> bool:
+        """Whether a route may stand in the place of one that its object had."""
+        ...
 
 
 def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Referred, ...]]) -> bool:
@@ -46,99 +59,135 @@ def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Refer
 
 
 @dataclass(slots=True)
+class _Place:
+    """A route, host or listener on its way."""
+
+    body: bytes | None = None
+    """What it is now; None if something has to be waited for."""
+    is_whole: bool = True
+    is_open: bool = False
+    """An extension has just been asked."""
+    is_closed: bool = False
+    """An extension that may not be passed over has not answered."""
+
+
+@dataclass(slots=True)
 class Way:
-    """One host on its way."""
+    """One host or listener on its way."""
 
     servers: Sequence[nodes.HookServer]
     ask: Ask
-    can_stay: Callable[[], bool]
-    """Whether the host can stay as it was last served."""
+    lasting: Lasting | None = None
+    """None for a listener, which has no routes."""
+    refused: frozenset[int] = frozenset()
+    """The numbers of the routes whose answers must not be served, and that have a last state."""
     asked: list[Question] = field(default_factory=list)
     answered: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    """The numbers of the routes that stay as they were when extensions last answered for them."""
     closed: list[int] = field(default_factory=list)
-    """The numbers of the routes that are closed alone."""
-    _is_whole: bool = True
-    _is_open: bool = False
-    """An extension has just been asked."""
-    _is_closed: bool = False
-    """An extension that may not be passed over has not answered."""
+    """Those of the routes that are closed alone."""
+    passed: list[int] = field(default_factory=list)
+    """Those of the routes that go out although an extension has not answered (`failOpen`)."""
+    routed: bytes | None = None
+    """The host as it has become by the hook `Route`."""
 
     def through(self, before: bytes, referred: Sequence[tuple[Referred, ...]]) -> Finished:
         """A VirtualHost after all hooks; for each of its routes the objects that its rule refers
         to."""
-        body = self._with_routes(before, referred) if any(referred) else before
-        if body is not None:
-            body = self._each("VirtualHost", body)
-        return self._finished(before, body)
+        place = _Place(before)
+        if any(referred):
+            place.body = self.routed = self._with_routes(place, before, referred)
+        self._each("VirtualHost", place)
+        return _finished(before, place)
 
     def listener(self, before: bytes) -> Finished:
         """The template of a listener after all hooks."""
-        return self._finished(before, self._each("HTTPListener", before))
+        place = _Place(before)
+        self._each("HTTPListener", place)
+        return _finished(before, place)
 
-    def _finished(self, before: bytes, body: bytes | None) -> Finished:
-        if body is not None:
-            return Finished(body, self._is_whole, body != before)
-        return Finished(None if self._is_closed else before, is_whole=False, is_changed=False)
-
-    def _with_routes(self, body: bytes, referred: Sequence[tuple[Referred, ...]]) -> bytes | None:
-        """The host with what became of its routes; None if something has to be waited for."""
-        host = pb.VirtualHost.FromString(body)
-        return encoding.encoded(host) if self._routes(host, referred) else None
-
-    def _routes(self, host: pb.VirtualHost, referred: Sequence[tuple[Referred, ...]]) -> bool:
-        """Replaces the routes; whether nothing has to be waited for. All are asked at once."""
-        failed: list[int] = []
-        for index, (route, objects) in enumerate(zip(host.routes, referred, strict=True)):
-            body = self._route(route, tuple(host.domains), objects) if objects else None
-            if body is not None:
-                route.ParseFromString(body)
-            elif objects:
-                failed.append(index)
-        if failed and (self._is_open or self.can_stay()):
-            return False
-        for index in failed:
-            _close(host.routes[index])
-        self.closed = failed
-        return True
-
-    def _route(
-        self, route: pb.Route, hostnames: tuple[str, ...], objects: Iterable[Referred]
+    def _with_routes(
+        self, place: _Place, body: bytes, referred: Sequence[tuple[Referred, ...]]
     ) -> bytes | None:
-        """What became of a route; None if something has to be waited for."""
-        body: bytes | None = encoding.encoded(route)
+        """The host with what became of its routes; None if something has to be waited for. All
+        routes are asked about at once."""
+        host = pb.VirtualHost.FromString(body)
+        routes = {
+            index: self._route(host, index, objects)
+            for index, objects in enumerate(referred)
+            if objects
+        }
+        unfinished = [it for it, found in routes.items() if not self._is_finished(it, found)]
+        if any(it.is_open for it in routes.values()) or any(map(self._must_wait, unfinished)):
+            place.is_whole = False
+            place.is_closed = any(it.is_closed for it in routes.values()) or bool(self.refused)
+            return None
+        for index, found in routes.items():
+            self._write(host.routes[index], index, found)
+        return encoding.encoded(host)
+
+    def _is_finished(self, index: int, found: _Place) -> bool:
+        return found.is_whole and index not in self.refused
+
+    def _must_wait(self, index: int) -> bool:
+        """Whether a route that is not finished keeps its whole host waiting."""
+        of = self.lasting
+        return of is not None and of.route(index) is None and of.is_replacing(index)
+
+    def _write(self, target: pb.Route, index: int, found: _Place) -> None:
+        if self._is_finished(index, found) and found.body is not None:
+            target.ParseFromString(found.body)
+        elif self.lasting is not None and (last := self.lasting.route(index)) is not None:
+            self.held.append(index)
+            target.ParseFromString(last)
+        elif found.body is not None:
+            self.passed.append(index)
+            target.ParseFromString(found.body)
+        else:
+            self.closed.append(index)
+            _close(target)
+
+    def _route(self, host: pb.VirtualHost, index: int, objects: Iterable[Referred]) -> _Place:
+        place = _Place(encoding.encoded(host.routes[index]))
         for server in self.servers:
             kinds = {(it.group, it.kind) for it in server.kinds}
             mine = tuple(it.content for it in objects if it.kind in kinds)
-            if body is not None and mine and "Route" in server.hooks:
-                body = self._next(server, Question(server.name, "Route", body, hostnames, mine))
-        return body
+            if place.body is not None and mine and "Route" in server.hooks:
+                domains = tuple(host.domains)
+                self._next(place, server, Question(server.name, "Route", place.body, domains, mine))
+        return place
 
-    def _each(self, hook: nodes.Hook, body: bytes | None) -> bytes | None:
-        """What became of a host or listener; None if something has to be waited for."""
+    def _each(self, hook: nodes.Hook, place: _Place) -> None:
+        """Takes a host or listener through all extensions that have the hook."""
         for server in self.servers:
-            if body is not None and hook in server.hooks:
-                body = self._next(server, Question(server.name, hook, body))
-        return body
+            if place.body is not None and hook in server.hooks:
+                self._next(place, server, Question(server.name, hook, place.body))
 
-    def _next(self, server: nodes.HookServer, question: Question) -> bytes | None:
-        """What a server makes of a resource. None if it has to be waited for: what comes later
-        would be asked about something else than it is to see."""
+    def _next(self, place: _Place, server: nodes.HookServer, question: Question) -> None:
+        """Notes what a server makes of a place. What has to be waited for has no body: what comes
+        later would be asked about something else than it is to see."""
         self.asked.append(question)
         reply = self.ask(question)
         if isinstance(reply, Reply):
             self.answered.append(question)
-            return question.body if reply.body is None else reply.body
-        self._is_whole = False
+            place.body = question.body if reply.body is None else reply.body
+            return
+        place.is_whole = False
         if reply is None:
-            self._is_open = True
-            self._is_closed |= not all(it.fail_open for it in self.servers)
-            return None
+            place.is_open, place.body = True, None
+            place.is_closed |= not all(it.fail_open for it in self.servers)
+            return
         self.told.append(Told(server.name, reply.why))
-        if server.fail_open:
-            return question.body
-        self._is_closed = True
-        return None
+        if not server.fail_open:
+            place.is_closed, place.body = True, None
+
+
+def _finished(before: bytes, place: _Place) -> Finished:
+    if place.body is not None:
+        return Finished(place.body, place.is_whole, place.body != before)
+    return Finished(None if place.is_closed else before, is_whole=False, is_changed=False)
 
 
 def _close(route: pb.Route) -> None:

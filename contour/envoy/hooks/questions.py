@@ -70,11 +70,19 @@ class Good(NamedTuple):
     """The last state of a host that all extensions have answered for."""
 
     node: nodes.VirtualHost
-    """What it was made of: its clusters stay asked for."""
+    """What it was made of, with the routes that were held back then: its clusters stay asked
+    for."""
     body: bytes | None
     """What came back at the end, without what is ours; None: the node as it is."""
     added: tuple[str, ...] = ()
     """The clusters of extensions that it names."""
+    filters: tuple[str, ...] = ()
+    """The filters of extensions that it configures."""
+    routed: bytes | None = None
+    """What had come back before the hook VirtualHost; None: the node without what is ours."""
+    closed: frozenset[str] = frozenset()
+    """The names of the routes that nobody has answered for, or whose answer is refused: they are
+    closed in it, and have no last state of their own."""
 
 
 GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
@@ -104,6 +112,28 @@ GOOD_LISTENERS: Table[TemplateKey, GoodListener] = Table("last good listeners")
 """Written by the controller when the answer `shaped_listener` is finished."""
 
 
+@dataclass(frozen=True)
+class StreamKey:
+    """A stream: that of a host behind TLS, or of a whole listener."""
+
+    fleet: str
+    listener: str
+    host: str = ""
+    """Empty for a listener."""
+
+
+class GoodStream(NamedTuple):
+    """Where a stream went when extensions had last answered for all its clusters."""
+
+    stream: nodes.Stream
+    is_terminated: bool = False
+    """TLS ends at Envoy."""
+
+
+GOOD_STREAMS: Table[StreamKey, GoodStream] = Table("last good streams")
+"""Written by the controller when the answer `shaped_stream` is finished."""
+
+
 class Told(NamedTuple):
     """What the author of an object is told of its host or listener."""
 
@@ -123,11 +153,15 @@ class Shaped(NamedTuple):
     told: tuple[Told, ...] = ()
     is_finished: bool = True
     """Every extension has answered, and what is served is made of it."""
-    until_then: Literal["last", "partly", "unmodified"] = "unmodified"
-    """What is served until it is finished: the last good state, the host with those routes closed
-    that nobody has answered for, or the host without changes."""
+    is_good: bool = True
+    """What is served becomes the last good state: every extension has answered for it, but for
+    routes that are held back or closed."""
+    until_then: Literal["last", "held", "partly", "unmodified"] = "unmodified"
+    """What is served until it is finished: the last good state; the host with those routes held
+    back that are not answered for, or some of them closed because they have no last state; or the
+    host without changes."""
     origins: tuple[ObjectRef, ...] = ()
-    """The objects that are told: those that want the host, or the routes that are closed."""
+    """The objects that are told: those that want the host, or the routes that wait."""
 
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
@@ -150,6 +184,23 @@ class ShapedListener(NamedTuple):
 shaped_listener: OpenQuery[TemplateKey, ShapedListener | None] = OpenQuery("shaped_listener")
 """How a listener is to be served; None where there is none for HTTP. Answered by
 `contour.envoy.listenershaping`."""
+
+
+class ShapedStream(NamedTuple):
+    """A stream whose clusters extensions are asked about."""
+
+    served: GoodStream
+    told: tuple[Told, ...] = ()
+    is_finished: bool = True
+    """Extensions have answered for all its clusters."""
+    is_last: bool = False
+    """What is served is the last good state."""
+    origins: tuple[ObjectRef, ...] = ()
+
+
+shaped_stream: OpenQuery[StreamKey, ShapedStream | None] = OpenQuery("shaped_stream")
+"""How a stream is to be served; None where there is none. Answered by
+`contour.envoy.streamshaping`."""
 
 
 class Opened(NamedTuple):

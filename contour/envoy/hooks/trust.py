@@ -23,7 +23,7 @@ class Allowed(NamedTuple):
     """What a host may name."""
 
     clusters: Container[str]
-    filters: Collection[str]
+    filters: Container[str]
     """Filters that its listener has, and that it may configure."""
     taken: Collection[str]
     """Filters that its author has told something: what they are told is not for extensions."""

@@ -118,18 +118,29 @@ async def _latency(options: Options) -> list[Figure]:
             _running(Path(path), "", backend, others) as it,
             contextlib.closing(it.connection("http", HOST)) as connection,
         ):
-            rest = _asked(connection, 5)
+            pid = _process(it)
+            rest, waited = _asked(connection, 5), _waited(pid)
             rebuilding: list[float] = []
             for number in range(rounds):
                 every = f"envoy: {{cluster: {{circuitBreakers: {{maxConnections: {9 + number}}}}}}}"
                 it.write("configuration.yaml", _configuration("failClosed: false", every))
                 rebuilding += _asked(connection, 5)
+            waited = _waited(pid) - waited
+            it.process.kill()  # it may be amid a rebuild
     name = f"a request that is counted: while {hosts:,} hosts are rebuilt"
     return [
         *spread("a request that is counted: at rest", rest),
         *spread(name, rebuilding, None, P99),
+        # What nice levels could mend: the service is ready, and others have the cores.
+        Figure(f"{name}, the service waited for a core", waited / len(rebuilding) * 1000, "ms"),
         Figure("load of the machine", os.getloadavg()[0], ""),
     ]
+
+
+def _waited(pid: int) -> float:
+    """The seconds that the threads of a process were ready to run and did not."""
+    found = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(it.read_text().split()[1]) for it in found) / 1e9
 
 
 def _asked(connection: http.client.HTTPConnection, duration: float) -> list[float]:

@@ -51,34 +51,40 @@ async def _run(number: int, options: Options) -> tuple[int, int]:
                 continue
             gone = chance.random() < 0.2
             event = Event(found.kind, found.key, None if gone else found.object)
-            before = _refusals(fleet)
+            before = refusals(fleet)
             site.control.instance.take(Batch((event,), {}))
-            await _answered(fleet)
+            await answered(fleet)
             published += 1
-            if _refusals(fleet) > before:
+            if refusals(fleet) > before:
                 options.note(NAME, configuration=configuration, object=repr(found.object))
-    return published, _refusals(fleet)
+    return published, refusals(fleet)
 
 
-async def _answered(fleet: Fleet) -> None:
+async def answered(fleet: Fleet) -> None:
     """Waits until Envoy has said yes or no to everything that it was sent."""
     async with asyncio.timeout(30):
         while not fleet.acceptance.is_settled:
             await asyncio.sleep(0.0005)
 
 
-def _refusals(fleet: Fleet) -> int:
+def refusals(fleet: Fleet) -> int:
+    """How many responses its Envoys have refused."""
     return sum(count for (what, _), count in fleet.counts.items() if what == "refused")
 
 
 def _document(chance: Random) -> dict[str, Any]:
     made = documents.document(chance)
     if chance.random() < HOSTILE_SHARE:
-        places = list(_texts(made.get("spec", {})))
-        if places:
-            place, key = chance.choice(places)
-            place[key] = chance.choice(HOSTILE)
+        spoil(chance, made)
     return made
+
+
+def spoil(chance: Random, document: dict[str, Any]) -> None:
+    """Replaces a text of a document, if it has any."""
+    places = list(_texts(document.get("spec", {})))
+    if places:
+        place, key = chance.choice(places)
+        place[key] = chance.choice(HOSTILE)
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, Any]]:

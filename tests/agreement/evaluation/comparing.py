@@ -49,6 +49,8 @@ MET = (
         "bad token",
         "let in",
         "not let in",
+        "limit spent",
+        "limit left",
         "certificate passed",
         "host failed",
         "request failed",
@@ -155,6 +157,8 @@ async def _disagreement(site: served.Site[Local], asked: Request, found: Judged,
         answer = await _answer(site, asked)
         told = difference(trace, asked, answer)
         if not told:
+            if answer is not None and _is_noted(trace, _LIMITED):
+                found.steps["limit spent" if _is_limit(answer) else "limit left"] += 1
             seen(engine, asked, answer)
             return ""
         if asyncio.get_running_loop().time() > deadline:
@@ -180,6 +184,8 @@ def difference(trace: Trace, asked: Request, answer: load.Answer | None) -> str:
     expected = _verified(trace, asked)
     if answer is None:
         return "" if expected.status is None and not expected.backends else "closed"
+    if _is_noted(trace, _LIMITED) and _is_limit(answer):
+        return ""
     if asked.is_call:
         answer = _called(expected, answer)
     if expected.status is not None:
@@ -211,6 +217,12 @@ def _is_noted(trace: Trace, words: str) -> bool:
 
 _VERIFIED = "JWT: the token is verified"
 _AUTHORIZED = "authorization: a server decides"
+_LIMITED = "local rate limit: may answer 429"
+
+
+def _is_limit(answer: load.Answer) -> bool:
+    """Whether a limit has answered: Envoy's filter says so in the headers, also to gRPC clients."""
+    return "x-limited" in answer.headers
 
 
 def _called(expected: Answer, answer: load.Answer) -> load.Answer:

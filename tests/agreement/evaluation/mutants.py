@@ -38,7 +38,7 @@ class Mutant(NamedTuple):
 _EVALUATOR = {
     "normalization.normal(request, places.settings_of(world))": "request",
     "places.misdirection(world, at, host, request) if request.is_secure else None": "None",
-    "return _unserved(world, at, host, seen)": "return host",
+    "found = _unserved(world, at, host, seen)": "found = host",
     "if not request.is_secure:": "if False:",
     "return _unrouted(answer, request) if is_own and name != hostnames.EVERY else answer":
         "return answer",
@@ -83,6 +83,7 @@ _ACTIONS = {
 }  # fmt: skip
 
 _GUARDS = {
+    "limited = is_limited(host, route)": "limited = False",
     "if isinstance(found.cors, nodes.Cors) and is_forwarded and _is_preflight(request):":
         "if False:",
     "and is_forwarded and _is_preflight": "and _is_preflight",

@@ -73,6 +73,8 @@ def _proxies(number: int, host: str, chance: Random) -> Iterator[Document]:
         }
     if chance.random() < 0.15:
         virtual_host |= _addresses(chance)
+    if chance.random() < 0.1:
+        virtual_host["rateLimitPolicy"] = _limit(chance)
     routes = [_proxied(chance, virtual_host) for _ in range(chance.randrange(2, 7))]
     routes.append({"conditions": [{"prefix": "/"}], **_services(chance)})
     spec: Document = {"virtualhost": virtual_host, "routes": routes}
@@ -125,6 +127,8 @@ def _proxied(chance: Random, host: Document) -> Document:
         route["authPolicy"] = {"disabled": True}
     if chance.random() < 0.15:
         route |= _addresses(chance)
+    if chance.random() < 0.1:
+        route["rateLimitPolicy"] = _limit(chance)
     if chance.random() < 0.3:
         route["responseHeadersPolicy"] = {
             "set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}],
@@ -176,6 +180,13 @@ def _addresses(chance: Random) -> Document:
     field = chance.choice(("ipAllowPolicy", "ipDenyPolicy"))
     cidr = chance.choice(("127.0.0.0/8", "192.0.2.0/24"))
     return {field: [{"source": "Peer", "cidr": cidr}]}
+
+
+def _limit(chance: Random) -> Document:
+    """A limit of each Envoy that is spent soon, or never."""
+    headers = [{"name": "x-limited", "value": "yes"}]
+    local = {"requests": chance.choice((3, 100000)), "unit": "hour"}
+    return {"local": local | {"responseHeadersToAdd": headers}}
 
 
 def _headers(chance: Random) -> list[Document]:

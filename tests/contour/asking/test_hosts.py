@@ -1,6 +1,7 @@
 """Hosts that an extension shapes: what is asked, and what is served until it has answered."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 from contour.envoy import routing
 from contour.envoy.credentials import Pieces
 from contour.hooks.wire import Hook
-from dag import nodes
+from dag import hookservers, nodes
 from dag.engine.view import View
 from dag.listeners import DEFAULT_FLEET
 from tests.contour.asking.served import (
@@ -27,7 +28,8 @@ from tests.contour.asking.served import (
     shaped,
 )
 from tests.testbed import world
-from tests.testbed.extensionserver import never, scripted, unchanged
+from tests.testbed.extensionserver import echoed, never, scripted, unchanged
+from tests.testbed.world import World
 
 SHAPES = changing(add_header)
 KEY = nodes.HostKey(DEFAULT_FLEET, "ingress_http", world.fqdn(3))
@@ -122,6 +124,28 @@ async def test_a_host_that_was_never_answered_for_is_closed_and_told(script: Any
 
 def _configuration(of: Shaped) -> str:
     return of.told("ContourConfiguration", "projectcontour", "contour")
+
+
+async def test_a_sidecar_is_waited_for_while_it_starts(tmp_path: Path) -> None:
+    """It starts together with the control plane, whose port must not open before it."""
+    path = tmp_path / "shaper.sock"
+    entry = {
+        "name": "shaper",
+        "hooks": {"post": ["VirtualHost"]},
+        "service": {"unix": str(path)},
+    }
+    made = instance(entry)
+    sidecar = replace(made.controller.engine.ask(hookservers.servers, ())[0], is_sidecar=True)
+    made.asker.connect("shaper", hookservers.Connection(sidecar))
+    async with running(made) as of:
+        of.take(*WORLD.documents())
+        async with asyncio.TaskGroup() as tasks:
+            begun = tasks.create_task(made.asker.begin())
+            await asyncio.sleep(0.2)
+            assert not begun.done()
+            async with scripted(SHAPES, address=f"unix:{path}"):
+                await begun
+                assert all(of.is_changed(it) for it in range(WORLD.hosts))
 
 
 async def test_fail_open_serves_it_without_the_changes() -> None:
@@ -265,3 +289,38 @@ async def test_without_extensions_a_host_is_as_it_was() -> None:
         assert not of.is_changed(0)
         assert of.paths(0) == ["/api/v1", "/api/", "/"]
         assert not told(of)
+
+
+@pytest.mark.parametrize(
+    "post", [["VirtualHost"], ["HTTPListener"], ["Translation"], ["Route", "HTTPListener"]]
+)
+async def test_what_was_served_before_an_extension_was_registered_stays(post: list[str]) -> None:
+    async with scripted(_broken) as server:
+        made = instance()
+        async with running(made, server) as of:
+            of.take(*WORLD.documents())
+            before = _served(of)
+            assert before
+            kind = {"group": "example.com", "version": "v1", "kind": "Guard"}
+            more: dict[str, Any] = {"resources": [kind]} if "Route" in post else {}
+            entry = extension(server, hooks={"post": post}, **more)
+            of.take(world.configuration(extensions=[entry]), World.of(21).root(20))
+            await of.until(lambda: "does not answer" in _configuration(of))
+            after = _served(of)
+            assert {it: after[it] for it in before if it in after} == before
+            assert (of.paths(20) == ["503"]) is (post == ["VirtualHost"]), "a new host waits"
+            server.script = echoed
+            await server.stop()
+            await server.start()
+            await of.until(lambda: not _configuration(of))
+
+
+def _served(of: Shaped) -> dict[tuple[str, str], object]:
+    """All clusters, listeners and hosts."""
+    types = of.instance.server.fleet(DEFAULT_FLEET).store.types
+    return {
+        (kind, f"{name}/{part}"): it.body
+        for kind, found in types.items()
+        for name, resource in found.items()
+        for part, it in resource.parts.items()
+    }

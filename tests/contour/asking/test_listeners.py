@@ -366,6 +366,28 @@ async def test_hosts_may_configure_a_filter_that_their_listener_has_and_no_other
         await of.until(lambda: of.paths(0) == ["500", "500", "500"])
 
 
+async def test_a_host_that_waits_is_closed_when_a_filter_goes_that_it_needs() -> None:
+    """It would be served without what the filter guards."""
+    async with served.shaped(changing(add_filter, _configured), **BOTH) as of:
+        before = of.paths(3)
+
+        async def fails(hook: Hook, body: bytes) -> Any:
+            if hook == "VirtualHost":
+                return await _broken(hook, body)
+            return await changing(_nothing)(hook, body)
+
+        (server,) = of.servers
+        server.script = fails
+        of.take(SMALL.root(3, "/new"))
+        subject = ("HTTPProxy", world.namespace(3), "root-3")
+        await of.until(lambda: "stays as it was last served" in of.told(*subject))
+        assert of.paths(3) == before
+        await server.stop()
+        await server.start()
+        await of.until(lambda: of.paths(3) == ["500", "500", "500"])
+        await of.until(lambda: "which no listener has" in of.told(*subject))
+
+
 def _idle(_: listener_pb2.Listener, manager: Manager) -> None:
     put(manager, 0, buffer_pb2.Buffer(), disabled=True)
 

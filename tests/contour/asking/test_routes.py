@@ -1,5 +1,6 @@
 """The hook `Route`: routes whose rules refer to objects of extensions, on their way into hosts."""
 
+import copy
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,7 +13,9 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 
 from contour.hooks import wire
 from contour.hooks.wire import Hook
+from contour.xds import resources
 from crds.meta import ObjectRef
+from dag.listeners import DEFAULT_FLEET
 from dag.statuses import RouteStatus
 from tests.contour.asking.served import Shaped, asked_host, extension, instance, reply, running
 from tests.testbed import world
@@ -26,6 +29,7 @@ BOTH: Document = {"hooks": {"post": ["Route", "VirtualHost"]}} | GUARDS
 HOST = "shop.example.com"
 GATEWAY: Document = {"gateway": {"controllerName": "projectcontour.io/gateway-controller"}}
 WORLD = world.World.of(10)
+OTHER = "other"
 BACKEND = [WORLD.service(0), WORLD.slice(0)]
 
 
@@ -52,6 +56,20 @@ def route(number: int, path: str, *guards: str) -> Document:
         for it in guards
     ]
     return found
+
+
+def _elsewhere(document: Document) -> Document:
+    """The route to another Service."""
+    found = copy.deepcopy(document)
+    found["spec"]["rules"][0]["backendRefs"][0]["name"] = OTHER
+    return found
+
+
+def _other_backend() -> list[Document]:
+    service, endpoints = copy.deepcopy(BACKEND)
+    service["metadata"]["name"] = OTHER
+    endpoints["metadata"] |= {"name": f"{OTHER}-x", "labels": {"kubernetes.io/service-name": OTHER}}
+    return [service, endpoints]
 
 
 def asked(body: bytes) -> tuple[pb.Route, wire.Request]:
@@ -98,6 +116,17 @@ class Routes(Shaped):
                 it.match.path_separated_prefix or it.match.prefix: _told(it) for it in part.routes
             }
         return {}
+
+    @property
+    def entries(self) -> list[pb.Route]:
+        """The routes of the host."""
+        return list(next(self.parts(HOST)).routes)
+
+    @property
+    def clusters(self) -> set[str]:
+        """The names of the clusters that are served."""
+        store = self.instance.server.fleet(DEFAULT_FLEET).store.types
+        return set(store[resources.CLUSTER])
 
     @property
     def headers(self) -> list[str]:
@@ -239,6 +268,93 @@ async def test_an_edit_that_is_not_answered_for_leaves_the_last_state() -> None:
         assert of.served == {"/a": "1"}
         of.put(gone=(guard("one"),))
         assert of.served == {"/a": "500"}, "what is closed does not wait"
+
+
+async def test_a_route_that_waits_stays_alone_and_the_others_of_its_host_go_on() -> None:
+    both = (route(1, "/a", "one"), route(2, "/b", "two"))
+    async with routes(guard("one"), guard("two", "2"), *both, script=refuses, **BOTH) as of:
+        of.put(guard("one", "bad"))
+        await of.until(lambda: "each route that it is asked about stays" in of.said(1))
+        of.put(guard("two", "3"))
+        await of.until(lambda: of.served == {"/a": "1", "/b": "3"})
+        assert of.headers == ["1,3"], "the host was asked about with the route as it was"
+        assert "shaper" not in of.said(2)
+        of.put(guard("one", "4"), guard("two", "bad"))
+        await of.until(lambda: of.served == {"/a": "4", "/b": "3"})
+        assert "shaper" not in of.said(1)
+        assert "shaper" in of.said(2)
+
+
+async def test_a_route_that_waits_keeps_its_backend() -> None:
+    first = route(1, "/a", "one")
+    given = (*_other_backend(), guard("one"), first, route(2, "/b"))
+    async with routes(*given, script=refuses, **BOTH) as of:
+        (before,) = (it.route.cluster for it in of.entries if _told(it) == "1")
+        of.put(guard("one", "bad"), _elsewhere(first))
+        await of.until(lambda: "stays as it was last served" in of.said(1))
+        assert [it.route.cluster for it in of.entries if _told(it) == "1"] == [before]
+        assert before in of.clusters
+        of.put(guard("one", "2"))
+        await of.until(lambda: of.served == {"/a": "2", "/b": ""})
+        await of.until(lambda: before not in [it.route.cluster for it in of.entries[:1]])
+
+
+async def test_a_new_route_that_waits_is_closed_and_the_others_of_its_host_go_on() -> None:
+    async with routes(guard("one"), route(1, "/a", "one"), script=refuses) as of:
+        of.put(guard("two", "bad"), route(2, "/b", "two"))
+        await of.until(lambda: of.served == {"/a": "1", "/b": "503"})
+        of.put(guard("one", "3"))
+        await of.until(lambda: of.served == {"/a": "3", "/b": "503"})
+        of.put(guard("two", "2"))
+        await of.until(lambda: of.served == {"/a": "3", "/b": "2"})
+
+
+async def test_a_route_that_replaces_another_one_keeps_its_host_as_it_was() -> None:
+    async with routes(guard("one"), route(1, "/a", "one"), route(2, "/b"), script=refuses) as of:
+        of.put(guard("one", "bad"), route(1, "/c", "one"))
+        await of.until(lambda: "stays as it was last served" in of.said(1))
+        assert of.served == {"/a": "1", "/b": ""}
+        of.put(guard("one", "2"))
+        await of.until(lambda: of.served == {"/c": "2", "/b": ""})
+
+
+async def leads_astray(hook: Hook, body: bytes) -> bytes:
+    """The same, but routes with objects of the value `bad` lead to a cluster of somebody else."""
+    found = await shapes(hook, body)
+    if hook == "VirtualHost" or "bad" not in values(asked(body)[1]):
+        return found
+    made = asked(body)[0]
+    made.route.cluster = "somebody-else"
+    return wire.encoded_reply("Route", {"route": (made.SerializeToString(),)})
+
+
+@pytest.mark.parametrize("how", [ROUTE, BOTH])
+async def test_a_route_whose_answer_is_refused_stays_alone_if_it_has_been_served(
+    how: Document,
+) -> None:
+    both = (route(1, "/a", "one"), route(2, "/b", "two"))
+    async with routes(guard("one"), guard("two", "2"), *both, script=leads_astray, **how) as of:
+        of.put(guard("one", "bad"))
+        await of.until(lambda: "names the cluster 'somebody-else'" in of.said(1))
+        assert "stays as it was last served" in of.said(1)
+        of.put(guard("two", "3"))
+        await of.until(lambda: of.served == {"/a": "1", "/b": "3"})
+        of.put(guard("new", "bad"), route(3, "/n", "new"))
+        await of.until(lambda: of.served == {"/a": "1", "/b": "3", "/n": "500"})
+        assert "so it is answered with 500" in of.said(3)
+        of.put(guard("one", "4"))
+        await of.until(lambda: of.served == {"/a": "4", "/b": "3", "/n": "500"})
+
+
+async def test_a_host_with_a_closed_route_has_a_last_state_too() -> None:
+    """The extension goes away altogether: what has been served stays."""
+    both = (route(1, "/a", "one"), route(2, "/b", "two"))
+    async with routes(guard("one", "bad"), guard("two"), *both, script=refuses, **BOTH) as of:
+        assert of.served == {"/a": "503", "/b": "1"}
+        await of.servers[0].stop()
+        of.put(route(4, "/c"))
+        await of.until(lambda: "shaper" in of.said(4))
+        assert of.served == {"/a": "503", "/b": "1"}
 
 
 async def test_a_route_that_was_open_and_gets_a_guard_stays_until_it_is_answered_for() -> None:

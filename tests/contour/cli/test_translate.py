@@ -184,6 +184,19 @@ def test_statuses_are_a_stream_of_objects_with_the_generation_seen(folder: Path)
     assert json.loads(result.stdout) == {"items": [shown]}
 
 
+def test_objects_are_as_their_files_have_them_with_their_status(tmp_path: Path) -> None:
+    documents = list(yaml.safe_load_all(MANIFESTS))
+    listed = {"apiVersion": "v1", "kind": "List", "items": documents}
+    (tmp_path / "listed.yaml").write_text(yaml.safe_dump(listed))
+    (shown,) = yaml.safe_load_all(translate(str(tmp_path), "--to", "objects").stdout)
+    assert shown["metadata"] == {**documents[-1]["metadata"], "namespace": "default"}
+    assert shown["spec"] == documents[-1]["spec"]
+    assert shown["status"]["currentStatus"] == "invalid"
+    (without,) = yaml.safe_load_all(translate("-", "--to", "objects", stdin=MANIFESTS).stdout)
+    assert without["status"] == shown["status"]
+    assert "spec" not in without  # standard input is read once
+
+
 def test_standard_input_and_lists_are_read() -> None:
     documents = list(yaml.safe_load_all(MANIFESTS))
     text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": documents})
@@ -198,6 +211,41 @@ def test_the_graph_and_the_fleets_are_shown(folder: Path) -> None:
     assert [it["host"] for it in graph["secure_hosts"]] == ["web.example.com"]
     fleets = json.loads(translate("-f", str(folder), "--to", "fleets", "-o", "json").stdout)
     assert fleets == ["contour"]
+
+
+PER_GATEWAY = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec: {gateway: {mode: PerGateway, only: true}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge, namespace: default}
+spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--fleet", "none"], 2, "there is no fleet 'none'; there are: default/edge"),
+        (["--to", "routes", "--fleet", "none"], 2, "there are: default/edge"),
+        ([], 0, "there is no fleet 'contour'; choose with --fleet one of default/edge"),
+        (["--fleet", "default/edge"], 0, ""),
+    ],
+)
+def test_a_fleet_that_is_not_there_is_told_with_those_that_are(
+    arguments: list[str], code: int, told: str
+) -> None:
+    result = translate("-f", "-", *arguments, stdin=PER_GATEWAY)
+    assert (result.exit_code, told in result.stderr) == (code, True), result.output
+    assert bool(result.stderr) == bool(told)
 
 
 GATEWAY = """

@@ -1,16 +1,22 @@
 """What configuration files are accepted, what they come to, and what is said of the others."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from contour.configfile import reading, translation
 from contour.configfile.translation import Command, Translated
+from crds import shape
 from crds.counting import RateLimitFilterSettings
+from crds.envoygateway import configfile
 from crds.meta import NamespacedName
 from crds.ratelimitservice import Redis, RedisTLS
+from crds.unserved import Unserved
 from dag.configuration import reading as configurations
+from tests.testbed import modelfields
 
 NAME = NamespacedName("home", "contour")
 HEAD = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
@@ -132,59 +138,108 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
     assert it.configuration.metadata.key == NAME
 
 
-@pytest.mark.parametrize(
-    ("text", "command", "path", "value"),
-    [
-        ("gateway: {controllerName: a.b/c}", "run", "gateway.controller_name", "a.b/c"),
-        ("rateLimit: {failClosed: true}", "run", "rate_limit_filters.fail_closed", True),
-        ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
-         "rate_limit_filters.fail_closed", True),
-        ("rateLimit: {backend: {type: Redis, redis: {url: 'redis.shop:6379'}}}", "serve",
-         "rate_limit_filters.redis.address", "redis.shop:6379"),
-        ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}", "serve",
-         "rate_limit_filters.redis.tls", RedisTLS()),
-        ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
-         "rate_limit_filters.service.replicas", 2),
-        ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}",
-         "run", "rate_limit_filters", RateLimitFilterSettings(
-             fail_closed=True, redis=Redis(address="a:1", tls=RedisTLS()))),
-        ("admin: {}", "serve", "debug.port", 19000),
-        ("admin: {address: {host: 127.0.0.2, port: 1}}", "serve", "debug.address", "127.0.0.2"),
-        ("extension: {hooks: {post: [VirtualHost]}, service: {host: a}}", "run",
-         "extensions.0.name", "extension"),
-        (f"extensionManager: {{{HOOKS}, failOpen: true, {SERVICE}}}", "run",
-         "extensions.0.fail_open", True),
-        (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}, retry: "
-         "{maxAttempts: 3}}}", "run", "extensions.0.retries", 2),
-        (f"extensionManager: {{{HOOKS}, service: {{fqdn: {{hostname: a.b, port: 7}}}}}}", "run",
-         "extensions.0.service.port", 7),
-        (f"extensionManager: {{{HOOKS}, service: {{ip: {{address: 127.0.0.1, port: 7}}}}}}", "run",
-         "extensions.0.service.host", "127.0.0.1"),
-        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
-         "{certificateRef: {name: s}}}}", "run",
-         "extensions.0.service.tls.certificate_ref.namespace", "home"),
-        (f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}}, {{name: b, {HOOKS}, {SERVICE}}}]",
-         "run", "extensions.1.name", "b"),
-        (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}}}}}", "run",
-         "extensions.0.service.unix", "/a"),
-        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
-         "{certificateRef: {name: s, namespace: far}}}}", "run",
-         "extensions.0.service.tls.certificate_ref.namespace", "far"),
-        (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
-         "{certificateRef: {name: s}, clientCertificateRef: {name: c}}}}", "run",
-         "extensions.0.service.tls.client_certificate_ref.name", "c"),
-        ("extensionManager: {hooks: {xdsTranslator: {post: [Route]}}, resources: "
-         f"[{{group: a.example.com, version: v1, kind: C}}], {SERVICE}}}", "run",
-         "extensions.0.resources.0.kind", "C"),
-    ],
-)  # fmt: skip
+MAPPED: list[tuple[str, Command, str, object]] = [
+    ("gateway: {controllerName: a.b/c}", "run", "gateway.controller_name", "a.b/c"),
+    ("rateLimit: {failClosed: true}", "run", "rate_limit_filters.fail_closed", True),
+    ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
+     "rate_limit_filters.fail_closed", True),
+    ("rateLimit: {backend: {type: Redis, redis: {url: 'redis.shop:6379'}}}", "serve",
+     "rate_limit_filters.redis.address", "redis.shop:6379"),
+    ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}", "serve",
+     "rate_limit_filters.redis.tls", RedisTLS()),
+    ("rateLimit: {backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
+     "rate_limit_filters.service.replicas", 2),
+    ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1', tls: {}}}}",
+     "run", "rate_limit_filters", RateLimitFilterSettings(
+         fail_closed=True, redis=Redis(address="a:1", tls=RedisTLS()))),
+    ("admin: {}", "serve", "debug.port", 19000),
+    ("admin: {address: {host: 127.0.0.2, port: 1}}", "serve", "debug.address", "127.0.0.2"),
+    ("extension: {hooks: {post: [VirtualHost]}, service: {host: a}}", "run",
+     "extensions.0.name", "extension"),
+    (f"extensionManager: {{{HOOKS}, failOpen: true, {SERVICE}}}", "run",
+     "extensions.0.fail_open", True),
+    (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}, retry: "
+     "{maxAttempts: 3}}}", "run", "extensions.0.retries", 2),
+    (f"extensionManager: {{{HOOKS}, service: {{fqdn: {{hostname: a.b, port: 7}}}}}}", "run",
+     "extensions.0.service.port", 7),
+    (f"extensionManager: {{{HOOKS}, service: {{ip: {{address: 127.0.0.1, port: 7}}}}}}", "run",
+     "extensions.0.service.host", "127.0.0.1"),
+    (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+     "{certificateRef: {name: s}}}}", "run",
+     "extensions.0.service.tls.certificate_ref.namespace", "home"),
+    (f"extensionManagers: [{{name: a, {HOOKS}, {SERVICE}}}, {{name: b, {HOOKS}, {SERVICE}}}]",
+     "run", "extensions.1.name", "b"),
+    (f"extensionManager: {{{HOOKS}, service: {{unix: {{path: /a}}}}}}", "run",
+     "extensions.0.service.unix", "/a"),
+    (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+     "{certificateRef: {name: s, namespace: far}}}}", "run",
+     "extensions.0.service.tls.certificate_ref.namespace", "far"),
+    (f"extensionManager: {{{HOOKS}, service: {{host: a, tls: "
+     "{certificateRef: {name: s}, clientCertificateRef: {name: c, namespace: far}}}}", "run",
+     "extensions.0.service.tls.client_certificate_ref.name", "c"),
+    ("extensionManager: {hooks: {xdsTranslator: {post: [Route]}}, resources: "
+     f"[{{group: a.example.com, version: v1, kind: C}}], {SERVICE}}}", "run",
+     "extensions.0.resources.0.kind", "C"),
+    ("provider: {type: File, file: {paths: [one]}}", "run", "fixed.paths", (Path("one"),)),
+    (CUSTOM, "run", "fixed.provider", "Custom Host"),
+    ("provider: {type: Kubernetes}", "serve", "fixed.provider", "Kubernetes"),
+    ("logging: {level: {default: warn}}", "run", "log_level", "warning"),
+    ("extension: {hooks: {pre: [Route], post: [Route]}, service: {host: a, port: 7}}", "run",
+     "spec.extensions.0.service.port", 7),
+]  # fmt: skip
+"""Files, and where in what they come to a value is found."""
+
+
+@pytest.mark.parametrize(("text", "command", "path", "value"), MAPPED)
 def test_a_field_is_mapped_onto_ours(
     tmp_path: Path, text: str, command: Command, path: str, value: object
 ) -> None:
-    found: Any = translated(tmp_path, f"{HEAD}{text}\n", command).configuration.spec
-    for step in path.split("."):
+    it = translated(tmp_path, f"{HEAD}{text}\n", command)
+    is_ours = path.partition(".")[0] in ("fixed", "log_level")
+    found: Any = it if is_ours else it.configuration.spec
+    for step in path.removeprefix("spec.").split("."):
         found = found[int(step)] if step.isdigit() else getattr(found, step)
     assert found == value
+
+
+@pytest.mark.parametrize(("text", "command"), [it[:2] for it in MAPPED])
+def test_nothing_can_be_taken_out_of_a_file_unnoticed(
+    tmp_path: Path, text: str, command: Command
+) -> None:
+    """Without one of its values a file comes to something else, or is refused."""
+    found = translated(tmp_path, f"{HEAD}{text}\n", command)
+    for path, rest in modelfields.without(yaml.safe_load(text)):
+        try:
+            it = translated(tmp_path, HEAD + yaml.safe_dump(rest), command)
+        except reading.FaultError:
+            continue
+        assert it != found or path in IDLE, path
+
+
+IDLE = {
+    "provider.custom.infrastructure.host",
+    "extensionManager.hooks.xdsTranslator.pre.0",
+    "extension.hooks.pre.0",
+}
+"""What the file may say and nothing follows from: `host` is empty, hooks before are not called."""
+
+
+def test_every_field_that_is_served_is_mapped() -> None:
+    fields = set(modelfields.leaves(configfile.EnvoyGateway, _is_not_served))
+    rows = {it for text, *_ in MAPPED for it in modelfields.paths(yaml.safe_load(text))}
+    missing = {_once(it) for it in fields} - {_once(it) for it in rows}
+    assert {it.rpartition(".")[2] for it in missing} == {"group", "kind"}, "have one value each"
+
+
+def _once(path: str) -> str:
+    """The three ways to name extensions have the same model, and hooks two places."""
+    found = re.sub("^extension(Manager|Managers)?[.]", "extension.", path)
+    return found.replace(".hooks.xdsTranslator.", ".hooks.")
+
+
+def _is_not_served(field: shape.FieldShape) -> bool:
+    marks = (shape.mark(field, Unserved), shape.mark(field, configfile.Irrelevant))
+    return any(it is not None for it in marks)
 
 
 def test_what_is_fixed_and_the_level_of_the_log_are_known(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from contour.discovery import documents
 from contour.discovery.following import Following
 from contour.instance import Instance
-from contour.rawconfig.reading import Reader
 from contour.xds.observer import RefusedWhole
 from contour.xds.resources import CLUSTER
 from contour.xds.server import Server
@@ -22,7 +21,7 @@ from dag.rawconfig.revisions import Choice
 from kube.client import Client
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.server import Double
-from tests.contour.discovery.world import KEY, MARK, NODE, config
+from tests.contour.discovery.world import KEY, MARK, NODE, config, version
 from tests.kube.followed import At
 from tests.testbed.patience import PATIENCE
 
@@ -38,10 +37,6 @@ def read(content: str) -> EnvoyConfig:
     assert isinstance(found, decode.Decoded)
     assert isinstance(found.object, EnvoyConfig)
     return found.object
-
-
-def version(content: str) -> str:
-    return Reader().reading(read(content)).version
 
 
 @dataclass

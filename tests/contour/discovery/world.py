@@ -1,40 +1,54 @@
-"""An EnvoyConfig in a cluster that is a table of documents, and the process that serves it.
+"""An EnvoyConfig in a cluster that is a table of documents, and the replicas that serve it.
 
-Everything that decides is the product's: the graph, the witness, what a revision says as an object
-and the next step. The table takes writes as an API server does; a leader may die between any two.
+Everything that decides is the product's: an instance, what it follows, its witness, what a revision
+says as an object, and the next step. The table takes writes as an API server does, and refuses
+those of whoever has not seen the newest. Replicas see each kind by itself, perhaps late; a leader
+may die between any two writes.
 """
 
 import json
 import re
+from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-from contour.controller import Controller
-from contour.discovery import documents, steps
+from contour.discovery import documents
 from contour.discovery.documents import Stored
-from contour.discovery.steps import Create, Remove, Renumber, Step, Tell, Wanted
-from contour.events import Batch, Event
+from contour.discovery.following import Following
+from contour.discovery.steps import Create, Remove, Renumber, Step, Tell
+from contour.discovery.writing import Revisions
+from contour.envoyreports import report
+from contour.instance import Instance
+from contour.kubernetes.cluster import Collection
+from contour.kubernetes.known import ObservedObject
+from contour.kubernetes.objects import Objects
 from contour.rawconfig import reading
 from contour.rawconfig.reading import Reader
 from contour.rawconfig.witness import Witness
 from contour.status import merging
-from contour.xds.fleet import Fleet
 from contour.xds.observer import RefusedWhole
 from contour.xds.resources import CLUSTER
-from contour.xds.whole import Edition
+from contour.xds.server import Server
 from crds import decode
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
 from crds.envoyconfigrevision import EnvoyConfigRevision
-from crds.kinds import KINDS, MARIN3R
-from crds.meta import NamespacedName
+from crds.kinds import KINDS, MARIN3R, Kind
+from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw, at, mapping
 from dag import tables
 from dag.rawconfig import revisions
 from dag.rawconfig.claims import NodeKey
 from dag.rawconfig.revisions import Choice
+from kube.client import Client
+from kube.resources import Resource
+from kube.versioncache import Delta, Key
+from tests.kube.followed import At
 
 KEY, NODE, UID = NamespacedName("default", "edge"), "edge", "uid-1"
 MARK = {"projectcontour.io/owning-configuration-name": "contour"}
+CONFIG, REVISION = KINDS[MARIN3R, "EnvoyConfig"], documents.KIND
+KINDS_SEEN = (CONFIG, REVISION)
 _CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -49,28 +63,46 @@ def config(content: str) -> Raw:
     }
 
 
+def version(content: str) -> str:
+    """The version of a content."""
+    read = decode.decode(config(content))
+    assert isinstance(read, decode.Decoded)
+    assert isinstance(read.object, EnvoyConfig)
+    return Reader().reading(read.object).version
+
+
 @dataclass
 class Store:
-    """The revisions that the API server has, by name, and the EnvoyConfig."""
+    """The EnvoyConfig and the revisions that the API server has, by name."""
 
     content: str = ""
-    objects: dict[str, Raw] = field(default_factory=dict)
-    leaving: set[str] = field(default_factory=set)
-    """The names of those that are deleted, and kept by somebody's finalizer."""
+    objects: dict[str, Raw] = field(default_factory=dict[str, Raw])
+    told: dict[Kind, list[Delta]] = field(default_factory=lambda: {it: [] for it in KINDS_SEEN})
+    """What watches say, by kind."""
     clock: int = 0
-    _known: dict[str, EnvoyConfigRevision] = field(default_factory=dict)
+    _known: dict[str, EnvoyConfigRevision] = field(default_factory=dict[str, EnvoyConfigRevision])
+
+    def __post_init__(self) -> None:
+        self.edit(self.content)
+
+    def edit(self, content: str) -> None:
+        """A user writes another content."""
+        self.content = content
+        self._tell(CONFIG, config(content))
 
     def present(self) -> list[Stored]:
-        """As a replica sees them."""
+        """The revisions that there are, in their order."""
         found: list[Stored] = []
         for raw in self.objects.values():
-            read = self._read(json.dumps({key: it for key, it in raw.items() if key != "status"}))
+            metadata = mapping(raw["metadata"])
+            fixed = {it: metadata[it] for it in metadata if it != "resourceVersion"}
+            read = self._read(json.dumps({**raw, "metadata": fixed, "status": {}}))
             found.append(
                 Stored(
                     read,
-                    "1",
+                    str(metadata["resourceVersion"]),
                     mapping(raw.get("status")),
-                    is_deleted=read.metadata.name in self.leaving,
+                    is_deleted="deletionTimestamp" in metadata,
                     content=reading.unread(read),
                 )
             )
@@ -84,29 +116,49 @@ class Store:
             self._known[text] = read.object
         return self._known[text]
 
-    def apply(self, step: Step) -> None:
-        """Takes a write."""
-        self.clock += 1
+    def apply(self, step: Step) -> bool:
+        """Takes a write; refuses one of somebody who has not seen the newest."""
         match step:
             case Create(document):
+                name = str(at(document, "metadata", "name"))
+                if name in self.objects:
+                    return False
                 metadata = {**mapping(document["metadata"]), "uid": f"revision-{self.clock}"}
-                name = str(metadata["name"])
-                assert name not in self.objects, "it is there already"
-                self.objects[name] = {**document, "metadata": metadata}
+                self._put(name, {**document, "metadata": metadata})
             case Renumber(stored, sequence):
-                annotations = at(self.objects[stored.key.name], "metadata", "annotations")
-                mapping(annotations)[documents.SEQUENCE] = str(sequence)
+                if not self._is_newest(stored):
+                    return False
+                raw = deepcopy(self.objects[stored.key.name])
+                annotations = mapping(at(raw, "metadata", "annotations"))
+                annotations[documents.SEQUENCE] = str(sequence)
+                self._put(stored.key.name, raw)
             case Tell(stored, status):
+                if not self._is_newest(stored):
+                    return False
                 raw = self.objects[stored.key.name]
                 change = merging.difference(mapping(raw.get("status")), status)
                 assert change, "a write that changes nothing"
-                raw["status"] = status
+                self._put(stored.key.name, {**raw, "status": status})
             case Remove(stored):
-                del self.objects[stored.key.name]
+                found = self.objects.get(stored.key.name, {})
+                if at(found, "metadata", "uid") == stored.object.metadata.uid:
+                    self.remove(stored.key.name)
+        return True
 
-    def now(self) -> str:
-        """Another time for each write."""
-        return f"{_CREATED + timedelta(seconds=self.clock):%Y-%m-%dT%H:%M:%SZ}"
+    def delete(self, name: str) -> None:
+        """A user deletes a revision, which somebody's finalizer keeps."""
+        raw = deepcopy(self.objects[name])
+        mapping(raw["metadata"])["deletionTimestamp"] = _CREATED.isoformat()
+        self._put(name, raw)
+
+    def leaving(self) -> list[str]:
+        """The names of such revisions."""
+        return [it.key.name for it in self.present() if it.is_deleted]
+
+    def remove(self, name: str) -> None:
+        """A revision goes."""
+        del self.objects[name]
+        self.told[REVISION].append(Delta(Key(KEY.namespace, name), None))
 
     def says(self, condition: str) -> list[str]:
         """The contents of the revisions of which a condition is true."""
@@ -115,6 +167,21 @@ class Store:
     def contents(self) -> list[str]:
         """The contents that there are revisions of, in their order."""
         return [_content(it.object.spec) for it in self.present()]
+
+    def _is_newest(self, stored: Stored) -> bool:
+        found = self.objects.get(stored.key.name, {})
+        return at(found, "metadata", "resourceVersion") == stored.resource_version
+
+    def _put(self, name: str, raw: Raw) -> None:
+        self.objects[name] = self._tell(REVISION, raw)
+
+    def _tell(self, kind: Kind, raw: Raw) -> Raw:
+        self.clock += 1
+        metadata = {**mapping(raw["metadata"]), "resourceVersion": str(self.clock)}
+        raw = {**raw, "metadata": metadata}
+        key = Key(str(metadata["namespace"]), str(metadata["name"]))
+        self.told[kind].append(Delta(key, raw))
+        return raw
 
 
 def _content(spec: EnvoyConfigSpec) -> str:
@@ -125,34 +192,63 @@ def _content(spec: EnvoyConfigSpec) -> str:
     return found[1]
 
 
-class Process:
-    """A replica that serves the EnvoyConfig, from the start on."""
+class _Cluster:
+    """What one replica has seen."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.controller = Controller(lambda _, changes: None)
-        self.controller.envoy_configs.are_stored = True
-        self.controller.engine.write(tables.ROUTING, (), "Single")  # the quickest: no hosts here
-        fleet = Fleet(NODE, edition=Edition())
-        self.witness = Witness(NodeKey(KEY.namespace, NODE), fleet, self.controller.engine, _later)
-        self.edition = 0
-        self.look()
+    def __init__(self) -> None:
+        self.objects = Objects()
 
-    def look(self) -> None:
-        """Sees what the API server has, and settles."""
-        choice = self.controller.engine.answer(revisions.choice, KEY)
-        served = choice.published.version if choice and choice.published else ""
-        present = documents.counting(self.store.present(), served)
-        found = [it for it in map(documents.revision, present) if it is not None]
-        self.controller.engine.write(revisions.HISTORY, KEY, tuple(found) or None)
-        read = decode.decode(config(self.store.content))
-        assert isinstance(read, decode.Decoded)
-        kind = KINDS[MARIN3R, "EnvoyConfig"]
-        self.controller.take(Batch((Event(kind, KEY, read.object),), {}, ()))
+    def known(self, ref: ObjectRef) -> ObservedObject | None:
+        return self.objects.statuses.known(ref)
+
+    def subjects(self, kinds: frozenset[str]) -> list[ObjectRef]:
+        return self.objects.statuses.of(kinds)
+
+    def resource(self, kind: str) -> Resource | None:
+        return documents.RESOURCE if kind == REVISION.kind else None
+
+    def state(self) -> Iterator[Collection]:
+        return iter(())
+
+
+class Replica:
+    """One that serves the EnvoyConfig, from its start on; made where an event loop runs."""
+
+    def __init__(self, store: Store, name: str = "one") -> None:
+        self.store, self.name = store, name
+        self.instance = Instance(Server(()))
+        controller = self.instance.controller
+        controller.envoy_configs.are_stored = True
+        controller.engine.write(tables.ROUTING, (), "Single")  # the quickest: no hosts here
+        client = Client(At("http://127.0.0.1:1"))  # nobody is asked
+        self.following = Following(client, self.instance, MARK, namespaces=(KEY.namespace,))
+        self._writing = Revisions(client, self.following, controller, _nothing)
+        self._seen = {kind: len(told) for kind, told in store.told.items()}
+        self._cluster = _Cluster()
+        self._cluster.objects.statuses.hear = self.following.hear
+        for kind, told in store.told.items():
+            newest = {it.key: it for it in told}
+            self._cluster.objects.take(kind, [*newest.values()])
+        self.following.begin(self._cluster, self._cluster.objects.batch())
+
+    def look(self, kind: Kind, most: int | None = None) -> None:
+        """Sees so much more of what the API server says of a kind; by default, all."""
+        told, first = self.store.told[kind], self._seen[kind]
+        news = told[first:] if most is None else told[first : first + most]
+        self._seen[kind] += len(news)
+        self._cluster.objects.take(kind, news)
+        batch = self._cluster.objects.batch()
+        if not batch.is_empty:
+            self.following.take(batch)
+
+    def look_at_all(self) -> None:
+        """Sees everything."""
+        for kind in KINDS_SEEN:
+            self.look(kind)
 
     @property
     def choice(self) -> Choice:
-        found = self.controller.engine.answer(revisions.choice, KEY)
+        found = self.instance.controller.engine.answer(revisions.choice, KEY)
         assert found is not None
         return found
 
@@ -162,40 +258,34 @@ class Process:
         assert self.choice.published is not None
         return self.choice.published.version
 
-    def version(self, content: str) -> str:
-        """The version of a content."""
-        read = decode.decode(config(content))
-        assert isinstance(read, decode.Decoded)
-        assert isinstance(read.object, EnvoyConfig)
-        return Reader().reading(read.object).version
+    @property
+    def witness(self) -> Witness:
+        """What hears its Envoys."""
+        return self.instance.witnesses[NodeKey(KEY.namespace, NODE)]
 
-    def hear(self, version: str, words: str = "") -> None:
-        """An Envoy refuses a version with these words, or takes it."""
+    def hear(self, words: str = "") -> None:
+        """An Envoy refuses what is served with these words, or takes it."""
         if words:
-            refused = RefusedWhole(version, object(), CLUSTER, ("c",), words)
+            refused = RefusedWhole(self.published, object(), CLUSTER, ("c",), words)
             self.witness.edition_refused(refused)
         else:
-            self.witness.edition_taken(version)
-        self.controller.settle()
+            self.witness.edition_taken(self.published)
+        self.instance.controller.settle()
 
-    def next(self) -> Step | None:
-        """What a leader is to write next."""
-        owner = self.controller.engine.row(tables.ENVOY_CONFIGS, KEY)
-        assert owner is not None
-        choice = self.choice
-        wanted = Wanted(owner, choice.revisions, self.published, {"clusters": "1"}, MARK)
-        return steps.following(wanted, self.store.present(), self.store.now())
+    def report(self, to: "Replica") -> None:
+        """Tells another one what its Envoys say."""
+        to.witness.take(self.name, report.whole(self.witness.own))
+        to.instance.controller.settle()
 
     def write(self, most: int = 1000) -> int:
-        """Leads for so many writes; how many there were."""
+        """Leads for so many writes; how many there were. Ends at one that is refused."""
         for count in range(most):
-            step = self.next()
-            if step is None:
+            step = self._writing.next_step(KEY)
+            if step is None or not self.store.apply(step):
                 return count
-            self.store.apply(step)
-            self.look()
+            self.look(REVISION)
         return most
 
 
-def _later() -> None:
-    """The tests settle themselves."""
+async def _nothing(_: NamespacedName, __: EnvoyConfig) -> None:
+    """There are no certificates here."""

@@ -20,6 +20,7 @@ from contour.envoy import (
     runtime,
     shaping,
     shards,
+    streamshaping,
     translating,
 )
 from contour.envoy.grpcclients import queries as grpcclients
@@ -257,7 +258,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
         *(alternatives, runtime, credentials, routing, extending, limits, listening, monitors),
-        *(grpcclients, shaping, listenershaping, translating),
+        *(grpcclients, shaping, listenershaping, streamshaping, translating),
     )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}
 

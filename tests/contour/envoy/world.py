@@ -15,6 +15,7 @@ from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
+from dag.gateway import filteredlisteners
 from dag.references import secrets, trust
 
 FLEET = "web"
@@ -57,6 +58,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
     listeners.listener: lambda view, key: next(
         (it for it in view.read(LISTENERS, key.fleet) or () if it.name == key.name), None
     ),
+    filteredlisteners.filters: lambda view, key: (),
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),

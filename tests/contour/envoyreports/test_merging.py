@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from contour.envoy import outputs
 from contour.envoyreports import FleetReports
 from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
@@ -205,7 +206,10 @@ def test_what_is_refused_as_published_has_the_version_that_is_published() -> Non
 
 
 def test_what_grpc_applications_refuse_is_told_once_for_each_wording_and_side() -> None:
-    reports = FleetReports(exports.FLEET, Engine(Plan()), lambda: None, lambda _: True)
+    reports = FleetReports(
+        exports.FLEET, Engine(Plan()), lambda: None, lambda _: True,
+        asked_by=outputs.asked_by(exports.FLEET),
+    )  # fmt: skip
     for name in ("echo.a:1", "echo.a:2", "server/echo.a/0.0.0.0:1", "xdstp://x/t/server/echo.a/:1"):
         reports.refused(
             RefusedPart(Name(LISTENER, name), "", ((APP.kind, APP.namespace, APP.name),), "no TLS")

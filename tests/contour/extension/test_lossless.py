@@ -36,7 +36,8 @@ def served(request: pytest.FixtureRequest) -> Mapping[str, dict[bytes, Message]]
     """The messages of each class that the manifests of all features lead to."""
     found: dict[str, dict[bytes, Message]] = {it: {} for it in CLASSES}
     folders = (ROOT / "tests/features" / request.param, ROOT / "manifests/examples/quickstart")
-    fleets = manifestinput.read(tuple(map(str, folders)), lenient=True).fleets
+    paths = tuple(map(str, folders))
+    fleets = manifestinput.read(paths, lenient=True, translates=True).fleets
     for held in fleets.by_name.values():
         for name, resource in held.items():
             for it in _messages(name, resource):

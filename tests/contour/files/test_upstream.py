@@ -11,7 +11,8 @@ from tests.crds import openapi
 CONFIGURATION = next(it for it in kinds.KINDS.values() if it.kind == "ContourConfiguration")
 GATEWAY_FIELD = "spec.infrastructure.labels of the Gateway"
 NAMED = sorted(
-    {*upstream._DEPLOYMENT.values(), *upstream._FILE.values()} - {GATEWAY_FIELD, upstream._FLAGS}
+    {*upstream.DEPLOYMENT_SETTINGS.values(), *upstream.FILE_SETTINGS.values()}
+    - {GATEWAY_FIELD, upstream._FLAGS}
 )
 
 

@@ -156,11 +156,9 @@ def rig(cluster: Cluster, namespace: str) -> Rig:
 
 @asynccontextmanager
 async def leading(it: Rig) -> AsyncIterator[Infrastructure]:
-    """One term, with the rights of the Role that is shipped."""
-    token = _token(it)
-    access = kubeconfig.Kubeconfig(str(it.cluster.kubeconfig(token, it.namespace)))
-    async with Client(access, "tests") as client:
-        found = it.infrastructure = Infrastructure(client, it.release, it)
+    """One term."""
+    async with client(it) as connected:
+        found = it.infrastructure = Infrastructure(connected, it.release, it)
         running = asyncio.ensure_future(found.run())
         try:
             yield found
@@ -170,6 +168,13 @@ async def leading(it: Rig) -> AsyncIterator[Infrastructure]:
             it.infrastructure = None
             if not running.cancelled():
                 running.result()
+
+
+def client(it: Rig) -> Client:
+    """With the rights of the Role that is shipped."""
+    token = _token(it)
+    access = kubeconfig.Kubeconfig(str(it.cluster.kubeconfig(token, it.namespace)))
+    return Client(access, "tests")
 
 
 def _token(it: Rig) -> str:

@@ -131,13 +131,13 @@ async def test_a_bad_one_leaves_envoys_as_they_are_and_what_is_in_front_of_them_
     fleet = of(type="Deployment")
     rig.want(_with(_BAD, fleet))
     async with leading(rig):
-        await rig.until_told("spec.envoy.bootstrap: node.id must stay")
+        await rig.until_told("node.id must stay")
         assert rig.made() == {}
         rig.want(_with(_GOOD, fleet))
         await rig.until_kinds(AS_A_DEPLOYMENT)
         await rig.until_told("")
         before = rig.made()["Deployment"]["spec"]
         rig.want(replace(_with(_BAD, fleet), ports=SHARED.ports[:1]))
-        await rig.until_told("spec.envoy.bootstrap: node.id must stay")
+        await rig.until_told("node.id must stay")
         assert rig.made()["Deployment"]["spec"] == before
         assert len(rig.made()["Service"]["spec"]["ports"]) == 1

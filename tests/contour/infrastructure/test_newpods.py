@@ -53,7 +53,6 @@ _PULLING = _container(waiting={"reason": "ImagePullBackOff", "message": "no such
 @pytest.mark.parametrize(
     ("pods", "failure"),
     [
-        ((), ""),
         ((_pod(700, is_ready=True),), ""),
         ((_pod(700, is_ready=True), _crashing()), ""),
         ((_crashing(newpods.CRASHES - 1),), ""),

@@ -1,15 +1,19 @@
 """A rollout whose first new pod fails is undone, and told with its words. On the real API server,
 whose controllers make the pods; what a kubelet would write of them is written by the test."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from contour.infrastructure import undoing
-from contour.infrastructure.newpods import CRASHES, MARK
+from contour.infrastructure import desired, undoing
+from contour.infrastructure.newpods import CRASHES, MARK, PATIENCE
+from crds.fleetdetails import Details, Pods
 from dag.fleets import Fleet
-from provisioning.keeping import rollouts
+from provisioning.keeping import annotations, rollouts
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
 from tests.contour.infrastructure.rig import Rig, leading, of
@@ -47,7 +51,9 @@ async def test_it_is_undone_stays_so_and_is_tried_again_when_it_is_edited(rig: R
         await _write(rig, "second", ready=True)
         await rig.until_told("")
         assert _version(rig) == "second"
-        await rig.until(lambda: not _notes(rig) & {undoing.GOOD, undoing.UNDONE, undoing.BECAUSE})
+        await rig.until(
+            lambda: not _notes(rig) & {undoing.GOOD, undoing.BEGUN, undoing.UNDONE, undoing.BECAUSE}
+        )
 
 
 async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
@@ -59,6 +65,26 @@ async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
         await rig.until(lambda: _version(rig) == "bad")
         await _write(rig, "bad", ready=True)
         await rig.until_told("")
+
+
+async def test_a_look_from_before_the_undoing_tries_nothing_again(rig: Rig) -> None:
+    """What a watch has told may be older than what was written last."""
+    fleet = _fleet("bad")
+    every = desired.documents(rig.release, fleet, "contour")
+    (document,) = (it for it in every if it["kind"] == "Deployment")
+    rig.want(_fleet("first"))
+    async with leading(rig):
+        await _until_mark_of(rig, "first")
+        await _write(rig, "first", ready=True)
+        rig.want(fleet)
+        await rig.until(lambda: _pods(rig, "bad") != [])
+        before = rig.made()["Deployment"]
+        await _write(rig, "bad", ready=False)
+        await rig.until_told(_TOLD)
+    async with rigs.client(rig) as client:
+        step = await undoing.Rollouts(client, lambda _: None).step(document, before)
+    assert undoing.UNDONE not in annotations.of(before)
+    assert undoing.UNDONE in annotations.of(step.document)
 
 
 async def test_edits_in_a_row_go_back_to_the_last_that_was_available(rig: Rig) -> None:
@@ -85,17 +111,82 @@ async def test_where_there_is_nothing_to_go_back_to_it_is_only_told(rig: Rig) ->
         await rig.until_told("")
 
 
-def _fleet(version: str) -> Fleet:
-    return of(type="Deployment", replicas=1, pod_annotations={"version": version})
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+async def test_pods_that_cannot_be_created_are_told_at_once_and_undone_later(
+    rig: Rig, kind: str
+) -> None:
+    """Admission refuses every pod. A Deployment's controller has it in a condition of the
+    Deployment, a DaemonSet's in Events only."""
+    with _node(rig):
+        rig.want(_fleet("first", kind))
+        async with leading(rig):
+            await _until_mark_of(rig, "first")
+            await _write(rig, "first", ready=True, kind=kind)
+            rig.want(_refused(kind))
+            await rig.until_told(f"no new Envoy of {kind} {rig.namespace}/envoy: no pod can be")
+            (told,) = rig.told["contour"]
+            assert "no PriorityClass with name none-such was found" in told.message
+            assert told.concerns == "workload"
+            assert _version(rig, kind) == "bad"
+            await _wait_as_if_begun_long_ago(rig, kind)
+            await rig.until_told("was undone, for its first new Envoy failed: no pod could be")
+            assert _version(rig, kind) == "first"
+            assert undoing.UNDONE in _notes(rig, kind)
 
 
-def _version(rig: Rig) -> str:
-    annotations = rig.made()["Deployment"]["spec"]["template"]["metadata"]["annotations"]
-    return str(annotations["version"])
+async def _wait_as_if_begun_long_ago(rig: Rig, kind: str) -> None:
+    """Until it is undone. The leader may write what it has read of the beginning just before, so
+    that is looked at again."""
+    long_ago = datetime.now(UTC) - timedelta(seconds=PATIENCE)
+    begun = {undoing.BEGUN: long_ago.isoformat(timespec="seconds")}
+
+    def is_undone() -> bool:
+        found = annotations.of(rig.made()[kind])
+        if undoing.UNDONE not in found and found.get(undoing.BEGUN) != begun[undoing.BEGUN]:
+            rig.edit(kind, {"metadata": {"annotations": begun}})
+        return undoing.UNDONE in found
+
+    await rig.until(is_undone)
 
 
-def _notes(rig: Rig) -> set[str]:
-    return {*rig.made()["Deployment"]["metadata"].get("annotations", ())}
+async def test_where_the_first_pods_cannot_be_created_it_is_told(rig: Rig) -> None:
+    rig.want(_refused("Deployment"))
+    async with leading(rig):
+        await rig.until_told("no PriorityClass with name none-such was found")
+        rig.want(_fleet("good"))
+        await _until_mark_of(rig, "good")
+        await rig.until_told("")
+
+
+def _fleet(version: str, kind: str = "Deployment") -> Fleet:
+    anywhere = {"tolerations": [{"operator": "Exists"}]}  # no kubelet says that a node is ready
+    return of(type=kind, replicas=1, pod_annotations={"version": version}, placement=anywhere)
+
+
+def _refused(kind: str) -> Fleet:
+    """A fleet whose pods admission does not let in."""
+    pods = Pods(priority_class_name="none-such")
+    return replace(_fleet("bad", kind), details=Details(pods=pods))
+
+
+@contextmanager
+def _node(rig: Rig) -> Iterator[None]:
+    """For a DaemonSet, which has a pod for each of them."""
+    identity: Raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": rig.namespace}}
+    rig.cluster.ask("POST", "/api/v1/nodes", identity)
+    try:
+        yield
+    finally:
+        rig.cluster.ask("DELETE", f"/api/v1/nodes/{rig.namespace}")
+
+
+def _version(rig: Rig, kind: str = "Deployment") -> str:
+    found = annotations.of(annotations.template(rig.made()[kind]))
+    return str(found["version"])
+
+
+def _notes(rig: Rig, kind: str = "Deployment") -> set[str]:
+    return {*annotations.of(rig.made()[kind])}
 
 
 def _pods(rig: Rig, version: str) -> list[Raw]:
@@ -118,7 +209,7 @@ async def _until_mark_of(rig: Rig, version: str) -> None:
     assert all(it["metadata"]["annotations"][MARK] for it in _pods(rig, version))
 
 
-async def _write(rig: Rig, version: str, *, ready: bool) -> None:
+async def _write(rig: Rig, version: str, *, ready: bool, kind: str = "Deployment") -> None:
     """What a kubelet writes of the pods of a version, as soon as there is one."""
     await rig.until(lambda: _pods(rig, version) != [])
     ended = {"exitCode": 1, "reason": "Error", "message": _LOG}
@@ -138,4 +229,4 @@ async def _write(rig: Rig, version: str, *, ready: bool) -> None:
         path = f"/api/v1/namespaces/{rig.namespace}/pods/{it['metadata']['name']}/status"
         rig.cluster.ask("PATCH", path, {"status": status}, media)
     if ready:
-        await rig.until(lambda: rollouts.is_proven(rig.made()["Deployment"]))
+        await rig.until(lambda: rollouts.is_proven(rig.made()[kind]))

@@ -84,7 +84,7 @@ def test_an_object_that_is_gone_leaves_no_row() -> None:
 def test_objects_are_shown_as_kubernetes_knows_them() -> None:
     board = Board()
     board.put(PROXY, ContourStatus(BAD, "orphaned", errors=(PROBLEM,)))
-    (shown,) = board.objects({PROXY: 3})
+    ((_, shown),) = board.objects({PROXY: 3})
     assert shown["metadata"] == {"name": "web", "namespace": "default"}
     assert at(shown, "status", "description") == PROBLEM.message
     (condition,) = items(at(shown, "status", "conditions"))

@@ -16,14 +16,6 @@ OPTIONAL_ONCE = {"TLSRoute": {"hostnames"}}
 """Fields that older versions, which are still served, did not demand."""
 
 
-_FILTERS = ".spec.listeners[].filters.requests"
-NOT_YET: dict[str, tuple[str, ...]] = {
-    "Gateway": (".spec.addresses[].routability", _FILTERS),
-    "ListenerSet": (_FILTERS,),
-}
-"""Fields of v1.7 that are told as unknown, or close what they guard, with what is below them."""
-
-
 def stored(kind: kinds.Kind, release: str, channel: str) -> dict[str, openapi.Schema]:
     """The fields of the version that the API server stores, by path."""
     file = f"gateway-api-{release}/{channel}/{kind.group}_{kind.plural}.yaml"
@@ -40,11 +32,10 @@ def common(
     kind: kinds.Kind, release: str, channel: str
 ) -> Iterator[tuple[str, openapi.Schema, openapi.Schema]]:
     """Our fields and theirs."""
-    ours, later = fields(schema.structural(kind.model)), NOT_YET.get(kind.kind, ())
+    ours = fields(schema.structural(kind.model))
     for path, theirs in stored(kind, release, channel).items():
-        if release == RELEASES[0] or not path.startswith(later):
-            assert path in ours, path
-            yield path, ours[path], theirs
+        assert path in ours, path
+        yield path, ours[path], theirs
 
 
 every = pytest.mark.parametrize(

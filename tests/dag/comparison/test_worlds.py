@@ -126,3 +126,31 @@ def test_an_example_is_answered_differently(one: str, other: str, has_example: b
     old, new = (world.world(SERVICES + proxy(it)) for it in (one, other))
     found = next(worlds.differences(old, new))
     assert (found.example is not None) == has_example
+
+
+GATEWAY = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec:
+  gatewayClassName: contour
+  listeners: [{name: http, port: 80, protocol: HTTP%s}]
+"""
+FILTER = (
+    ", filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {},"
+    " backendRef: {name: web, port: 80}}}]}"
+)
+
+
+def test_a_filter_of_a_listener_that_goes_leaves_it_unguarded() -> None:
+    with_filter, without = (world.world(SERVICES + GATEWAY % it) for it in (FILTER, ""))
+    told = [(it.what, it.harm) for it in worlds.differences(with_filter, without)]
+    assert ("filter gateway/default/gw/http/0", "unguarded") in told
+    told = [(it.what, it.harm) for it in worlds.differences(without, with_filter)]
+    assert ("filter gateway/default/gw/http/0", "drained") in told

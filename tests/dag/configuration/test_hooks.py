@@ -2,10 +2,12 @@
 
 import pytest
 
+from crds import decode
 from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import settings
 from tests.dag.configuration.test_settings import configured, told
+from tests.testbed import world
 
 GOOD = (
     "name: a, hooks: {post: [VirtualHost, Translation]}, service: {host: ext.example, port: 9000}"
@@ -58,6 +60,28 @@ def test_an_extension_is_read() -> None:
 def test_what_makes_no_sense_is_told(entries: str, error: str) -> None:
     found = told(configured(f"extensions: [{entries}]"))
     assert any(error in it for it in found), found
+
+
+@pytest.mark.parametrize(
+    ("name", "service", "error"),
+    [
+        ("a", {"host": "a"}, "with a sidecar, service.unix must be in /run/extensions"),
+        ("a", {"unix": "/tmp/s"}, "with a sidecar, service.unix must be in /run/extensions"),
+        (
+            "a" * 54,
+            {"unix": "/run/extensions/s"},
+            "with a sidecar, name must not be longer than 53 characters",
+        ),
+        ("a" * 53, {"unix": "/run/extensions/s"}, ""),
+    ],
+)
+def test_a_sidecar_is_reached_by_the_folder_that_it_shares(
+    name: str, service: dict[str, str], error: str
+) -> None:
+    entry = {"name": name, "service": service, "hooks": {"post": ["VirtualHost"]}}
+    found = decode.decode(world.configuration(extensions=[entry | {"sidecar": {"image": "a"}}]))
+    assert isinstance(found, decode.Decoded)
+    assert [it.message for it in found.complaints] == ([error] if error else [])
 
 
 @pytest.mark.parametrize("service", ["{unix: /s}", f"{{host: a, tls: {TLS}}}"])

@@ -32,6 +32,7 @@ KNOWN: dict[type, set[str]] = {
     },
     nodes.HeaderPolicy: {"set", "add", "remove"},
     nodes.SecureHost: {"tls", "origins", "stream"},
+    nodes.ListenerFilter: {"name", "host", "exceptions", "authorization", "origin"},
 }  # fmt: skip
 """By node: the fields of which `dag.evaluation` says what they do to a request."""
 

@@ -40,6 +40,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     "uri": ("spiffe://a/b",),
     "defaultScope": ("All", "None", "Odd"),
     "useDefaultGateways": ("All", "None", "Odd"),
+    "routability": ("", "Cluster", "a.b/c", "testing.x-k8s.io/sentinel", "odd"),
     "lifetimeType": ("Permanent", "Session", "Odd"),
 }
 KIND_TEXTS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -80,6 +81,7 @@ _ONE_OF: Mapping[str, Mapping[str, str]] = {
         "cors": "CORS",
         "externalAuth": "ExternalAuth",
     },
+    "requests": {"extensionRef": "ExtensionRef", "externalAuth": "ExternalAuth"},
 }
 WRITTEN = tuple(it for it in KINDS.values() if it.group == GATEWAY and it.kind != "GatewayClass")
 
@@ -118,7 +120,7 @@ def _array(name: str, node: Any, chance: Random) -> Any:
 
 
 def _object(name: str, node: Any, chance: Random) -> Any:
-    if name in _ONE_OF and "properties" in node:
+    if name in _ONE_OF and "type" in node.get("properties", {}):
         return _one_of(name, node, chance)
     required = node.get("required", ())
     made = {

@@ -8,6 +8,7 @@ from dag.gateway import addresses
 from dag.plan import STATUSES
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, route, service
+from tests.dag.gateway.test_crdversions import definition
 from tests.dag.world import FLEET, apply, key, routes, world
 
 IP = statuses.Address("IPAddress", "192.0.2.1")
@@ -28,7 +29,9 @@ def assign(engine: Engine, *found: statuses.Address, fleet: str = FLEET) -> None
 def has(engine: Engine, name: str = "gw") -> tuple[statuses.Address, ...] | None:
     found = engine.answer(STATUSES["Gateway"], key(name))
     assert isinstance(found, statuses.GatewayStatus)
-    return found.addresses
+    if found.addresses is None:
+        return None
+    return tuple(it._replace(routability=None) for it in found.addresses)
 
 
 @pytest.mark.parametrize(
@@ -53,9 +56,10 @@ def has(engine: Engine, name: str = "gw") -> tuple[statuses.Address, ...] | None
 def test_a_gateway_is_programmed_where_it_is_asked_to_be(
     asked: tuple[str, ...], assigned: tuple[statuses.Address, ...], programmed: str
 ) -> None:
-    it = world(gateway_class() + asking(*asked))
-    assign(it, *assigned)
-    assert status_text.gateway(it) == ["Accepted", programmed, "ResolvedRefs"]
+    for crds in ("", definition("v1.6.1")):
+        it = world(gateway_class() + asking(*asked) + crds)
+        assign(it, *assigned)
+        assert status_text.gateway(it)[:3] == ["Accepted", programmed, "ResolvedRefs"]
     assert has(it) == assigned
 
 
@@ -100,3 +104,106 @@ def test_gateways_with_fleets_of_their_own_have_addresses_of_their_own() -> None
     assign(it, fleet="default/late")
     assert (has(it), has(it, "late")) == ((IP,), ())
     assert status_text.gateway(it, "late")[1] == "Programmed=False/AddressNotAssigned"
+
+
+WITHIN = statuses.Address("IPAddress", "10.96.0.42")
+CLUSTER = "{routability: Cluster}"
+SENTINEL = "{routability: testing.x-k8s.io/sentinel}"
+ASSIGNED = "AddressesAssigned"
+PARTLY = "AddressesAssigned=False/PartiallyAssigned"
+NOTHING = "AddressesAssigned=False/NotAssigned"
+NO_SCOPE = "Programmed=False/AddressNotAssigned"
+
+
+@pytest.mark.parametrize(
+    ("asked", "assigned", "expected", "conditions", "message"),
+    [
+        # By default, and what was asked for by its type or value.
+        ((), (IP,), ["192.0.2.1 "], ["Programmed", ASSIGNED], ""),
+        ((), (WITHIN,), ["10.96.0.42 Cluster"], ["Programmed", ASSIGNED], ""),
+        ((), (), [], [NO_SCOPE, NOTHING], "any address"),
+        (("{}",), (IP,), ["192.0.2.1 "], ["Programmed", ASSIGNED], ""),
+        (("{}",), (IP, OTHER), ["192.0.2.1 "], ["Programmed", ASSIGNED], ""),
+        (("{}",), (WITHIN,), ["10.96.0.42 Cluster"], ["Programmed", ASSIGNED], ""),
+        # From within the cluster: a cluster IP, and never another address.
+        ((CLUSTER,), (IP,), ["10.96.0.42 Cluster"], ["Programmed", ASSIGNED], ""),
+        ((CLUSTER,), (), ["10.96.0.42 Cluster"], ["Programmed", ASSIGNED], ""),
+        (
+            ("{}", CLUSTER), (IP,), ["10.96.0.42 Cluster", "192.0.2.1 "],
+            ["Programmed", ASSIGNED], "",
+        ),
+        (
+            ("{value: 192.0.2.1, routability: Cluster}",), (IP,), [], [NO_SCOPE, NOTHING],
+            "IPAddress 192.0.2.1 with routability Cluster",
+        ),
+        (
+            ("{type: Hostname, routability: Cluster}",), (NAME,), [], [NO_SCOPE, NOTHING],
+            "Hostname with routability Cluster",
+        ),
+        # One address serves one entry.
+        (
+            (CLUSTER, CLUSTER), (IP,), ["10.96.0.42 Cluster"], ["Programmed", PARTLY],
+            "IPAddress with routability Cluster",
+        ),
+        # What nobody knows is never satisfied; the test's own value is.
+        (
+            ("{routability: example.com/x}",), (IP,), [], [NO_SCOPE, NOTHING],
+            "IPAddress with routability example.com/x",
+        ),
+        (
+            ("{routability: testing.x-k8s.io/x}",), (IP,), [], [NO_SCOPE, NOTHING],
+            "IPAddress with routability testing.x-k8s.io/x",
+        ),
+        (
+            ("{routability: example.com/x}", "{}"), (IP,), ["192.0.2.1 "], ["Programmed", PARTLY],
+            "IPAddress with routability example.com/x",
+        ),
+        ((SENTINEL,), (IP,), [f"192.0.2.1 {addresses.SENTINEL}"], ["Programmed", ASSIGNED], ""),
+        # An address that serves stays in the status while what was asked for is missing.
+        (
+            ("{value: 192.0.2.1}",), (OTHER,), ["192.0.2.2 "],
+            ["Programmed=False/AddressNotUsable", NOTHING], "IPAddress 192.0.2.1",
+        ),
+        (
+            ("{value: 192.0.2.1}", "{value: 192.0.2.9}"), (IP,), ["192.0.2.1 "],
+            ["Programmed=False/AddressNotUsable", PARTLY], "IPAddress 192.0.2.9",
+        ),
+    ],
+)  # fmt: skip
+def test_an_address_is_reached_from_where_it_is_asked_to_be(
+    asked: tuple[str, ...],
+    assigned: tuple[statuses.Address, ...],
+    expected: list[str],
+    conditions: list[str],
+    message: str,
+) -> None:
+    it = world(gateway_class() + asking(*asked))
+    it.write(addresses.CLUSTER_IPS, FLEET, (WITHIN,))
+    assign(it, *assigned)
+    found = it.answer(STATUSES["Gateway"], key("gw"))
+    assert isinstance(found, statuses.GatewayStatus)
+    told = [f"{each.value} {each.routability}" for each in found.addresses or ()]
+    assert sorted(told) == expected
+    every = status_text.gateway(it)
+    assert [every[1], every[3]] == conditions
+    assert not message or status_text.gateway_messages(it)[3] == (
+        f"spec.addresses: not assigned: {message}"
+    )
+
+
+@pytest.mark.parametrize("crd", [definition("v1.6.1"), definition("v1.7.0", channel="standard")])
+def test_crds_without_the_field_get_neither_it_nor_the_condition(crd: str) -> None:
+    it = world(gateway_class() + asking("{}") + crd)
+    assign(it, IP, OTHER)
+    found = it.answer(STATUSES["Gateway"], key("gw"))
+    assert isinstance(found, statuses.GatewayStatus)
+    assert found.addresses == (IP, OTHER)
+    assert len(status_text.gateway(it)) == 3
+
+
+@pytest.mark.parametrize(
+    "scope", ["Cluster ", "k8s.io/x", "a.k8s.io/x", "x", "/x", "A.com/x", "a/"]
+)
+def test_a_scope_that_the_crd_refuses_is_refused(scope: str) -> None:
+    with pytest.raises(AssertionError, match="routability must be"):
+        world(asking(f"{{routability: '{scope}'}}"))

@@ -1,11 +1,13 @@
 """AuthenticationFilters: what they require of requests, and what their routes are told."""
 
+import dataclasses
 import json
 
 import pytest
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import hosts, nodes
+from dag.engine import work
 from dag.engine.incremental import Engine
 from dag.gateway import authenticationfilters
 from dag.problems import Problem
@@ -96,17 +98,33 @@ def test_both_spellings_of_the_key_set_mean_the_same() -> None:
     assert found[0] == found[1] != ()
 
 
-@pytest.mark.parametrize("count", [1, 100])
-def test_an_edit_of_a_filter_and_new_keys_change_none_of_its_routes(count: int) -> None:
+def test_an_edit_of_a_filter_and_new_keys_do_the_same_work_for_any_number_of_routes() -> None:
+    found = [_edited(100), _edited(1000)]
+    assert found == [work.Work(runs=2, checks=2, woken=2)] * 2, (
+        "the providers, and what routes are told"
+    )
+
+
+def _edited(count: int) -> work.Work:
+    """The work of an edit among so many routes; new keys are none at all."""
     many = "".join(route(f"r{it}", FILTERED, hosts=(f"h{it}.com",)) for it in range(count))
     it = world(GIVEN + filter_(provider()) + many)
     know(it)
-    before = it.work.runs
+    before = dataclasses.astuple(it.work)
     apply(it, filter_(provider(more=", audiences: [b]")))
-    assert it.work.runs - before == 2, "the providers, and what routes are told"
-    before, checks, woken = it.work.runs, it.work.checks, it.work.woken
+    after = dataclasses.astuple(it.work)
     know(it, KNOWN._replace(keys=keysets.EMPTY))
-    assert (it.work.runs, it.work.checks, it.work.woken) == (before, checks, woken)
+    assert dataclasses.astuple(it.work) == after
+    return work.Work(*(b - a for a, b in zip(before, after, strict=True)))
+
+
+def test_key_sets_of_a_filter_are_wanted_while_a_route_names_it() -> None:
+    it = world(GIVEN + filter_(provider()) + route("r", to("s2")))
+    assert it.answer(keysets.wanted, source()) is None
+    apply(it, ROUTE)
+    assert it.answer(keysets.wanted, source()) is not None
+    delete(it, "HTTPRoute", "r")
+    assert it.answer(keysets.wanted, source()) is None
 
 
 def test_equal_providers_have_one_name_and_other_ones_another() -> None:

@@ -99,7 +99,7 @@ def test_a_certificate_or_field_that_routes_do_not_read_leaves_them_alone() -> N
     before = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
     before = before.replace("name: gw,", "name: gw, labels: {a: b},")
     runs, _, woken = work(it, lambda it: apply(it, before))
-    assert runs < 12
+    assert runs < 15
     assert woken > 60
     assert status_text.attached(it) == {"http": 30}
 

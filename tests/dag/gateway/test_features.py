@@ -51,9 +51,14 @@ def claims(version: str, channel: str = "experimental", configured: str = MANAGE
     return set(found)
 
 
+ROUTABILITY = {"GatewayAddressRoutability", "GatewayAddressRoutabilityCluster"}
+UNTESTED = {"GatewayListenerFilters"} | ROUTABILITY
+"""Of v1.7, experimental: upstream has no test for them."""
+
+
 @pytest.mark.parametrize("version", ["v1.6.1", "v1.7.0"])
 def test_every_claim_has_a_folder(version: str) -> None:
-    for feature in claims(version):
+    for feature in claims(version) - UNTESTED:
         name = FOLDERS.get(feature, feature.removesuffix("StatusCode"))
         assert any(name in it for it in NAMES), feature
 
@@ -71,7 +76,7 @@ def test_features_are_called_as_in_the_release_that_is_installed() -> None:
     older, newer = claims("v1.6.1"), claims("v1.7.0")
     retries = {"HTTPRouteRetry", "HTTPRouteRetryBackendTimeout"}
     assert older - newer == {"GatewayInfrastructurePropagation"} | retries
-    assert newer - older == {"GatewayInfrastructure"} | NEW
+    assert newer - older == {"GatewayInfrastructure"} | NEW | UNTESTED
     assert claims("v1.5.0") == claims("v1.4.1") == older
     assert claims("v1.8.0") == claims("v2.0.0") == claims("odd") == newer
     without = world(gateway_class() + configuration(MANAGED))
@@ -82,7 +87,7 @@ def test_features_are_called_as_in_the_release_that_is_installed() -> None:
     ("version", "expected"),
     [
         ("v1.6.1", {"GatewayInfrastructurePropagation", "GatewayStaticAddresses"}),
-        ("v1.7.0", {"GatewayInfrastructure", "GatewayStaticAddresses"}),
+        ("v1.7.0", {"GatewayInfrastructure", "GatewayStaticAddresses"} | ROUTABILITY),
     ],
 )
 def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else(
@@ -91,7 +96,7 @@ def test_what_only_those_can_do_who_make_the_envoys_is_claimed_by_nobody_else(
     assert claims(version) - claims(version, configured="") == expected
 
 
-@pytest.mark.parametrize(("version", "missing"), [("v1.6.1", RETRIES), ("v1.7.0", set[str]())])
+@pytest.mark.parametrize(("version", "missing"), [("v1.6.1", RETRIES), ("v1.7.0", UNTESTED)])
 def test_what_the_installed_crds_have_no_fields_for_is_not_claimed(
     version: str, missing: set[str]
 ) -> None:

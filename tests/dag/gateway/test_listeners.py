@@ -13,13 +13,10 @@ from tests.dag.gateway.manifests import (
     http,
     https,
     listener,
-    listener_set,
     namespace,
     route,
     service,
-    stream_route,
 )
-from tests.dag.httpproxy import manifests as httpproxy
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, tls, world
 from tests.testbed import pairs
 
@@ -70,68 +67,6 @@ def test_a_protocol_that_is_not_served_hurts_only_its_listener(protocol: str) ->
         "Programmed",
         "ResolvedRefs",
     ]
-
-
-FILTERS = "filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: GRPC}}]}"
-GUARDED = ["Accepted=False/UnsupportedValue", "ResolvedRefs", LOST]
-
-
-def test_a_listener_with_filters_answers_503_and_says_so() -> None:
-    guarded = http("shut", f"{host('x.a.com')}, {FILTERS}")
-    it = world(
-        with_listeners(http("open", host("*.a.com")), guarded)
-        + route("r", hosts=("y.a.com", "x.a.com"))
-        + service("s1")
-    )
-    assert status_text.listener(it, "shut") == GUARDED
-    why = "is not served yet; until it is, the listener answers every request with 503"
-    messages = status_text.listener_messages(it, "shut")
-    assert messages[0] == messages[2] == f"spec.listeners[1].filters: {why}"
-    assert status_text.gateway(it) == [
-        "Accepted=True/ListenersNotValid",
-        "Programmed",
-        "ResolvedRefs",
-    ]
-    assert routes(it, "x.a.com") == ["/ -> 503"]
-    assert status_text.listener(it, "open") == FINE
-    assert routes(it, "y.a.com") == ["/ -> default/s1:80"]
-
-
-def test_a_listener_with_filters_closes_its_routes_and_the_hosts_of_other_apis() -> None:
-    stream = "tcpproxy: {services: [{name: s1, port: 80}]}"
-    it = world(
-        with_listeners(http("http", FILTERS), https("https", rest=FILTERS))
-        + pairs.secret("cert")
-        + route("r", hosts=("g.com",))
-        + service("s1")
-        + httpproxy.root("p", f"routes: [{httpproxy.on('/x', 's1')}]", "p.com")
-        + httpproxy.tls_root("t", stream, fqdn="t.com")
-    )
-    assert status_text.listener(it, "http") == status_text.listener(it, "https") == GUARDED
-    for name in ("ingress_http", "ingress_https"):
-        assert routes(it, "*", name) == routes(it, "g.com", name) == ["/ -> 503"]
-    assert routes(it, "p.com") == ["/ -> 503"]
-    assert secure_host(it, "t.com").stream == CLOSED_STREAM
-
-
-CLOSED_STREAM = nodes.Stream((nodes.WeightedCluster(None),))
-
-
-@pytest.mark.parametrize("protocol", ["TCP", "UDP"])
-def test_a_listener_set_with_filters_on_a_stream_sends_nothing_on(protocol: str) -> None:
-    """The CRD of ListenerSets lacks the rule that filters need HTTP or HTTPS."""
-    sets = listener_set("set", listener("raw", 9000, protocol, FILTERS))
-    raw = stream_route(f"{protocol}Route", "r", "{name: s1, port: 80}")
-    it = world(
-        with_listeners(http(), rest="allowedListeners: {namespaces: {from: Same}}")
-        + sets
-        + service("s1", port=f"port: 80, protocol: {protocol}")
-        + raw.replace("{name: gw}", "{kind: ListenerSet, name: set}")
-    )
-    assert status_text.set_listener(it, "raw", "set") == GUARDED
-    found = it.answer(listeners.listener, nodes.ListenerKey(FLEET, f"{protocol.lower()}-9000"))
-    assert found is not None
-    assert found.stream == CLOSED_STREAM
 
 
 def test_a_gateway_without_a_good_listener_is_not_accepted() -> None:

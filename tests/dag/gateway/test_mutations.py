@@ -17,7 +17,7 @@ import yaml
 from crds.decode import Decoded, decode
 from dag import tables
 from dag.engine.incremental import Engine
-from dag.gateway import infrastructure
+from dag.gateway import filteredlisteners, infrastructure
 from dag.plan import PLAN
 from tests.dag.gateway import observed, test_conformance
 from tests.dag.world import FLEET, key
@@ -126,4 +126,5 @@ def _answers(found: tuple[Document, ...]) -> Any:
         engine.write(tables.BY_KIND[read.kind.kind], read.key, read.object)
     engine.settle()
     asked = dict(engine.answers(infrastructure.infrastructure))
-    return observed.everything(engine), asked
+    filters = dict(engine.answers(filteredlisteners.filters))
+    return observed.everything(engine), asked, filters

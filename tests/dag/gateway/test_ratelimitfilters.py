@@ -185,20 +185,22 @@ def test_a_redirect_cannot_be_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("services", "pending", "envoys", "programmed"),
+    ("services", "untaken", "envoys", "programmed"),
     [
         (1, None, 1, "Programmed"),
         (0, None, 1, "Programmed=False/NoResources"),
-        (1, ("limits",), 1, "Programmed=False/Pending"),
+        (1, "other", 1, "Programmed"),
+        (1, "it", 1, "Programmed=False/Pending"),
         (1, None, 0, "Programmed=False/NoResources"),
     ],
 )
 def test_programmed_is_what_envoys_and_the_service_have(
-    services: int, pending: tuple[str, ...] | None, envoys: int, programmed: str
+    services: int, untaken: str | None, envoys: int, programmed: str
 ) -> None:
     made = counted(limits(RULE), route("r", limited("/a")))
     made.write(refusals.ENVOYS, counting.FLEET, services)
-    made.write(refusals.PENDING, counting.FLEET, pending)
+    if untaken is not None:
+        made.write(refusals.UNTAKEN, NamespacedName("default", untaken), True)
     made.write(refusals.ENVOYS, DEFAULT_FLEET, envoys)
     made.settle()
     assert told(made) == {"r": ["Accepted", programmed]}

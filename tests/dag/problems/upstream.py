@@ -28,10 +28,11 @@ _GATEWAY = """
 Accepted AddressNotAssigned AddressNotUsable Attached BackendNotFound ConfigurationChanged
 Conflicted HostnameConflict IncompatibleFilters Invalid InvalidCACertificateKind
 InvalidCACertificateRef InvalidCertificateRef InvalidClientCertificateRef InvalidKind
-InvalidParameters InvalidRouteKinds ListenerConflict ListenersNotReady ListenersNotResolved
-ListenersNotValid NoConflicts NoMatchingListenerHostname NoMatchingParent NoResources
-NoValidCACertificate NotAllowed NotAllowedByListeners NotReconciled OverlappingCertificates
-OverlappingHostnames ParentNotAccepted ParentNotProgrammed Pending PortUnavailable Programmed
+InvalidListenerFilter InvalidListenerFilterRef InvalidParameters InvalidRouteKinds
+ListenerConflict ListenersNotReady ListenersNotResolved ListenersNotValid NoConflicts
+NoMatchingListenerHostname NoMatchingParent NoResources NoValidCACertificate NotAllowed
+NotAllowedByListeners NotAssigned NotReconciled OverlappingCertificates OverlappingHostnames
+ParentNotAccepted ParentNotProgrammed PartiallyAssigned Pending PortUnavailable Programmed
 ProtocolConflict Ready RefNotPermitted ResolvedRefs Scheduled SupportedVersion TargetNotFound
 TooManyListeners Unsupported UnsupportedAddress UnsupportedProtocol UnsupportedValue
 UnsupportedVersion Waiting
@@ -40,4 +41,5 @@ UnsupportedVersion Waiting
 CONTOUR = frozenset(_CONTOUR.split())
 """Of Contour 1.33: the status of HTTPProxies, ExtensionServices and Gateways."""
 GATEWAY = frozenset(_GATEWAY.split())
-"""The constants of apis/v1 of the Gateway API v1.6.1, and one that only a comment names."""
+"""The constants of apis/v1 of the Gateway API v1.7.0, and those that only texts name: one in a
+comment, those of listener filters in GEP-5224."""

@@ -1,0 +1,150 @@
+"""What configures upstream Contour, converted to a ContourConfiguration.
+
+A configuration file (alone, or in a ConfigMap) or the `runtimeSettings` of a ContourDeployment. The
+fields of a ContourConfiguration have upstream's names, so a setting moves to the field that
+`contour.files.upstream` names for it, with its parts in camel case. The result is checked as the
+API server would.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from contour.conversion.told import Converted, Document, Told
+from contour.files import documents, parse, upstream
+from crds import decode
+from crds.raw import Raw, is_list, is_mapping
+
+_NAME = "contour"
+_NAMESPACE = "projectcontour"
+
+
+def converted(files: Iterable[tuple[str, bytes]]) -> Converted:
+    """The ContourConfigurations of files, by their name and content."""
+    result = Converted()
+    for name, content in files:
+        for text in documents.texts(content):
+            try:
+                value = parse.value(text.raw)
+            except parse.MalformedError as error:
+                line = text.line + error.line
+                result.told.append(Told(f"{name}:{line}", "", error.message, is_left_out=True))
+                continue
+            for it in decode.items(value):
+                if is_mapping(it):
+                    _convert(name, it, result)
+    return result
+
+
+def _convert(file: str, found: Raw, result: Converted) -> None:
+    metadata = found.get("metadata")
+    named = metadata if is_mapping(metadata) else {}
+    key = str(named.get("namespace", _NAMESPACE)), str(named.get("name", _NAME))
+    subject = f"{found['kind']} {'/'.join(key)}" if "kind" in found else file
+    settings: Document | None
+    match found.get("kind"):
+        case None:
+            settings = _of_file(subject, found, result)
+        case "ConfigMap":
+            settings = _of_config_map(subject, found, result)
+        case "ContourDeployment":
+            settings = _of_deployment(subject, found, result)
+        case _:
+            return
+    if settings is not None:
+        _add(subject, {"name": _NAME, "namespace": key[0]}, settings, result)
+
+
+def _of_config_map(subject: str, found: Raw, result: Converted) -> Document | None:
+    data = found.get("data")
+    text = data.get(upstream.FILE) if is_mapping(data) else None
+    if not isinstance(text, str):
+        return None
+    try:
+        value = parse.value(text.encode())
+    except parse.MalformedError as error:
+        result.told.append(Told(subject, upstream.FILE, error.message, is_left_out=True))
+        return None
+    return _of_file(subject, value if is_mapping(value) else {}, result)
+
+
+def _of_file(subject: str, found: Raw, result: Converted) -> Document:
+    spec: Document = {}
+    for path, where in upstream.settings(found, upstream.FILE_SETTINGS):
+        if where.startswith("spec.") and " " not in where:
+            spec = _with(spec, where.split(".")[1:], _spelt(_at(found, path)))
+        else:
+            result.told.append(Told(subject, ".".join(path), _elsewhere(where)))
+    for path in upstream.unknown(found, upstream.FILE_SETTINGS):
+        result.told.append(Told(subject, ".".join(path), "is no setting of Contour 1.33"))
+    return spec
+
+
+def _of_deployment(subject: str, found: Raw, result: Converted) -> Document:
+    spec = found.get("spec")
+    settings = spec if is_mapping(spec) else {}
+    runtime = settings.get("runtimeSettings")
+    made: Document = dict(runtime) if is_mapping(runtime) else {}
+    for path, where in upstream.settings(settings, upstream.DEPLOYMENT_SETTINGS):
+        if where.startswith("spec.") and " " not in where:
+            made = _with(made, where.split(".")[1:], _at(settings, path))
+        elif where != "spec":
+            result.told.append(Told(subject, ".".join(("spec", *path)), _elsewhere(where)))
+    return made
+
+
+def _elsewhere(where: str) -> str:
+    return f"is not converted; see {where}" if where else "has no counterpart"
+
+
+def _at(found: Raw, path: Iterable[str]) -> object:
+    value: object = found
+    for name in path:
+        value = value.get(name) if is_mapping(value) else None
+    return value
+
+
+def _with(found: Raw, path: list[str], value: object) -> Document:
+    """The same with a value at a path."""
+    name, *rest = path
+    below = found.get(name)
+    inner = _with(below if is_mapping(below) else {}, rest, value) if rest else value
+    return {**found, name: inner}
+
+
+def _spelt(value: object) -> object:
+    """The parts of a setting as a ContourConfiguration spells them."""
+    if is_list(value):
+        return [_spelt(it) for it in value]
+    if not is_mapping(value):
+        return value
+    return {_camel(str(name)): _reference(str(name), it) for name, it in value.items()}
+
+
+def _reference(name: str, value: object) -> object:
+    """`namespace/name` of an ExtensionService is a reference of two fields."""
+    if name == "extensionService" and isinstance(value, str) and "/" in value:
+        namespace, _, own = value.partition("/")
+        return {"namespace": namespace, "name": own}
+    return _spelt(value)
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"-([a-z0-9])", lambda found: found[1].upper(), name)
+
+
+def _add(subject: str, metadata: Document, spec: Document, result: Converted) -> None:
+    made: Document = {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourConfiguration",
+        "metadata": metadata,
+        "spec": spec,
+    }
+    result.documents.append(made)
+    result.told.extend(_faults(subject, made))
+
+
+def _faults(subject: str, made: Document) -> Iterator[Told]:
+    decoded = decode.decode(made)
+    if isinstance(decoded, decode.Decoded):
+        for it in decoded.complaints:
+            yield Told(subject, ".".join(map(str, it.path)), it.message)

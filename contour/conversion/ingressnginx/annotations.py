@@ -1,0 +1,312 @@
+"""What each annotation of ingress-nginx becomes in an HTTPProxy.
+
+`CONVERSIONS` is the table; the rows for redirects, rewrites, canaries and TLS without termination
+are in `hosts` and `routes`, since they decide about more than one field. Values that nginx has
+without an annotation and Envoy has not are written too: it waits for a minute between two bytes of
+a backend, however long the whole response takes, and passes WebSockets on.
+Source: the user guide of ingress-nginx, "Annotations".
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from contour.conversion.ingressnginx.given import PREFIX, Given
+from contour.conversion.told import Document, Told
+from crds.meta import NamespacedName
+from dag.foreign.known import foreign
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What annotations add."""
+
+    host: Document = field(default_factory=dict[str, object])
+    """To `spec.virtualhost`."""
+    tls: Document = field(default_factory=dict[str, object])
+    """To `spec.virtualhost.tls`."""
+    route: Document = field(default_factory=dict[str, object])
+    service: Document = field(default_factory=dict[str, object])
+    told: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why an annotation is not, or not exactly, converted."""
+
+
+Conversion = Callable[[Given], Piece]
+
+
+def _addresses(given: Given) -> Piece:
+    allowed, denied = given.value(*_ALLOWED), given.value(_DENIED)
+    if allowed and denied:
+        return Piece(told={_DENIED: "a route has a list of allowed or of denied addresses"})
+    name, found = ("ipAllowPolicy", allowed) if allowed else ("ipDenyPolicy", denied)
+    ranges = list(_listed(found))
+    if not all(map(_is_range, ranges)):
+        written = [it for it in (*_ALLOWED, _DENIED) if given.value(it)]
+        return Piece(told=dict.fromkeys(written, f"{found!r} is no list of address ranges"))
+    if not ranges:
+        return Piece()
+    return Piece(route={name: [{"source": "Remote", "cidr": it} for it in ranges]})
+
+
+_ALLOWED = ("allowlist-source-range", "whitelist-source-range")
+_DENIED = "denylist-source-range"
+
+
+def _is_range(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _timeouts(given: Given) -> Piece:
+    told = {it: _NO_NUMBER for it in _READS if given.value(it) and given.number(it) is None}
+    seconds = max(given.number(it) or _MINUTE for it in _READS)
+    idle = f"{seconds}s" if seconds <= _DAY else "infinity"
+    return Piece(route={"timeoutPolicy": {"response": "infinity", "idle": idle}}, told=told)
+
+
+_READS = ("proxy-read-timeout", "proxy-send-timeout")
+_MINUTE, _DAY = 60, 86_400
+_NO_NUMBER = "the value is no number of seconds"
+
+
+def _body(given: Given) -> Piece:
+    written = given.value("proxy-body-size")
+    found = re.fullmatch(r"([0-9]{1,9})([kmg]?)", written.lower())
+    if not written:
+        return Piece()
+    if found is None:
+        return Piece(told={"proxy-body-size": f"{written!r} is no size"})
+    size = int(found[1]) << _SHIFTS[found[2]]
+    if size >= 1 << 32:
+        return Piece(told={"proxy-body-size": "a limit of 4 GiB and more is not possible"})
+    return Piece(route={"maxRequestBytes": size} if size else {})
+
+
+_SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
+
+
+def _retries(given: Given) -> Piece:
+    written = given.value("proxy-next-upstream").split()
+    if not written:
+        return Piece()
+    if "off" in written:
+        return Piece(route={"retryPolicy": {"count": -1}})
+    statuses = [int(it.removeprefix("http_")) for it in written if re.fullmatch(r"http_\d{3}", it)]
+    tries = given.number("proxy-next-upstream-tries") or 3
+    policy: dict[str, object] = {"count": max(1, tries - 1)}
+    conditions = ["connect-failure", "refused-stream"]
+    conditions += ["reset"] if {"error", "timeout"} & set(written) else []
+    policy["retryOn"] = conditions + (["retriable-status-codes"] if statuses else [])
+    policy |= {"retriableStatusCodes": statuses} if statuses else {}
+    text = "Envoy retries requests of all methods, nginx none that may have changed something"
+    told = {} if "non_idempotent" in written else {"proxy-next-upstream": text}
+    return Piece(route={"retryPolicy": policy}, told=told)
+
+
+def _balancing(given: Given) -> Piece:
+    if given.value("affinity") == "cookie":
+        text = "the cookie has the name and the lifetime that Envoy gives it"
+        names = [it for it in given.annotations if it.startswith("session-cookie-")]
+        return _balanced({"strategy": "Cookie"}, dict.fromkeys(names, text))
+    if written := given.value("upstream-hash-by"):
+        hashed = _hashed(written)
+        if hashed is None:
+            return Piece(told={"upstream-hash-by": f"{written!r} has no counterpart"})
+        return _balanced({"strategy": "RequestHash", "requestHashPolicies": [hashed]})
+    match given.value("load-balance"):
+        case "" | "round_robin":
+            return Piece()
+        case "ip_hash":
+            hashed = {"hashSourceIP": True}
+            return _balanced({"strategy": "RequestHash", "requestHashPolicies": [hashed]})
+        case "ewma" | "least_conn":
+            return _balanced({"strategy": "WeightedLeastRequest"})
+        case other:
+            return Piece(told={"load-balance": f"{other!r} has no counterpart"})
+
+
+def _balanced(policy: Document, told: Mapping[str, str] = {}) -> Piece:
+    return Piece(route={"loadBalancerPolicy": policy}, told=told)
+
+
+def _hashed(variable: str) -> Document | None:
+    if variable in {"$remote_addr", "$binary_remote_addr"}:
+        return {"hashSourceIP": True}
+    if found := re.fullmatch(r"\$http_([a-z0-9_]+)", variable):
+        return {"headerHashOptions": {"headerName": found[1].replace("_", "-")}}
+    if found := re.fullmatch(r"\$arg_([\w\-]+)", variable):
+        return {"queryParameterHashOptions": {"parameterName": found[1]}}
+    return None
+
+
+def _request_headers(given: Given) -> Piece:
+    names = {"upstream-vhost": "Host", "x-forwarded-prefix": "X-Forwarded-Prefix"}
+    told = {it: "the value has variables of nginx" for it in names if "$" in given.value(it)}
+    written = [(it, given.value(it)) for it in names if it not in told]
+    found = [{"name": names[it], "value": value} for it, value in written if value]
+    return Piece(route={"requestHeadersPolicy": {"set": found}} if found else {}, told=told)
+
+
+def _response_headers(given: Given) -> Piece:
+    reference = given.value("custom-headers")
+    if not reference:
+        return Piece()
+    namespace, _, name = reference.rpartition("/")
+    key = NamespacedName(namespace or given.namespace, name)
+    found = given.others.config_maps.get(key)
+    if found is None:
+        return Piece(told={"custom-headers": f"ConfigMap {key} is not among the manifests"})
+    headers = [{"name": header, "value": value} for header, value in sorted(found.data.items())]
+    return Piece(route={"responseHeadersPolicy": {"set": headers}})
+
+
+def _protocol(given: Given) -> Piece:
+    usual = "GRPC" if given.is_on("grpc-backend") else "HTTP"
+    usual = "HTTPS" if given.is_on("secure-backends") else usual
+    written = given.value("backend-protocol").upper() or usual
+    if written in _PROTOCOLS:
+        protocol = _PROTOCOLS[written]
+        return Piece(service={"protocol": protocol} if protocol else {})
+    return Piece(told={"backend-protocol": f"{written} has no counterpart"})
+
+
+_PROTOCOLS = {"HTTP": "", "AUTO_HTTP": "", "HTTPS": "tls", "GRPC": "h2c", "GRPCS": "h2"}
+
+
+def _upstream_tls(given: Given) -> Piece:
+    secret = given.value("proxy-ssl-secret", "secure-verify-ca-secret")
+    is_verified = given.value("proxy-ssl-verify") == "on" or given.value("secure-verify-ca-secret")
+    if not secret or not is_verified:
+        return Piece()
+    name, ca = given.value("proxy-ssl-name"), given.own_name(secret)
+    if not name:
+        return Piece(told={"proxy-ssl-verify": "without proxy-ssl-name there is no name to verify"})
+    if ca is None:
+        return Piece(told={"proxy-ssl-secret": _FOREIGN})
+    text = "its client certificate is not used; see spec.envoy.clientCertificate"
+    validation = {"caSecret": ca, "subjectName": name}
+    return Piece(service={"validation": validation}, told={"proxy-ssl-secret": text})
+
+
+_FOREIGN = "the Secret is in another namespace, which needs a TLSCertificateDelegation"
+
+
+def _cors(given: Given) -> Piece:
+    if not given.is_on("enable-cors"):
+        return Piece()
+    policy: dict[str, object] = {
+        "allowOrigin": list(_listed(given.value("cors-allow-origin") or "*")),
+        "allowMethods": list(_listed(given.value("cors-allow-methods") or _METHODS)),
+        "allowHeaders": list(_listed(given.value("cors-allow-headers") or _HEADERS)),
+        "allowCredentials": given.is_on("cors-allow-credentials", usual=True),
+        "maxAge": f"{given.number('cors-max-age') or 1_728_000}s",
+    }
+    exposed = list(_listed(given.value("cors-expose-headers")))
+    return Piece(host={"corsPolicy": policy | ({"exposeHeaders": exposed} if exposed else {})})
+
+
+_METHODS = "GET, PUT, POST, DELETE, PATCH, OPTIONS"
+_HEADERS = (
+    "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range"
+    ",Authorization"
+)
+
+
+def _listed(text: str) -> Iterator[str]:
+    return (it for it in re.split(r"[,\s]+", text) if it)
+
+
+def _clients(given: Given) -> Piece:
+    """Certificates of clients. Who may match only by the name in a certificate stays out."""
+    secret, verified = given.value("auth-tls-secret"), given.value("auth-tls-verify-client") or "on"
+    if not secret or verified == "off":
+        return Piece()
+    ca = given.own_name(secret)
+    if ca is None:
+        return Piece(told={"auth-tls-secret": _FOREIGN})
+    validation: dict[str, object] = {"caSecret": ca}
+    if verified == "optional_no_ca":
+        validation = {"skipClientCertValidation": True}
+    if verified != "on":
+        validation["optionalClientCertificate"] = True
+    told: dict[str, str] = {}
+    if given.is_on("auth-tls-pass-certificate-to-upstream"):
+        validation["forwardClientCertificate"] = {"cert": True}
+        text = "backends get the certificate in X-Forwarded-Client-Cert instead of ssl-client-cert"
+        told["auth-tls-pass-certificate-to-upstream"] = text
+    return Piece(tls={"clientValidation": validation}, told=told)
+
+
+def _aliases(given: Given) -> Piece:
+    found = list(_listed(given.value("server-alias")))
+    plain = [it for it in found if not it.startswith("~")]
+    told = {} if plain == found else {"server-alias": "an expression is no name of a host"}
+    return Piece(host={"aliases": plain} if plain else {}, told=told)
+
+
+CONVERSIONS: Mapping[str, Conversion] = {
+    "allowlist-source-range whitelist-source-range denylist-source-range": _addresses,
+    "proxy-read-timeout proxy-send-timeout": _timeouts,
+    "proxy-body-size": _body,
+    "proxy-next-upstream proxy-next-upstream-tries": _retries,
+    "affinity session-cookie-name load-balance upstream-hash-by": _balancing,
+    "upstream-vhost x-forwarded-prefix": _request_headers,
+    "custom-headers": _response_headers,
+    "backend-protocol grpc-backend secure-backends": _protocol,
+    "proxy-ssl-secret proxy-ssl-verify proxy-ssl-name secure-verify-ca-secret": _upstream_tls,
+    "enable-cors cors-allow-credentials cors-allow-headers cors-allow-methods cors-allow-origin"
+    " cors-expose-headers cors-max-age": _cors,
+    "auth-tls-secret auth-tls-verify-client auth-tls-pass-certificate-to-upstream": _clients,
+    "server-alias": _aliases,
+}
+"""By the names of annotations: what they become together."""
+
+_ELSEWHERE = (
+    "ssl-redirect force-ssl-redirect rewrite-target use-regex app-root from-to-www-redirect"
+    " permanent-redirect permanent-redirect-code temporal-redirect temporal-redirect-code"
+    " ssl-passthrough canary canary-weight canary-weight-total canary-by-cookie canary-by-header"
+    " canary-by-header-pattern canary-by-header-value"
+)
+"""What `hosts` and `routes` convert."""
+
+CONVERTED = frozenset(it for names in (_ELSEWHERE, *CONVERSIONS) for it in names.split())
+
+RESTRICTING = frozenset({"auth-tls-match-cn"})
+"""Behaviours of guards without which more would be let in."""
+
+
+def piece(given: Given) -> Piece:
+    """What all annotations of an Ingress add."""
+    made = [conversion(given) for conversion in CONVERSIONS.values()]
+    return Piece(
+        host=_joined(it.host for it in made),
+        tls=_joined(it.tls for it in made),
+        route=_joined(it.route for it in made),
+        service=_joined(it.service for it in made),
+        told={name: text for it in made for name, text in it.told.items()},
+    )
+
+
+def _joined(found: Iterable[Document]) -> Document:
+    return {name: value for it in found for name, value in it.items()}
+
+
+def told(given: Given, found: Piece) -> Iterator[Told]:
+    """What is not, or not exactly, converted. An Ingress whose guard is not is left out."""
+    for name, value in given.annotations.items():
+        known = next(iter(foreign({f"{PREFIX}{name}": value}, frozenset())), None)
+        if known is None or known.effect == "harmless":
+            continue
+        text = found.told.get(name, "")
+        if not text and name not in CONVERTED:
+            text = f"is not converted; see {known.instead}" if known.instead else _NOTHING
+        is_needed = known.effect == "guard" or name in RESTRICTING
+        if text:
+            yield Told(str(given), f"{PREFIX}{name}", text, is_needed)
+
+
+_NOTHING = "has no counterpart"

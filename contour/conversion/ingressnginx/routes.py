@@ -1,0 +1,138 @@
+"""The routes of an HTTPProxy for one path of an Ingress."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from contour.conversion.ingressnginx import paths
+from contour.conversion.ingressnginx.annotations import Piece
+from contour.conversion.ingressnginx.given import Given
+from contour.conversion.told import Document
+from crds.ingress import HTTPIngressPath
+
+
+class Place(NamedTuple):
+    """A path of a host, as one Ingress writes it."""
+
+    given: Given
+    path: HTTPIngressPath
+    piece: Piece
+    """What the annotations of the Ingress add."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for the paths between which a canary chooses."""
+        return self.path.path, self.path.path_type
+
+
+def routes(place: Place, canary: Place | None, *, is_regex: bool) -> Iterator[Document]:
+    """The routes of a path, with the canary that gets a part of its requests.
+
+    Raises UnconvertibleError.
+    """
+    target = place.given.value("rewrite-target")
+    for match in paths.matches(place.path, target, is_regex=is_regex):
+        if redirect := _redirect(place.given):
+            yield {"conditions": list(match.conditions), "requestRedirectPolicy": redirect}
+            continue
+        for more, services in _split(place, canary):
+            yield _route(place, (*match.conditions, *more), match.replacement, services)
+
+
+def _route(
+    place: Place,
+    conditions: Sequence[Document],
+    replacement: str | None,
+    services: Sequence[Document],
+) -> Document:
+    route: dict[str, object] = {"conditions": list(conditions), "services": list(services)}
+    route["enableWebsockets"] = True
+    if replacement is not None:
+        route["pathRewritePolicy"] = {"replacePrefix": [{"replacement": replacement}]}
+    return route | place.piece.route
+
+
+def _split(
+    place: Place, canary: Place | None
+) -> Iterator[tuple[Sequence[Document], Sequence[Document]]]:
+    """Further conditions, and the Services that get the requests that meet them.
+
+    A header decides before a cookie, a cookie before the weight; `never` keeps a request away from
+    the canary, whatever comes after it (ingress-nginx's user guide, "Canary").
+    """
+    usual = _service(place)
+    if canary is None:
+        yield (), [usual]
+        return
+    other = _service(canary)
+    for chosen, refused in _chosen(canary.given):
+        yield [chosen], [other]
+        if refused:
+            yield [refused], [usual]
+    total = canary.given.number("canary-weight-total") or 100
+    weight = min(canary.given.number("canary-weight") or 0, total)
+    if weight:
+        yield (), [usual | {"weight": total - weight}, other | {"weight": weight}]
+    else:
+        yield (), [usual]
+
+
+def _chosen(given: Given) -> Iterator[tuple[Document, Document]]:
+    """Conditions that choose the canary, each with the one that keeps away from it, or none."""
+    if header := given.value("canary-by-header"):
+        if value := given.value("canary-by-header-value"):
+            yield _header(header, exact=value), {}
+        elif pattern := given.value("canary-by-header-pattern"):
+            yield _header(header, regex=f".*(?:{pattern}).*"), {}
+        else:
+            yield _header(header, exact="always"), _header(header, exact="never")
+    if cookie := given.value("canary-by-cookie"):
+        yield _cookie(cookie, "always"), _cookie(cookie, "never")
+
+
+def _header(name: str, **operator: str) -> Document:
+    return {"header": {"name": name, **operator}}
+
+
+def _cookie(name: str, value: str) -> Document:
+    return {"cookie": {"name": name, "exact": value}}
+
+
+def _service(place: Place) -> dict[str, object]:
+    backend = place.path.backend.service
+    if backend is None:
+        raise paths.UnconvertibleError("its backend is no Service")
+    port = place.given.port(backend)
+    if port is None:
+        name = f"{place.given.namespace}/{backend.name}"
+        raise paths.UnconvertibleError(
+            f"the port {backend.port.name} has to be a number; with Service {name} among the"
+            " manifests its number is known"
+        )
+    return {"name": backend.name, "port": port, **place.piece.service}
+
+
+def _redirect(given: Given) -> Document:
+    """The redirect that answers all requests of an Ingress; empty without one."""
+    for kind, usual in (("temporal-redirect", 302), ("permanent-redirect", 301)):
+        if url := given.value(kind):
+            code = given.number(f"{kind}-code")
+            return _to(url) | {"statusCode": code if code in _CODES else usual}
+    return {}
+
+
+_CODES = frozenset({301, 302, 303, 307, 308})
+
+
+def _to(url: str) -> dict[str, object]:
+    keeps_path = url.endswith("$request_uri")
+    plain = url.removesuffix("$request_uri")
+    if "$" in plain:
+        raise paths.UnconvertibleError(f"the redirect to {url!r} has variables of nginx")
+    found = urlsplit(plain)
+    parts: dict[str, object] = {"scheme": found.scheme, "hostname": found.hostname}
+    parts["port"] = found.port
+    if not keeps_path:
+        parts["path"] = re.sub(r"/{2,}", "/", found.path) or "/"
+    return {name: value for name, value in parts.items() if value}

@@ -1,0 +1,32 @@
+"""What a conversion makes, and what it says about that."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+Document = dict[str, object]
+"""A manifest, or a part of one, as plain data."""
+
+
+class Told(NamedTuple):
+    """One thing that is not, or not exactly, as it was."""
+
+    subject: str
+    """The object, such as `Ingress shop/web`, or the file."""
+    field: str
+    """The annotation or setting; empty for the object as a whole."""
+    text: str
+    is_left_out: bool = False
+    """Whether the object was not converted because of it."""
+
+    def __str__(self) -> str:
+        severity = "error" if self.is_left_out else "warning"
+        place = f"{self.subject}: {self.field}" if self.field else self.subject
+        return f"{severity}: {place}: {self.text}"
+
+
+@dataclass(slots=True)
+class Converted:
+    """Documents to apply, in order, and what is told of them."""
+
+    documents: list[Document] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)

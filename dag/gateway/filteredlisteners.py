@@ -1,0 +1,85 @@
+"""Which filters stand in the chains of an Envoy listener, and for the requests of which hosts.
+
+Listeners of Gateways on one port share an Envoy listener. A request is one of the listener with
+the most specific host that covers the request's, whether or not it matches a route there. So each
+filter has the host of its listener, without the hosts of others within that. Hosts of other
+listeners are looked at only where a listener has filters.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from crds.meta import ObjectRef
+from dag import nodes, tables
+from dag.engine.view import Index, Kept, View, query
+from dag.gateway import listeners, listenersets, servedlisteners
+from dag.gateway.listenerspecs import Section
+from dag.gateway.servedlisteners import ServedListener
+from dag.values import hostnames
+
+
+class Filtered(NamedTuple):
+    """A listener with filters."""
+
+    section: Section
+    host: nodes.HostKey
+    servers: tuple[nodes.Authorization, ...]
+
+
+@query
+def filtered(view: View, holder: ObjectRef) -> tuple[Filtered, ...]:
+    """The served listeners of a Gateway or ListenerSet that have filters."""
+    wanted = {it.spec.section: it.filters for it in view.ask(listeners.states, holder)}
+    if not any(wanted.values()):
+        return ()
+    return tuple(
+        Filtered(it.section, it.host, wanted[it.section])
+        for it in view.ask(servedlisteners.served, holder)
+        if wanted[it.section]
+    )
+
+
+@query
+def filters(view: View, key: nodes.ListenerKey) -> tuple[nodes.ListenerFilter, ...]:
+    """The filters of an Envoy listener: those of each Gateway's listener in their order."""
+    found = sorted(view.bucket(FILTERED, key), key=lambda it: it.section)
+    return tuple(made for it in found for made in _made(view, key, it))
+
+
+def _made(view: View, key: nodes.ListenerKey, found: Filtered) -> Iterator[nodes.ListenerFilter]:
+    own = found.host.host
+    beside = set(view.bucket(HOSTS, key)) - {own}
+    exceptions = tuple(sorted(it for it in beside if hostnames.covers(own, it)))
+    holder, name = found.section
+    place = "/".join((holder.kind.lower(), holder.namespace, holder.name, name))
+    for index, it in enumerate(found.servers):
+        yield nodes.ListenerFilter(f"{place}/{index}", own, exceptions, it, holder)
+
+
+def _listener(of: nodes.HostKey) -> nodes.ListenerKey:
+    return nodes.ListenerKey(of.fleet, of.listener)
+
+
+def _filtered(
+    _: ObjectRef, found: tuple[Filtered, ...]
+) -> Iterator[tuple[nodes.ListenerKey, Filtered]]:
+    return ((_listener(it.host), it) for it in found)
+
+
+def _host(
+    _: ObjectRef, found: tuple[ServedListener, ...]
+) -> Iterator[tuple[nodes.ListenerKey, str]]:
+    return ((_listener(it.host), it.host.host) for it in found if it.is_http)
+
+
+FILTERED: Index[nodes.ListenerKey, Filtered] = Index("listeners with filters", filtered, _filtered)
+HOSTS: Index[nodes.ListenerKey, str] = Index(
+    "hosts of HTTP listeners", servedlisteners.served, _host
+)
+
+INDEXES = (FILTERED, HOSTS)
+KEPT = (
+    Kept(filtered, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(filtered, tables.LISTENER_SETS, listenersets.ref),
+    Kept(filters, FILTERED),
+)

@@ -1,0 +1,63 @@
+"""`contour convert`, as users call it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from contour.cli.convert import convert
+from tests.contour.conversion.ingressnginx.converting import ingress
+
+
+def _run(*arguments: str, given: str = "") -> tuple[int, str, str]:
+    done = CliRunner().invoke(convert, arguments, input=given)
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def manifests(tmp_path: Path) -> Path:
+    found = tmp_path / "before.yaml"
+    other = ingress({"limit-rps": "5"}, "/limited", name="limited")
+    foreign = ingress(name="foreign", ingressClassName="contour")
+    found.write_text(yaml.safe_dump_all([ingress(), other, foreign]))
+    return found
+
+
+def test_what_is_left_out_is_told_and_counts(manifests: Path) -> None:
+    code, out, told = _run("--from", "ingress-nginx", str(manifests))
+    assert code == 1
+    assert [it["metadata"]["name"] for it in yaml.safe_load_all(out)] == ["web"]
+    assert told.startswith("error: Ingress default/limited: nginx.ingress.kubernetes.io/limit-rps:")
+
+
+def test_what_may_be_left_out_is_no_error(manifests: Path) -> None:
+    arguments = ("--from", "ingress-nginx", "--without", "limit-rps", "--ingress-class", "edge")
+    code, out, told = _run(*arguments, "-f", str(manifests), "-o", "json")
+    assert (code, told) == (0, "")
+    (document,) = yaml.safe_load(out)["items"]
+    assert document["spec"]["ingressClassName"] == "edge"
+    assert len(document["spec"]["routes"]) == 3  # `Prefix /limited` is two
+
+
+def test_other_classes_are_converted_on_demand(manifests: Path) -> None:
+    _, out, _ = _run("--from", "ingress-nginx", "--from-class", "contour", str(manifests))
+    assert [it["metadata"]["name"] for it in yaml.safe_load_all(out)] == ["foreign"]
+
+
+@pytest.mark.parametrize("source", ["contour", "ingress-nginx"])
+def test_a_path_that_is_not_there_is_told(source: str) -> None:
+    code, out, told = _run("--from", source, "nowhere.yaml")
+    assert (code, out) == (2, "")
+    assert "nowhere.yaml" in told
+
+
+def test_nothing_is_told() -> None:
+    code, out, told = _run("--from", "contour", "-", given="kind: Service\n")
+    assert (code, out, told) == (0, "", "warning: nothing of contour was found\n")
+
+
+def test_no_path_is_a_mistake() -> None:
+    code, _, told = _run("--from", "contour")
+    assert code == 2
+    assert "name the manifests" in told

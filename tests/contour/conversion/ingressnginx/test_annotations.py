@@ -1,0 +1,175 @@
+"""Each annotation of ingress-nginx becomes a field, or is told; what guards is never dropped."""
+
+from typing import Any
+
+import pytest
+
+from contour.conversion.ingressnginx import annotations
+from contour.conversion.ingressnginx.given import PREFIX
+from crds import decode
+from dag.foreign import nginx
+from tests.contour.conversion.ingressnginx.converting import convert, ingress
+from tests.testbed.world import Document
+
+TLS = [{"hosts": ["shop.example.com"], "secretName": "shop"}]
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a path such as `routes.0.services`; None where there is none."""
+    for name in path.split("."):
+        document = document[int(name)] if name.isdigit() else document.get(name)
+        if document is None:
+            return None
+    return document
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "expected"),
+    [
+        ({}, "routes.0.timeoutPolicy", {"response": "infinity", "idle": "60s"}),
+        ({}, "routes.0.enableWebsockets", True),
+        ({"proxy-read-timeout": "300"}, "routes.0.timeoutPolicy.idle", "300s"),
+        ({"proxy-send-timeout": "90000"}, "routes.0.timeoutPolicy.idle", "infinity"),
+        ({"proxy-body-size": "8m"}, "routes.0.maxRequestBytes", 8 << 20),
+        ({"proxy-body-size": "0"}, "routes.0.maxRequestBytes", None),
+        (
+            {"whitelist-source-range": "10.0.0.0/8, 192.168.0.1"},
+            "routes.0.ipAllowPolicy",
+            [{"source": "Remote", "cidr": it} for it in ("10.0.0.0/8", "192.168.0.1")],
+        ),
+        ({"denylist-source-range": "10.0.0.1"}, "routes.0.ipDenyPolicy.0.cidr", "10.0.0.1"),
+        ({"proxy-next-upstream": "off"}, "routes.0.retryPolicy.count", -1),
+        (
+            {
+                "proxy-next-upstream": "error http_502 non_idempotent",
+                "proxy-next-upstream-tries": "4",
+            },
+            "routes.0.retryPolicy",
+            {
+                "count": 3,
+                "retryOn": ["connect-failure", "refused-stream", "reset", "retriable-status-codes"],
+                "retriableStatusCodes": [502],
+            },
+        ),
+        ({"affinity": "cookie"}, "routes.0.loadBalancerPolicy.strategy", "Cookie"),
+        ({"load-balance": "ewma"}, "routes.0.loadBalancerPolicy.strategy", "WeightedLeastRequest"),
+        (
+            {"upstream-hash-by": "$http_x_user"},
+            "routes.0.loadBalancerPolicy.requestHashPolicies",
+            [{"headerHashOptions": {"headerName": "x-user"}}],
+        ),
+        (
+            {"upstream-hash-by": "$arg_id"},
+            "routes.0.loadBalancerPolicy.requestHashPolicies",
+            [{"queryParameterHashOptions": {"parameterName": "id"}}],
+        ),
+        (
+            {"upstream-hash-by": "$binary_remote_addr"},
+            "routes.0.loadBalancerPolicy.requestHashPolicies",
+            [{"hashSourceIP": True}],
+        ),
+        (
+            {"upstream-vhost": "a.internal", "x-forwarded-prefix": "/a"},
+            "routes.0.requestHeadersPolicy.set",
+            [
+                {"name": "Host", "value": "a.internal"},
+                {"name": "X-Forwarded-Prefix", "value": "/a"},
+            ],
+        ),
+        ({"backend-protocol": "HTTPS"}, "routes.0.services.0.protocol", "tls"),
+        ({"backend-protocol": "grpc"}, "routes.0.services.0.protocol", "h2c"),
+        ({"grpc-backend": "true"}, "routes.0.services.0.protocol", "h2c"),
+        ({"secure-backends": "true"}, "routes.0.services.0.protocol", "tls"),
+        ({"enable-cors": "true"}, "virtualhost.corsPolicy.allowOrigin", ["*"]),
+        (
+            {"enable-cors": "true", "cors-allow-origin": "https://a.com, https://*.b.com"},
+            "virtualhost.corsPolicy.allowOrigin",
+            ["https://a.com", "https://*.b.com"],
+        ),
+        (
+            {"enable-cors": "true", "cors-max-age": "60", "cors-expose-headers": "x-a"},
+            "virtualhost.corsPolicy.exposeHeaders",
+            ["x-a"],
+        ),
+        (
+            {"server-alias": "b.example.com, c.example.com"},
+            "virtualhost.aliases.1",
+            "c.example.com",
+        ),
+        ({"ssl-redirect": "false"}, "routes.0.permitInsecure", True),
+        ({}, "routes.0.permitInsecure", None),
+        (
+            {"auth-tls-secret": "default/ca", "auth-tls-verify-client": "optional"},
+            "virtualhost.tls.clientValidation",
+            {"caSecret": "ca", "optionalClientCertificate": True},
+        ),
+        ({"ssl-passthrough": "true"}, "virtualhost.tls", {"passthrough": True}),
+        ({"ssl-passthrough": "true"}, "tcpproxy.services.0.name", "api"),
+    ],
+)
+def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expected: object) -> None:
+    found = convert(ingress(given, tls=TLS))
+    assert found.told == []
+    (document,) = found.documents
+    decoded = decode.decode(document)
+    assert isinstance(decoded, decode.Decoded)
+    assert decoded.complaints == ()
+    assert at(document["spec"], path) == expected
+
+
+EVERY = sorted(nginx.ANNOTATIONS)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_each_annotation_is_converted_or_told(name: str) -> None:
+    found = convert(ingress({name: "something: return 403;", "canary": "false"}))
+    effect = nginx.ANNOTATIONS[name].effect
+    is_told = any(it.field == f"{PREFIX}{name}" for it in found.told)
+    assert is_told or name in annotations.CONVERTED or effect == "harmless"
+    if effect == "guard" and name not in annotations.CONVERTED:
+        assert found.documents == []
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"limit-rps": "5"}, "limit-rps"),
+        ({"auth-url": "https://auth.example.com"}, "auth-url"),
+        ({"auth-type": "basic", "auth-secret": "users"}, "auth-type"),
+        ({"whitelist-source-range": "many"}, "whitelist-source-range"),
+        (
+            {"whitelist-source-range": "10.0.0.0/8", "denylist-source-range": "10.0.0.1"},
+            "denylist-source-range",
+        ),
+        ({"auth-tls-secret": "elsewhere/ca"}, "auth-tls-secret"),
+        ({"auth-tls-secret": "ca", "auth-tls-match-cn": "CN=a"}, "auth-tls-match-cn"),
+        ({"configuration-snippet": "deny all;"}, "configuration-snippet"),
+        ({"auth-of-tomorrow": "x"}, "auth-of-tomorrow"),
+    ],
+)
+def test_an_ingress_with_a_guard_that_is_not_converted_is_left_out(
+    given: dict[str, str], name: str
+) -> None:
+    written = ingress(given)
+    found = convert(written, ingress(None, "/other", name="other"))
+    assert [it.field for it in found.told if it.is_left_out] == [f"{PREFIX}{name}"]
+    (document,) = found.documents
+    assert document["metadata"] == {"name": "other", "namespace": "default"}
+    assert len(convert(written, without=[name]).documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "tls", "words"),
+    [
+        ({}, "/", [{"hosts": ["shop.example.com"]}], "no secretName"),
+        ({"rewrite-target": "/x"}, "/a", [], "more than the replacement of a prefix"),
+        ({"use-regex": "true"}, "[a-z]/", [], "does not begin with /"),
+        ({"permanent-redirect": "https://$host/"}, "/", [], "variables of nginx"),
+    ],
+)
+def test_what_cannot_be_written_is_left_out(
+    given: dict[str, str], path: str, tls: list[Document], words: str
+) -> None:
+    found = convert(ingress(given, path, "ImplementationSpecific", tls=tls))
+    assert found.documents == []
+    assert [it.is_left_out for it in found.told if words in it.text] == [True]

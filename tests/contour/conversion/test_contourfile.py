@@ -1,0 +1,132 @@
+"""Settings of upstream Contour become fields of a ContourConfiguration, or are told."""
+
+import json
+
+import pytest
+import yaml
+
+from contour.conversion import contourfile
+from contour.files import upstream
+from crds import decode
+from tests.testbed.world import Document
+
+SETTINGS: Document = {
+    "accesslog-format": "json",
+    "json-fields": ["@timestamp", "method"],
+    "cluster": {"circuit-breakers": {"max-connections": 5}, "dns-lookup-family": "v4"},
+    "default-http-versions": ["HTTP/1.1"],
+    "disablePermitInsecure": True,
+    "listener": {"connection-balancer": "exact", "max-requests-per-connection": 100},
+    "network": {"num-trusted-hops": 1, "admin-port": 9001},
+    "policy": {"applyToIngress": True, "request-headers": {"set": {"X-A": "b"}}},
+    "rateLimitService": {"domain": "contour", "extensionService": "projectcontour/limits"},
+    "timeouts": {"request-timeout": "10s", "connection-idle-timeout": "60s"},
+    "tls": {
+        "minimum-protocol-version": "1.3",
+        "fallback-certificate": {"name": "fallback", "namespace": "projectcontour"},
+    },
+    "tracing": {"extensionService": "projectcontour/otel", "serviceName": "edge"},
+}
+SPEC: Document = {
+    "envoy": {
+        "logging": {"accessLogFormat": "json", "accessLogJSONFields": ["@timestamp", "method"]},
+        "cluster": {"circuitBreakers": {"maxConnections": 5}, "dnsLookupFamily": "v4"},
+        "defaultHTTPVersions": ["HTTP/1.1"],
+        "listener": {
+            "connectionBalancer": "exact",
+            "maxRequestsPerConnection": 100,
+            "tls": {"minimumProtocolVersion": "1.3"},
+        },
+        "network": {"numTrustedHops": 1, "adminPort": 9001},
+        "timeouts": {"requestTimeout": "10s", "connectionIdleTimeout": "60s"},
+    },
+    "httpproxy": {
+        "disablePermitInsecure": True,
+        "fallbackCertificate": {"name": "fallback", "namespace": "projectcontour"},
+    },
+    "policy": {"applyToIngress": True, "requestHeaders": {"set": {"X-A": "b"}}},
+    "rateLimitService": {
+        "domain": "contour",
+        "extensionService": {"namespace": "projectcontour", "name": "limits"},
+    },
+    "tracing": {
+        "extensionService": {"namespace": "projectcontour", "name": "otel"},
+        "serviceName": "edge",
+    },
+}
+
+
+def _in_config_map(settings: Document) -> Document:
+    metadata = {"name": "contour", "namespace": "projectcontour"}
+    data = {"contour.yaml": yaml.safe_dump(settings)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+@pytest.mark.parametrize("written", [SETTINGS, _in_config_map(SETTINGS)])
+def test_a_configuration_file_is_converted(written: Document) -> None:
+    found = contourfile.converted([("contour.yaml", json.dumps(written).encode())])
+    assert found.told == []
+    (document,) = found.documents
+    assert document["metadata"] == {"name": "contour", "namespace": "projectcontour"}
+    assert document["spec"] == SPEC
+    decoded = decode.decode(document)
+    assert isinstance(decoded, decode.Decoded)
+    assert decoded.complaints == ()
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"kubeconfig": "/x"}, "kubeconfig"),
+        ({"server": {"xds-server-type": "envoy"}}, "server"),
+        ({"nonsense": 1}, "nonsense"),
+        ({"tls": {"nonsense": 1}}, "tls.nonsense"),
+        ({"network": {"num-trusted-hops": "all"}}, "spec.envoy.network.numTrustedHops"),
+    ],
+)
+def test_what_is_not_converted_is_told(written: Document, told: str) -> None:
+    found = contourfile.converted([("contour.yaml", json.dumps(written).encode())])
+    assert [it.field for it in found.told] == [told]
+
+
+@pytest.mark.parametrize("content", [b"a: [", b"kind: ConfigMap\ndata: {contour.yaml: 'a: ['}"])
+def test_what_cannot_be_read_is_told(content: bytes) -> None:
+    found = contourfile.converted([("contour.yaml", content)])
+    assert found.documents == []
+    assert [it.is_left_out for it in found.told] == [True]
+
+
+def test_a_deployment_is_converted() -> None:
+    written = {
+        "apiVersion": "projectcontour.io/v1alpha1",
+        "kind": "ContourDeployment",
+        "metadata": {"name": "edge", "namespace": "gateways"},
+        "spec": {
+            "envoy": {
+                "replicas": 3,
+                "daemonSet": {},
+                "networkPublishing": {"type": "LoadBalancerService"},
+            },
+            "runtimeSettings": {"envoy": {"logging": {"accessLogFormat": "json"}}},
+        },
+    }
+    found = contourfile.converted([("-", json.dumps(written).encode())])
+    (document,) = found.documents
+    assert document["metadata"] == {"name": "contour", "namespace": "gateways"}
+    assert document["spec"] == {
+        "envoy": {
+            "logging": {"accessLogFormat": "json"},
+            "workload": {"replicas": 3},
+            "networkPublishing": {"type": "LoadBalancerService"},
+        }
+    }
+    assert [it.field for it in found.told] == ["spec.envoy.daemonSet"]
+
+
+def test_every_setting_of_the_file_is_looked_at() -> None:
+    for path in upstream.FILE_SETTINGS:
+        value: object = 1
+        for name in reversed(path.split(".")):
+            value = {name: value}
+        found = contourfile.converted([("-", json.dumps(value).encode())])
+        assert found.told or found.documents[0]["spec"], path
