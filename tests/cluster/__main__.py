@@ -19,7 +19,8 @@ def main() -> None:
     parser.add_argument("--kubeconfig", type=Path, help="file to write the kubeconfig to")
     parser.add_argument("--own", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    for it in (signal.SIGTERM, signal.SIGHUP):
+    # A shell that runs no jobs of a terminal lets what it starts with `&` ignore SIGINT.
+    for it in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(it, signal.default_int_handler)
     try:
         if options.own:
