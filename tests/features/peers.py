@@ -10,7 +10,13 @@ import socket
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    asynccontextmanager,
+    contextmanager,
+)
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +25,7 @@ from aiohttp import web
 from grpc import aio
 
 from tests.features import callouts, certificates, keys
+from tests.testbed import webservers
 from tests.testbed.certificates import common_name, show
 
 PLAIN = ("one", "two", "three", "open")
@@ -92,17 +99,10 @@ def _credentials() -> grpc.ServerCredentials:
     return grpc.ssl_server_credentials([(pair.key_pem, pair.pem)])
 
 
-@asynccontextmanager
-async def _pages(
+def _pages(
     application: web.Application, secured: ssl.SSLContext | None = None
-) -> AsyncIterator[int]:
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "0.0.0.0", 0, ssl_context=secured).start()
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
+) -> AbstractAsyncContextManager[int]:
+    return webservers.pages(application, "0.0.0.0", secured=secured)
 
 
 def _backend(peers: Peers, name: str) -> web.Application:
@@ -124,7 +124,9 @@ def _backend(peers: Peers, name: str) -> web.Application:
             status = 503
         if name in query.getall("down", []) or query.get("only", request.host) != request.host:
             status = 503
-        response = web.json_response(await _seen(request, name), status=status)
+        if request.transport is None:
+            return web.Response(status=503)  # who asked is gone, and hears nothing of it
+        response = web.json_response(await _seen(request, request.transport, name), status=status)
         for told in query.getall("header", []):
             response.headers.add(*told.split(":", 1))
         for told in query.getall("cookie", []):
@@ -138,9 +140,10 @@ def _backend(peers: Peers, name: str) -> web.Application:
     return application
 
 
-async def _seen(request: web.Request, name: str) -> dict[str, Any]:
-    assert request.transport is not None
-    _requests[request.transport] += 1
+async def _seen(
+    request: web.Request, connection: asyncio.BaseTransport, name: str
+) -> dict[str, Any]:
+    _requests[connection] += 1
     found = {
         "backend": name,
         "method": request.method,
@@ -148,10 +151,10 @@ async def _seen(request: web.Request, name: str) -> dict[str, Any]:
         "path": request.raw_path,
         "headers": {key.lower(): value for key, value in request.headers.items()},
         "size": len(await request.read()),
-        "connection": request.transport.get_extra_info("peername")[1],
-        "nth": _requests[request.transport],
+        "connection": connection.get_extra_info("peername")[1],
+        "nth": _requests[connection],
     }
-    secured = request.transport.get_extra_info("ssl_object")
+    secured = connection.get_extra_info("ssl_object")
     if secured is not None:
         shown = secured.getpeercert(binary_form=True)
         found["sni"] = _names.get(secured, "")
@@ -188,17 +191,13 @@ async def _calls(name: str, credentials: grpc.ServerCredentials | None) -> Async
         yield port
 
 
-@asynccontextmanager
-async def _streams(name: str) -> AsyncIterator[int]:
+def _streams(name: str) -> AbstractAsyncContextManager[int]:
     """Answers a line with its name and the line."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(name.encode() + b" " + await reader.readline())
-        writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    async with server:
-        yield server.sockets[0].getsockname()[1]
+    return webservers.streams(answer)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
 from showing import exposition
 from tests.contour.metrics import scraped
-from tests.contour.xds.envoys import free_port
+from tests.testbed.ports import free_port
 
 
 def good() -> Iterator[Metric]:

@@ -11,7 +11,7 @@ from threading import Thread
 
 from aiohttp import web
 
-from tests.testbed import certificates
+from tests.testbed import certificates, webservers
 from tests.testbed.certificates import Pair
 
 
@@ -43,17 +43,11 @@ async def serving(
     server = KeyServer(dict(answers))
     application = web.Application()
     application.router.add_get("/{path:.*}", server.answer)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
-    await runner.setup()
     tls = None
     if shown is not None:
         tls = certificates.show(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), shown)
-    await web.TCPSite(runner, address, server.port, ssl_context=tls).start()
-    server.port = runner.addresses[0][1]
-    try:
+    async with webservers.pages(application, address, server.port, tls) as server.port:
         yield server
-    finally:
-        await runner.cleanup()
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from tests.cluster.double.refusals import RefusalError
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.store import Store
 from tests.cluster.double.watches import Watch
+from tests.testbed import webservers
 from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_port
 
@@ -76,7 +77,7 @@ class Double:
         for watch in self.watches:
             watch.abort()
         if self._runner:
-            await self._runner.cleanup()
+            await webservers.end(self._runner)
             self._runner = None
 
     def kubeconfig(self, path: Path, token: str = "", namespace: str = "default") -> Path:

@@ -18,6 +18,7 @@ from tests.contour.envoyreports import replicas
 from tests.contour.test_controller import SERVICE, events, proxy
 from tests.contour.xds import envoys
 from tests.dag.test_hosts import GATEWAY
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 BAD = "bad.com"
@@ -71,7 +72,7 @@ def _spoilt(change: resources.Change) -> resources.Change:
 @asynccontextmanager
 async def planes(folder: Path, *names: str) -> AsyncIterator[list[Plane]]:
     """Control planes of one instance that serve the same; the first one leads."""
-    of, port = replicas.instance(folder), envoys.free_port()
+    of, port = replicas.instance(folder), free_port()
     made = [Plane(port) for _ in names]
     async with replicas.all_of(
         of.replica(name, engine=it.controller.engine) for name, it in zip(names, made, strict=True)
@@ -110,7 +111,7 @@ async def test_a_leader_that_is_ahead_waits_for_the_envoys_of_the_others(tmp_pat
         envoys.envoy(tmp_path, f"{tmp_path}/two"),
     ):
         await leader.replica.until(lambda: leader.programmed() == ("True", "Programmed"))
-        moved = HostPorts("127.0.0.1", ((80, envoys.free_port()),))
+        moved = HostPorts("127.0.0.1", ((80, free_port()),))
         leader.controller.bind(moved)
         leader.controller.settle()
         assert leader.programmed() == ("False", "Pending")

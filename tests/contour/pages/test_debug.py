@@ -12,7 +12,7 @@ from contour.pages import debug
 from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
 from tests.contour.pages.test_listeners import asked
-from tests.contour.xds.envoys import free_port
+from tests.testbed.ports import free_port
 
 
 def _answered(question: str) -> str:

@@ -6,7 +6,7 @@ from contour.pages import health
 from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
 from tests.contour.pages.test_listeners import asked
-from tests.contour.xds.envoys import free_port
+from tests.testbed.ports import free_port
 
 
 async def test_ready_is_who_lacks_nothing_until_it_closes() -> None:

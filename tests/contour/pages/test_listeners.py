@@ -12,8 +12,8 @@ from aiohttp import web
 from contour.pages import settings
 from contour.pages.listeners import Listeners, Page
 from contour.pages.settings import Files, ListenAddress, Purpose, Sites
-from tests.contour.xds.envoys import free_port
 from tests.testbed import certificates
+from tests.testbed.ports import free_port
 
 
 def page(text: str) -> Page:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from aiohttp import web
 
 from contour.bootstrap import limits
 from contour.host import installation
+from tests.testbed import webservers
 from tests.testbed.patience import PATIENCE
 
 _HTTP2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
@@ -56,23 +56,13 @@ async def admin(path: Path, page: str) -> str:
 async def backend(text: str) -> AsyncIterator[int]:
     """A backend that answers every request with a text; gives its port."""
 
-    async def answer(_: web.BaseRequest) -> web.StreamResponse:
+    async def answer(_: web.Request) -> web.StreamResponse:
         return web.Response(text=text)
 
-    runner = web.ServerRunner(web.Server(answer))
-    await runner.setup()
-    port = free_port()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    try:
+    application = web.Application()
+    application.router.add_route("*", "/{path:.*}", answer)
+    async with webservers.pages(application) as port:
         yield port
-    finally:
-        await runner.cleanup()
-
-
-def free_port() -> int:
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return int(it.getsockname()[1])
 
 
 class Browser:

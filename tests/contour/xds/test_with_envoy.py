@@ -17,6 +17,7 @@ from contour.xds.resources import CLUSTER, ROUTE, Name
 from contour.xds.server import Server
 from tests.contour.xds import envoys, world
 from tests.testbed.patience import PATIENCE
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 
@@ -37,7 +38,7 @@ class Site:
 
 @asynccontextmanager
 async def site(folder: Path, api_type: str = "DELTA_GRPC") -> AsyncIterator[Site]:
-    port = envoys.free_port()
+    port = free_port()
     socket_path = f"{folder}/xds"
     server = Server((f"unix:{socket_path}",), Patience(absence=0.1, grace=0.05))
     fleet = server.fleet("web")
@@ -121,7 +122,7 @@ async def _newcomer_gets_what_is_good(it: Site, folder: Path) -> None:
     await it.browser.until("g5.test", "one", set())
     newcomer = folder / "newcomer"
     newcomer.mkdir()
-    port = envoys.free_port()
+    port = free_port()
     it.fleet.publish([world.listener("more", port, "web")])
     async with envoys.envoy(newcomer, it.socket), envoys.browser(port) as browser:
         await browser.until("g5.test", "one", {"refused"})

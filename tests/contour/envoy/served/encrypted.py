@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 
-from tests.testbed import certificates
+from tests.testbed import certificates, webservers
 from tests.testbed.certificates import Pair, known_authority
 from tests.testbed.patience import PATIENCE
 
@@ -42,11 +42,8 @@ async def serving(pair: Pair, clients: str = "") -> AsyncIterator[int]:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(f"HTTP/1.1 200 OK\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode())
         await writer.drain()
-        writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
-    async with server:
-        port: int = server.sockets[0].getsockname()[1]
+    async with webservers.streams(answer, context) as port:
         yield port
 
 

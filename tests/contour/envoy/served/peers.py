@@ -14,6 +14,7 @@ from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from envoy.type.v3 import http_status_pb2
 from grpc import aio
 
+from tests.testbed import webservers
 from tests.testbed.patience import PATIENCE
 
 
@@ -43,14 +44,10 @@ async def serving() -> AsyncIterator[Peers]:
     server.add_generic_rpc_handlers((_collector(peers),))
     peers.grpc = server.add_insecure_port("127.0.0.1:0")
     await server.start()
-    runner = web.AppRunner(_pages(peers), access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    peers.http = runner.addresses[0][1]
     try:
-        yield peers
+        async with webservers.pages(_pages(peers)) as peers.http:
+            yield peers
     finally:
-        await runner.cleanup()
         await server.stop(0)
 
 
