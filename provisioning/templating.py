@@ -20,7 +20,7 @@ Document = dict[str, Any]
 def documents(template: str, values: Mapping[str, object]) -> list[Document]:
     """The objects that a template of this package makes of some values."""
     text = _ENVIRONMENT.get_template(f"{template}.yaml.j2").render({**_FUNCTIONS, **values})
-    return [it for it in yaml.safe_load_all(text) if it is not None]
+    return [it for it in yaml.load_all(text, yaml.CSafeLoader) if it is not None]
 
 
 class _Text(str):

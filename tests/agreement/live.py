@@ -117,7 +117,7 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
             found.instance.controller.bind(
                 HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))
             )
-        found.take(yaml.safe_load_all(surroundings.MANIFESTS + _ASKED))
+        found.take(yaml.load_all(surroundings.MANIFESTS + _ASKED, yaml.CSafeLoader))
         found.take([configurations.usual(ports)])
         if not is_pod:
             sockets.hold(found.instance.controller.engine)

@@ -36,7 +36,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._config = yaml.safe_load(self.admin.read_text())
+        self._config = yaml.load(self.admin.read_text(), yaml.CSafeLoader)
         server = self._config["clusters"][0]["cluster"]
         self.url = str(server["server"])
         self.authority = Path(server["certificate-authority"])

@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 def read(path: Path) -> Raw:
     """A report."""
-    found: Raw = yaml.safe_load(path.read_text())
+    found: Raw = yaml.load(path.read_text(), yaml.CSafeLoader)
     return found
 
 

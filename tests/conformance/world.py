@@ -90,7 +90,7 @@ def _install(cluster: Cluster) -> None:
     printed = subprocess.run(
         [*CONTOUR, "manifests", "--gateway-fleets"], capture_output=True, text=True, check=True
     ).stdout
-    documents = yaml.safe_load_all(printed)
+    documents = yaml.load_all(printed, yaml.CSafeLoader)
     chosen = [it for it in documents if it["metadata"]["name"] != "envoy"]
     chosen = [it for it in chosen if it["kind"] != "ContourConfiguration"]
     _apply(cluster, [*chosen, _CONFIGURATION, _CLASS])

@@ -48,7 +48,7 @@ class Published:
 
 
 def events(text: str, gone: bool = False) -> Batch:
-    found = [decode(it) for it in yaml.safe_load_all(text) if it]
+    found = [decode(it) for it in yaml.load_all(text, yaml.CSafeLoader) if it]
     assert all(isinstance(it, Decoded) for it in found)
     return Batch(
         tuple(

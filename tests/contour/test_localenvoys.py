@@ -114,7 +114,7 @@ async def machine(
 
 
 def _documents(texts: tuple[str, ...]) -> list[world.Document]:
-    return [it for it in yaml.safe_load_all("".join(texts)) if it]
+    return [it for it in yaml.load_all("".join(texts), yaml.CSafeLoader) if it]
 
 
 async def test_an_envoy_comes_and_goes_with_its_gateway(tmp_path: Path) -> None:

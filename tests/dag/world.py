@@ -96,7 +96,7 @@ def line(route: nodes.Route) -> str:
 
 
 def _objects(text: str) -> Iterator[tuple[str, NamespacedName, object]]:
-    for document in yaml.safe_load_all(text):
+    for document in yaml.load_all(text, yaml.CSafeLoader):
         for raw in items(document):
             found = decode(raw)
             assert isinstance(found, Decoded), found

@@ -118,7 +118,7 @@ class Instance:
         """The objects of a manifest, in our namespace; `$NAME` is a port, or `$namespace`."""
         names = {"namespace": self.namespace, "controller": self.controller_name}
         names |= {name: str(port) for name, port in self.ports.items()} | {"ip": own_address()}
-        for raw in yaml.safe_load_all(Template(text).substitute(names)):
+        for raw in yaml.load_all(Template(text).substitute(names), yaml.CSafeLoader):
             raw["metadata"].setdefault("namespace", self.namespace)
             yield raw
 

@@ -6,6 +6,7 @@ variants: the row as it stands, and for each field that it proves one without th
 and in a namespace of its own.
 """
 
+import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -159,7 +160,7 @@ def _document(title: str, body: Any) -> Document:
     kind, _, path = title.partition(" ")
     namespace, _, name = path.rpartition("/")
     metadata = {"name": name or "main"} | ({"namespace": namespace} if namespace else {})
-    rest = yaml.load(yaml.dump(body or {}), yaml.CSafeLoader)
+    rest = copy.deepcopy(body or {})
     for key in ("annotations", "labels"):
         if key in rest:
             metadata[key] = rest.pop(key)

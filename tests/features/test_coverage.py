@@ -16,7 +16,7 @@ _FOLDERS = ("httpproxy", "ingress", "configuration", "gateway")
 
 @cache
 def _unproven() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((rows.FOLDER / "unproven.yaml").read_text())
+    found: dict[str, Any] = yaml.load((rows.FOLDER / "unproven.yaml").read_text(), yaml.CSafeLoader)
     return found
 
 

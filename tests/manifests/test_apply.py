@@ -36,7 +36,7 @@ def test_the_quickstart_installs_changes_nothing_the_second_time_and_goes(
     waited = cluster.kubectl("wait", "--for=condition=Established", "-f", crds, "--timeout=20s")
     assert waited.returncode == 0, waited.stderr
     first = _applied(cluster, "-f", quickstart)
-    documents = list(yaml.safe_load_all(Path(quickstart).read_text()))
+    documents = list(yaml.load_all(Path(quickstart).read_text(), yaml.CSafeLoader))
     assert len(first) == len(documents)
     assert all(it.endswith(" created") for it in first)
     for arguments in (("-f", crds), ("-f", quickstart), ("-k", str(MANIFESTS))):
@@ -65,7 +65,7 @@ def test_server_side_apply_a_second_time_writes_nothing(
 ) -> None:
     namespace = _restricted(cluster)
     given = rendered(f"--namespace={namespace}", *arguments)
-    documents = list(yaml.safe_load_all(given))
+    documents = list(yaml.load_all(given, yaml.CSafeLoader))
     text = yaml.safe_dump_all(documents)
     _applied(cluster, "--server-side", "-f", "-", stdin=text)
     before = [_version(cluster, it) for it in documents]
@@ -80,7 +80,9 @@ def test_what_takes_the_ports_of_nodes_is_warned_of_and_refused_where_that_is_fo
     namespace = _restricted(cluster)
     documents = [
         it
-        for it in yaml.safe_load_all(rendered(f"--namespace={namespace}", "--host-ports"))
+        for it in yaml.load_all(
+            rendered(f"--namespace={namespace}", "--host-ports"), yaml.CSafeLoader
+        )
         if it["kind"] == "DaemonSet"
     ]
     done = cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))

@@ -100,7 +100,7 @@ def node(
     done = cluster.kubectl("apply", "--server-side", "-f", "-", stdin=text)
     assert done.returncode == 0, done.stderr
     ports = {it: free_port() for it in (8000, 8001, 8002, 8080, 8443, 8090)}
-    documents = list(yaml.safe_load_all(text))
+    documents = list(yaml.load_all(text, yaml.CSafeLoader))
     yield Node(cluster, namespace, tmp_path, documents, ports)
     for it in documents:
         if it["kind"] == "ClusterRoleBinding":

@@ -349,7 +349,7 @@ def test_the_files_are_those_that_are_in_the_wheel() -> None:
     printed = CliRunner().invoke(main, ["manifests"]).stdout
     assert published.files()["quickstart.yaml"].endswith(printed)
     crds = CliRunner().invoke(main, ["manifests", "--crds"]).stdout
-    names = {it["spec"]["names"]["kind"] for it in yaml.safe_load_all(crds)}
+    names = {it["spec"]["names"]["kind"] for it in yaml.load_all(crds, yaml.CSafeLoader)}
     assert names == {it.kind for it in kinds.KINDS.values() if it.ours and not it.opt_in}
 
 
@@ -406,7 +406,9 @@ def test_the_operator_is_printed_as_it_is_published_and_with_other_images() -> N
     assert printed in published.files()["operator.yaml"]
     options = ["--image=reg/contour:2", "--envoy-image=reg/envoy:3", "--namespace=platform"]
     changed = CliRunner().invoke(main, ["manifests", "--operator", *options]).stdout
-    (deployment,) = [it for it in yaml.safe_load_all(changed) if it["kind"] == "Deployment"]
+    (deployment,) = [
+        it for it in yaml.load_all(changed, yaml.CSafeLoader) if it["kind"] == "Deployment"
+    ]
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert deployment["metadata"]["namespace"] == "platform"
     assert container["image"] == "reg/contour:2"
@@ -431,7 +433,7 @@ def test_either_the_api_server_asks_authors_or_the_operator_trusts_namespaces(
     options: list[str], argument: str | None, has_policy: bool
 ) -> None:
     printed = CliRunner().invoke(main, ["manifests", "--operator", *options]).stdout
-    every = {it["kind"]: it for it in yaml.safe_load_all(printed)}
+    every = {it["kind"]: it for it in yaml.load_all(printed, yaml.CSafeLoader)}
     (container,) = every["Deployment"]["spec"]["template"]["spec"]["containers"]
     assert container["args"][3:] == ([argument] if argument else [])
     assert ("ValidatingAdmissionPolicy" in every) is has_policy
@@ -480,7 +482,7 @@ def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
 )
 def test_every_cluster_role_that_is_installed_is_bound(options: list[str], roles: set[str]) -> None:
     printed = CliRunner().invoke(main, ["manifests", *options]).stdout
-    every = list(yaml.safe_load_all(printed))
+    every = list(yaml.load_all(printed, yaml.CSafeLoader))
     assert {it["metadata"]["name"] for it in every if it["kind"] == "ClusterRole"} == roles
     bound = {it["roleRef"]["name"] for it in every if it["kind"] == "ClusterRoleBinding"}
     assert bound == roles
@@ -494,7 +496,7 @@ def test_a_configuration_file_is_there_instead_of_a_configuration(tmp_path: Path
     path = tmp_path / "eg.yaml"
     path.write_text(f"{_FILE}provider: {{type: Kubernetes, kubernetes: {{client: {{}}}}}}\n")
     result = CliRunner().invoke(main, ["manifests", "--config-path", str(path)])
-    every = list(yaml.safe_load_all(result.stdout))
+    every = list(yaml.load_all(result.stdout, yaml.CSafeLoader))
     assert "ContourConfiguration" not in {it["kind"] for it in every}
     (file,) = (it for it in every if it["kind"] == "ConfigMap")
     (deployment,) = (it for it in every if it["kind"] == "Deployment")
@@ -537,7 +539,7 @@ def test_a_file_that_the_control_plane_would_not_take_is_refused(
 
 def test_the_operator_outlives_a_drained_node_and_shows_its_metrics_to_few() -> None:
     printed = CliRunner().invoke(main, ["manifests", "--operator"]).stdout
-    every = {it["kind"]: it for it in yaml.safe_load_all(printed)}
+    every = {it["kind"]: it for it in yaml.load_all(printed, yaml.CSafeLoader)}
     deployment, budget = every["Deployment"]["spec"], every["PodDisruptionBudget"]["spec"]
     template = deployment["template"]["metadata"]
     assert deployment["replicas"] == 2

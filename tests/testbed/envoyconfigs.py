@@ -13,7 +13,7 @@ class Written:
     """An EnvoyConfig with one listener, route, cluster and assignment of endpoints."""
 
     def __init__(self, text: str) -> None:
-        self.document: Document = yaml.safe_load(text)
+        self.document: Document = yaml.load(text, yaml.CSafeLoader)
 
     def resource(self, type_: str) -> Document:
         """The value of the resource of a type."""

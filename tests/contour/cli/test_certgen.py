@@ -66,7 +66,7 @@ def test_called_again_it_leaves_alone_what_is_not_due(tmp_path: Path) -> None:
 def test_the_secrets_are_those_that_contours_manifests_mount() -> None:
     result = certgen("--yaml", "--namespace", "edge", "--secrets-name-suffix", "-blue")
     assert result.exit_code == 0, result.output
-    found = {it["metadata"]["name"]: it for it in yaml.safe_load_all(result.stdout)}
+    found = {it["metadata"]["name"]: it for it in yaml.load_all(result.stdout, yaml.CSafeLoader)}
     assert list(found) == ["contour-authority-blue", "contourcert-blue", "envoycert-blue"]
     for name in ("contourcert-blue", "envoycert-blue"):
         assert found[name]["type"] == "kubernetes.io/tls"
@@ -80,7 +80,9 @@ def test_the_secrets_are_those_that_contours_manifests_mount() -> None:
 
 
 def test_the_namespace_of_the_pod_is_the_default() -> None:
-    (first, *_) = yaml.safe_load_all(certgen("--yaml", CONTOUR_NAMESPACE="edge").stdout)
+    (first, *_) = yaml.load_all(
+        certgen("--yaml", CONTOUR_NAMESPACE="edge").stdout, yaml.CSafeLoader
+    )
     assert first["metadata"]["namespace"] == "edge"
 
 

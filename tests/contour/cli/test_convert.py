@@ -27,7 +27,7 @@ def manifests(tmp_path: Path) -> Path:
 def test_what_is_left_out_is_told_and_counts(manifests: Path) -> None:
     code, out, told = _run("--from", "ingress-nginx", str(manifests))
     assert code == 1
-    assert [it["metadata"]["name"] for it in yaml.safe_load_all(out)] == ["web"]
+    assert [it["metadata"]["name"] for it in yaml.load_all(out, yaml.CSafeLoader)] == ["web"]
     assert told.startswith("error: Ingress default/limited: nginx.ingress.kubernetes.io/limit-rps:")
 
 
@@ -35,14 +35,14 @@ def test_what_may_be_left_out_is_no_error(manifests: Path) -> None:
     arguments = ("--from", "ingress-nginx", "--without", "limit-rps", "--ingress-class", "edge")
     code, out, told = _run(*arguments, "-f", str(manifests), "-o", "json")
     assert (code, told) == (0, "")
-    (document,) = yaml.safe_load(out)["items"]
+    (document,) = yaml.load(out, yaml.CSafeLoader)["items"]
     assert document["spec"]["ingressClassName"] == "edge"
     assert len(document["spec"]["routes"]) == 3  # `Prefix /limited` is two
 
 
 def test_other_classes_are_converted_on_demand(manifests: Path) -> None:
     _, out, _ = _run("--from", "ingress-nginx", "--from-class", "contour", str(manifests))
-    assert [it["metadata"]["name"] for it in yaml.safe_load_all(out)] == ["foreign"]
+    assert [it["metadata"]["name"] for it in yaml.load_all(out, yaml.CSafeLoader)] == ["foreign"]
 
 
 @pytest.mark.parametrize("source", ["contour", "ingress-nginx"])

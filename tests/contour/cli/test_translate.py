@@ -114,7 +114,7 @@ spec: {ports: [{port: 80}]}
 def _shown(*arguments: str) -> dict[str, list[dict[str, Any]]]:
     result = translate("-", *arguments, stdin=TWO_HOSTS)
     assert result.exit_code == 0, result.output
-    shown: dict[str, list[dict[str, Any]]] = yaml.safe_load(result.stdout)
+    shown: dict[str, list[dict[str, Any]]] = yaml.load(result.stdout, yaml.CSafeLoader)
     return shown
 
 
@@ -176,7 +176,9 @@ def test_private_keys_are_never_shown(folder: Path) -> None:
 
 
 def test_statuses_are_a_stream_of_objects_with_the_generation_seen(folder: Path) -> None:
-    (shown,) = yaml.safe_load_all(translate("-f", str(folder), "--to", "status").stdout)
+    (shown,) = yaml.load_all(
+        translate("-f", str(folder), "--to", "status").stdout, yaml.CSafeLoader
+    )
     assert (shown["apiVersion"], shown["kind"]) == ("projectcontour.io/v1", "HTTPProxy")
     assert shown["status"]["currentStatus"] == "valid"
     assert shown["status"]["conditions"][0]["observedGeneration"] == 7
@@ -185,20 +187,22 @@ def test_statuses_are_a_stream_of_objects_with_the_generation_seen(folder: Path)
 
 
 def test_objects_are_as_their_files_have_them_with_their_status(tmp_path: Path) -> None:
-    documents = list(yaml.safe_load_all(MANIFESTS))
+    documents = list(yaml.load_all(MANIFESTS, yaml.CSafeLoader))
     listed = {"apiVersion": "v1", "kind": "List", "items": documents}
     (tmp_path / "listed.yaml").write_text(yaml.safe_dump(listed))
-    (shown,) = yaml.safe_load_all(translate(str(tmp_path), "--to", "objects").stdout)
+    (shown,) = yaml.load_all(translate(str(tmp_path), "--to", "objects").stdout, yaml.CSafeLoader)
     assert shown["metadata"] == {**documents[-1]["metadata"], "namespace": "default"}
     assert shown["spec"] == documents[-1]["spec"]
     assert shown["status"]["currentStatus"] == "invalid"
-    (without,) = yaml.safe_load_all(translate("-", "--to", "objects", stdin=MANIFESTS).stdout)
+    (without,) = yaml.load_all(
+        translate("-", "--to", "objects", stdin=MANIFESTS).stdout, yaml.CSafeLoader
+    )
     assert without["status"] == shown["status"]
     assert "spec" not in without  # standard input is read once
 
 
 def test_standard_input_and_lists_are_read() -> None:
-    documents = list(yaml.safe_load_all(MANIFESTS))
+    documents = list(yaml.load_all(MANIFESTS, yaml.CSafeLoader))
     text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": documents})
     result = translate("-f", "-", "-o", "json", stdin=text)
     assert result.exit_code == 0, result.output
@@ -339,7 +343,7 @@ def test_every_manifest_people_have_is_translated_and_told_a_status() -> None:
         statuses = {
             (it["kind"], it["metadata"]["name"]) for it in json.loads(result.stdout)["items"]
         }
-        for raw in yaml.safe_load_all(path.read_text()):
+        for raw in yaml.load_all(path.read_text(), yaml.CSafeLoader):
             if raw and raw.get("kind") in told and "refused" not in result.stderr:
                 is_ours = raw["kind"] not in ("Gateway", "HTTPRoute")
                 is_there = (raw["kind"], raw["metadata"]["name"]) in statuses

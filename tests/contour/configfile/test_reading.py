@@ -208,7 +208,7 @@ def test_nothing_can_be_taken_out_of_a_file_unnoticed(
 ) -> None:
     """Without one of its values a file comes to something else, or is refused."""
     found = translated(tmp_path, f"{HEAD}{text}\n", command)
-    for path, rest in modelfields.without(yaml.safe_load(text)):
+    for path, rest in modelfields.without(yaml.load(text, yaml.CSafeLoader)):
         try:
             it = translated(tmp_path, HEAD + yaml.safe_dump(rest), command)
         except reading.FaultError:
@@ -226,7 +226,9 @@ IDLE = {
 
 def test_every_field_that_is_served_is_mapped() -> None:
     fields = set(modelfields.leaves(configfile.EnvoyGateway, _is_not_served))
-    rows = {it for text, *_ in MAPPED for it in modelfields.paths(yaml.safe_load(text))}
+    rows = {
+        it for text, *_ in MAPPED for it in modelfields.paths(yaml.load(text, yaml.CSafeLoader))
+    }
     missing = {_once(it) for it in fields} - {_once(it) for it in rows}
     assert {it.rpartition(".")[2] for it in missing} == {"group", "kind"}, "have one value each"
 

@@ -52,7 +52,7 @@ ROWS: list[tuple[str, str, str, Any]] = [
         workload(f"placement: {{tolerations: {TOLERATIONS}}}"),
         "DaemonSet",
         f"{POD}/tolerations",
-        yaml.safe_load(TOLERATIONS),
+        yaml.load(TOLERATIONS, yaml.CSafeLoader),
     ),
     (
         workload("podAnnotations: {a: b}"),
@@ -154,7 +154,7 @@ def objects(spec: str) -> dict[str, Document]:
     """What there is to be, by kind; nothing if the configuration is wrong."""
     published = spec if "networkPublishing" in spec else f"{USUAL}, {spec}"
     text = configuration(f"envoy: {{{published}}}")
-    read = decode(yaml.safe_load(text))
+    read = decode(yaml.load(text, yaml.CSafeLoader))
     if not isinstance(read, Decoded) or read.object is None:
         return {}
     it = world.world(text)
@@ -183,7 +183,7 @@ def test_what_is_set_arrives(spec: str, kind: str, path: str, expected: Any) -> 
 def test_nothing_can_be_taken_out_of_a_row_unnoticed(spec: str) -> None:
     """Without one of its values another fleet is made, or none."""
     found = objects(spec)
-    for path, rest in modelfields.without(yaml.safe_load(f"{{{spec}}}")):
+    for path, rest in modelfields.without(yaml.load(f"{{{spec}}}", yaml.CSafeLoader)):
         text = yaml.safe_dump(rest, default_flow_style=True, width=10_000).strip()[1:-1]
         assert objects(text) != found, path
 
@@ -197,7 +197,11 @@ def test_every_field_has_a_row() -> None:
     fields = {
         f"{name}.{it}" for name, model in models for it in modelfields.leaves(model, _is_kept)
     }
-    rows = {it for spec, *_ in ROWS for it in modelfields.paths(yaml.safe_load(f"{{{spec}}}"))}
+    rows = {
+        it
+        for spec, *_ in ROWS
+        for it in modelfields.paths(yaml.load(f"{{{spec}}}", yaml.CSafeLoader))
+    }
     assert fields - rows == set()
 
 

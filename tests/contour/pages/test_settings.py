@@ -27,7 +27,7 @@ def specification(spec: str) -> ContourConfigurationSpec:
             "apiVersion": "projectcontour.io/v1alpha1",
             "kind": "ContourConfiguration",
             "metadata": {"name": "contour", "namespace": "projectcontour"},
-            "spec": yaml.safe_load(spec),
+            "spec": yaml.load(spec, yaml.CSafeLoader),
         }
     )
     assert isinstance(found, Decoded)

@@ -109,7 +109,7 @@ def _sum(tallies: Iterable[Tally]) -> Tally:
 
 def _documents(text: str, name: str) -> list[Raw]:
     """The objects of a folder, in namespaces and with a class that nobody else has."""
-    return [_moved(it, name) for it in yaml.safe_load_all(text) if it]
+    return [_moved(it, name) for it in yaml.load_all(text, yaml.CSafeLoader) if it]
 
 
 def _moved(document: Raw, name: str) -> Raw:

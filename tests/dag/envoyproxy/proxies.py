@@ -30,7 +30,7 @@ def deployment(text: str) -> str:
 
 def decoded(spec: str) -> Decoded:
     """The outcome of reading the manifest."""
-    found = decode(yaml.safe_load(proxy(spec)))
+    found = decode(yaml.load(proxy(spec), yaml.CSafeLoader))
     assert isinstance(found, Decoded)
     return found
 

@@ -243,7 +243,7 @@ def test_what_is_set_arrives(spec: str, kind: str, path: str, expected: Any) -> 
 @pytest.mark.parametrize("spec", sorted({it[0] for it in ROWS}))
 def test_nothing_can_be_taken_out_of_a_row_unnoticed(spec: str) -> None:
     """Each value that a row sets means something: without it another fleet is made, or none."""
-    written = yaml.safe_load(f"{{{spec}}}")
+    written = yaml.load(f"{{{spec}}}", yaml.CSafeLoader)
     idle = {path for path, rest in modelfields.without(written) if _is_same(spec, rest)}
     assert idle <= USUAL
 
@@ -262,7 +262,11 @@ def test_every_field_that_is_accepted_has_a_row() -> None:
     holds are those of a ContourConfiguration, as are resources and tolerations:
     tests/contour/infrastructure/test_spellings.py."""
     fields = modelfields.leaves(envoyproxy.EnvoyProxySpec, _is_unserved)
-    found = (it for spec, *_ in ROWS for it in modelfields.paths(yaml.safe_load(f"{{{spec}}}")))
+    found = (
+        it
+        for spec, *_ in ROWS
+        for it in modelfields.paths(yaml.load(f"{{{spec}}}", yaml.CSafeLoader))
+    )
     missing = set(map(_of_either, fields)) - set(map(_of_either, found))
     assert {it for it in missing if not _OF_CONFIGURATIONS.search(it)} == {"provider.host"}
 

@@ -32,7 +32,7 @@ def crowd(size: int) -> Engine:
     """A Gateway with many routes, each for a host of its own."""
     open_ = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
     it = world(gateway_class() + open_ + service("s1"))
-    template = yaml.safe_load(route("r"))
+    template = yaml.load(route("r"), yaml.CSafeLoader)
     for number in range(size):
         name = f"r{number}"
         spec = template["spec"] | {"hostnames": [f"h{number}.com"]}

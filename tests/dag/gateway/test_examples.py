@@ -44,7 +44,7 @@ def test_an_example_is_translated_and_every_condition_makes_sense(file: Path) ->
 
 def _objects(file: Path) -> Iterator[Decoded]:
     """Those of kinds we know; the classes name our controller instead of an invented one."""
-    for document in yaml.safe_load_all(file.read_text()):
+    for document in yaml.load_all(file.read_text(), yaml.CSafeLoader):
         for raw in items(document):
             if isinstance(raw, dict) and raw.get("kind") == "GatewayClass":
                 raw["spec"]["controllerName"] = "projectcontour.io/gateway-controller"

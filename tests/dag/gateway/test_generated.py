@@ -27,7 +27,7 @@ def _engine() -> Engine:
     for namespace in generated.NAMES:
         for name in generated.NAMES:
             given += service(name, namespace, PORTS) + pairs.secret(name, namespace)
-    for raw in yaml.safe_load_all(given):
+    for raw in yaml.load_all(given, yaml.CSafeLoader):
         if raw is not None:
             assert taken(engine, raw)
     return engine

@@ -91,11 +91,11 @@ def _worlds() -> tuple[World, ...]:
 
 @cache
 def _surroundings() -> tuple[Document, ...]:
-    return tuple(it for it in yaml.safe_load_all(test_conformance.given()) if it)
+    return tuple(it for it in yaml.load_all(test_conformance.given(), yaml.CSafeLoader) if it)
 
 
 def _world(file: Path) -> World:
-    own = [it for it in yaml.safe_load_all(file.read_text()) if it]
+    own = [it for it in yaml.load_all(file.read_text(), yaml.CSafeLoader) if it]
     names = {_identity(it) for it in own}
     around = [it for it in _surroundings() if _identity(it) not in names]
     changed = tuple(range(len(around), len(around) + len(own)))
