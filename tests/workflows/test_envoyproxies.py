@@ -35,9 +35,10 @@ _UNDONE = "was undone, for its first new Envoy failed: container envoy"
 _WORDS = "Invalid path: /nowhere"
 
 
-@pytest.fixture
-def instance(site: Site) -> Instance:
+@pytest.fixture(scope="module")
+def instance(shared_site: Site) -> Instance:
     """With a fleet for Ingress and HTTPProxy, and one for each of three Gateways."""
+    site = shared_site
     crd = str(MANIFESTS / "optional" / "gateway.envoyproxy.io.yaml")
     site.kubectl("apply", "--server-side", "-f", crd)
     found = provisioned(site, SPEC, gateway=False)
@@ -55,7 +56,13 @@ def test_each_type_of_service_is_reached_and_a_tenant_gets_no_more(instance: Ins
     assert inner["type"] == "ClusterIP"
     assert "nodePort" not in inner["ports"][0]
     _is_reached_from_a_pod(site, inner["clusterIP"])
+    before = site.get("envoyproxy", "default", "balanced")["spec"]
     _is_refused_with_a_tenants_token(site, instance.namespace)
+    whole = [{"op": "replace", "path": "/spec", "value": before}]
+    site.kubectl(
+        "patch", "envoyproxy", "balanced", "-n", "default", "--type=json", "-p", json.dumps(whole)
+    )
+    site.until_condition("gateway", "default", "balanced", "Accepted")
 
 
 def test_a_bootstrap_is_undone_or_started_with_and_no_request_is_lost(instance: Instance) -> None:

@@ -26,74 +26,72 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def defined(site: Site) -> Site:
-    """With the kind."""
+@pytest.fixture(scope="module")
+def instance(shared_site: Site) -> Instance:
+    """One that makes its Envoys."""
+    _prepare(shared_site)
+    return installed(shared_site, "managed.yaml", gateway=True)
+
+
+def _prepare(site: Site) -> None:
+    """With the kind, and images of Redis and of the service."""
+    ratelimit.require()
     site.kubectl(
         "apply", "--server-side", "-f", str(MANIFESTS / "optional" / "gateway.envoyproxy.io.yaml")
     )
-    return site
-
-
-@pytest.fixture
-def limiting(defined: Site) -> Site:
-    """With images of Redis and of the service, too."""
-    ratelimit.require()
-    site = defined
     program = ratelimit.SERVICE.path
     paths = f"{program.parent}:/usr/bin"
     site.pods.known("*envoyproxy/ratelimit:*", Image(["ratelimit"], {"PATH": paths}, [program]))
     site.pods.known("example/redis:*", Image(["redis-server"], {"PATH": "/usr/bin"}))
-    return site
 
 
-def test_an_instance_makes_the_service_that_counts_for_all_envoys(limiting: Site) -> None:
-    instance = installed(limiting, "managed.yaml", gateway=True)
+def test_an_instance_makes_the_service_that_counts_for_all_envoys(instance: Instance) -> None:
+    site = instance.site
     instance.configure({"rateLimitFilters": SETTINGS})
     _store(instance)
     _limit(instance)
-    limiting.until_told(instance.address, HOST, told=LIMITED)
-    found = [limiting.ask(instance.address, HOST) for _ in range(8)]
+    site.until_told(instance.address, HOST, told=LIMITED)
+    found = [site.ask(instance.address, HOST) for _ in range(8)]
     assert found == [LIMITED] * 8, "there are two Envoys, and each of them counts for both"
     _is_told(instance)
     _is_repaired(instance)
-    limiting.kubectl("delete", "httproute", "limited", "-n", "default")
-    limiting.until(lambda: _made(instance), lambda it: not it)
+    _is_removed(instance)
 
 
-def test_without_redis_the_replica_that_leads_counts_for_all_envoys(defined: Site) -> None:
-    instance = installed(defined, "managed.yaml", gateway=True)
-    instance.configure({"rateLimitFilters": {"service": {}}})
+def test_without_redis_the_replica_that_leads_counts_for_all_envoys(instance: Instance) -> None:
+    site = instance.site
+    instance.configure({"rateLimitFilters": {"redis": None, "service": {}}})
     _limit(instance)
-    defined.until_told(instance.address, HOST, told=LIMITED)
-    found = [defined.ask(instance.address, HOST) for _ in range(8)]
+    site.until(lambda: _counting(instance), bool)
+    site.until_told(instance.address, HOST, told=LIMITED)
+    found = [site.ask(instance.address, HOST) for _ in range(8)]
     assert found == [LIMITED] * 8, "there are two Envoys, and the leader counts for both"
     _is_told(instance)
     leader = _counting(instance)
-    defined.kubectl("delete", "pod", leader, "-n", instance.namespace)
-    defined.until(lambda: _counting(instance), lambda it: it not in {"", leader})
-    defined.until_told(instance.address, HOST, told=LIMITED)
-    defined.kubectl("delete", "httproute", "limited", "-n", "default")
-    defined.until(lambda: _made(instance), lambda it: not it)
+    site.kubectl("delete", "pod", leader, "-n", instance.namespace)
+    site.until(lambda: _counting(instance), lambda it: it not in {"", leader})
+    site.until_told(instance.address, HOST, told=LIMITED)
+    _is_removed(instance)
 
 
-def test_the_file_of_envoy_gateway_has_the_service_made(limiting: Site, tmp_path: Path) -> None:
+def test_the_file_of_envoy_gateway_has_the_service_made(site: Site, tmp_path: Path) -> None:
     """Envoys of a Gateway count by it, as long as the file has `rateLimit`."""
+    _prepare(site)
     file = tmp_path / "envoy-gateway.yaml"
     file.write_text(FILE + LIMITS)
-    instance = with_file(limiting, file)
+    instance = with_file(site, file)
     for name in ("plainredis", "backends", "envoygateway", "limits"):
-        limiting.apply(f"{name}.yaml", namespace="default")
-    address = limiting.pods.address("default", "web-eg")
-    limiting.until_told(address, HOST, told=LIMITED)
-    found = [limiting.ask(address, HOST) for _ in range(8)]
+        site.apply(f"{name}.yaml", namespace="default")
+    address = site.pods.address("default", "web-eg")
+    site.until_told(address, HOST, told=LIMITED)
+    found = [site.ask(address, HOST) for _ in range(8)]
     assert found == [LIMITED] * 8, "there are two Envoys, and each of them counts for both"
     _is_programmed(instance)
-    assert f"deployment.apps/{NAME}" in limiting.kubectl("get", "deploy", "-A", "-o", "name")
+    assert f"deployment.apps/{NAME}" in site.kubectl("get", "deploy", "-A", "-o", "name")
     file.write_text(FILE)
-    with_file(limiting, file)
-    limiting.until(lambda: _made(instance), lambda it: not it)
-    limiting.until_condition("httproute", "default", "limited", "Accepted", "False")
+    with_file(site, file)
+    site.until(lambda: _made(instance), lambda it: not it)
+    site.until_condition("httproute", "default", "limited", "Accepted", "False")
 
 
 PAGE = (MANIFESTS.parent / "docs" / "coming-from-envoy-gateway.md").read_text()
@@ -155,6 +153,13 @@ def _is_repaired(instance: Instance) -> None:
             lambda it, u=uid: it not in (None, u),  # type: ignore[misc]
         )
     site.until_told(instance.address, HOST, told=LIMITED)
+
+
+def _is_removed(instance: Instance) -> None:
+    """With the last route that needs it; the configuration then says nothing of it any more."""
+    instance.site.kubectl("delete", "httproute", "limited", "-n", "default")
+    instance.site.until(lambda: _made(instance), lambda it: not it)
+    instance.configure({"rateLimitFilters": None})
 
 
 def _made(instance: Instance) -> list[str]:
