@@ -1,6 +1,7 @@
 """The settings of upstream are told with fields that a ContourConfiguration has."""
 
 import re
+from functools import cache
 
 import pytest
 
@@ -16,6 +17,7 @@ NAMED = sorted(
 )
 
 
+@cache
 def fields() -> set[str]:
     (version,) = schema.crd(CONFIGURATION)["spec"]["versions"]
     found = openapi.parts(version["schema"]["openAPIV3Schema"])
