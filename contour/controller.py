@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
-from contour import aging, intake
+from contour import aging, intake, routingmode
 from contour.asking.rows import HookRows
 from contour.audit import Turned
 from contour.complaints import Complaint
@@ -66,9 +66,6 @@ _PORTION = 500
 """Parts that are published at a time while nobody is served."""
 
 _STATUS_KINDS = {query: kind for kind, query in plan.TOLD.items()}
-_WITH_HOSTS = ("Ingress", "HTTPProxy", "HTTPRoute", "GRPCRoute")
-FEW = 100
-"""So many objects with hosts are few: in one RouteConfiguration, a change costs Envoy 3 ms."""
 _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
@@ -232,6 +229,8 @@ class Controller:
         self._tell_concerned()
 
     def _written(self, batch: Batch) -> Iterator[None]:
+        for kind, is_absent in batch.absent.items():
+            self.engine.write(tables.ABSENT, kind, is_absent or None)
         configurations, others = intake.parted(batch.events)
         yield from self._write(configurations)
         if self._waiting is not None:
@@ -245,7 +244,7 @@ class Controller:
                 self._note_unknown(place, complaints)
             else:
                 self.board.complain(place, complaints)
-        self._note_size()
+        routingmode.note_size(self.engine)
 
     def _write(self, events: Iterable[Event]) -> Iterator[None]:
         for kind, key, found in events:
@@ -304,7 +303,8 @@ class Controller:
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
         turned: list[Turned] = []
-        self._fix_routing()
+        if self._waiting is None:
+            routingmode.fix(self.engine)
         for change in self._settled():
             yield
             if change is None:
@@ -359,21 +359,6 @@ class Controller:
         """Updates the validity of certificates to the present time."""
         if self._aging.turn():
             self.settle()
-
-    def _fix_routing(self) -> None:
-        """Keeps the routing mode of the first settled configuration; a change drains all listeners.
-
-        It is written before any host has read it: a later row would make every host stale.
-        """
-        if self._waiting is None and self.engine.row(tables.ROUTING, ()) is None:
-            self.engine.write(tables.ROUTING, (), self.engine.ask(settings.routing, ()))
-
-    def _note_size(self) -> None:
-        """Notes whether there are few hosts on this machine, until the routing mode is fixed."""
-        is_one_machine = self.engine.row(tables.HOST_PORTS, ()) is not None
-        if is_one_machine and self.engine.row(tables.ROUTING, ()) is None:
-            found = sum(1 for kind in _WITH_HOSTS for _ in self.engine.rows(tables.BY_KIND[kind]))
-            self.engine.write(tables.BEGAN_SMALL, (), found <= FEW or None)
 
     def _note(self, change: Change) -> None:
         if change.query is fleets.fleet:

@@ -5,6 +5,7 @@ Neither knows the other.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from contour.complaints import Complaint, ManifestSource, Subject
@@ -26,8 +27,9 @@ class Batch(NamedTuple):
     complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
     fresh: tuple[Complaint, ...] = ()  # those of them that have not been said before
     healed: tuple[ManifestSource, ...] = ()  # folders that can be listed again
+    absent: Mapping[str, bool] = MappingProxyType({})  # kinds that are not served now, or are again
 
     @property
     def is_empty(self) -> bool:
         """Nothing that a consumer knows has changed."""
-        return not self.events and not self.complaints
+        return not self.events and not self.complaints and not self.absent

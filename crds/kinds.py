@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from crds.clustertrustbundle import GROUP as CERTIFICATES
+from crds.clustertrustbundle import ClusterTrustBundle
 from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
 from crds.customresourcedefinition import CustomResourceDefinition
@@ -75,6 +77,14 @@ _ALL = (
     Kind("", "Service", "services", ("v1",), True, Service, short_names=("svc",)),
     Kind("", "Secret", "secrets", ("v1",), True, Secret),
     Kind("", "ConfigMap", "configmaps", ("v1",), True, ConfigMap, short_names=("cm",)),
+    Kind(
+        CERTIFICATES,
+        "ClusterTrustBundle",
+        "clustertrustbundles",
+        ("v1", "v1beta1"),
+        False,
+        ClusterTrustBundle,
+    ),
     Kind("discovery.k8s.io", "EndpointSlice", "endpointslices", ("v1",), True, EndpointSlice),
     Kind(
         EXTENSIONS,

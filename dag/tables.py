@@ -8,6 +8,7 @@ rules.
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from crds.clustertrustbundle import ClusterTrustBundle
 from crds.configmap import ConfigMap
 from crds.contourconfiguration import ContourConfiguration
 from crds.custombootstrap import CustomBootstrap
@@ -42,6 +43,7 @@ SERVICES: Table[NamespacedName, Service] = Table("Service")
 ENDPOINT_SLICES: Table[NamespacedName, EndpointSlice] = Table("EndpointSlice")
 SECRETS: Table[NamespacedName, Secret] = Table("Secret")
 CONFIG_MAPS: Table[NamespacedName, ConfigMap] = Table("ConfigMap")
+CLUSTER_TRUST_BUNDLES: Table[NamespacedName, ClusterTrustBundle] = Table("ClusterTrustBundle")
 NAMESPACES: Table[NamespacedName, Namespace] = Table("Namespace")
 CRDS: Table[NamespacedName, CustomResourceDefinition] = Table("CustomResourceDefinition")
 HTTPPROXIES: Table[NamespacedName, HTTPProxy] = Table("HTTPProxy")
@@ -73,6 +75,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         ENDPOINT_SLICES,
         SECRETS,
         CONFIG_MAPS,
+        CLUSTER_TRUST_BUNDLES,
         NAMESPACES,
         CRDS,
         HTTPPROXIES,
@@ -101,6 +104,9 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
 
 NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
 """Why the newest version of an object did not replace the last good one; no row if it did."""
+
+ABSENT: Table[str, bool] = Table("kinds not served")
+"""By kind: True while the API server has no objects of it at all; else no row."""
 
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""

@@ -8,7 +8,7 @@ and a resource that is not served any more has no objects until it is served aga
 
 import asyncio
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -76,6 +76,8 @@ class Reflector:
         """What is followed; None while it is not served."""
         self.settled = asyncio.Event()
         """Listed, or known to be absent or denied: nobody has to wait for it any more."""
+        self.on_presence: Callable[[bool], None] = lambda _: None
+        """Is told whether the server has the resource, before what that does to its objects."""
         self._client = client
         self._discovery = discovery
         self._wanted, self._namespace, self._params = collection
@@ -133,6 +135,7 @@ class Reflector:
         """At the second look: a starting API server may not know yet all that it will serve."""
         self.resource, self._is_due = None, True
         if len(self._cache) == 0 or self._is_missed:
+            self.on_presence(False)
             self._tell(self._cache.clear())
             self._is_missed = False
             self._health.is_absent(f"{self._wanted.resources[0]} is not served by the API server")
@@ -150,6 +153,7 @@ class Reflector:
             except errors.Refused as error:
                 if error.code != 410 or limit == 0:
                     raise
+        self.on_presence(True)
         self._is_due, self._broken = False, 0
         self._audit_at = _now() + backoff.jittered(self._timings.audit)
         self.state.is_listed = True

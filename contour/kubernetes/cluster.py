@@ -60,7 +60,9 @@ class Cluster:
 
         def made(source: scope.Source) -> Reflector:
             intake = _Intake(source, self._objects, self._values, self._arrived)
-            return Reflector(client, discovery, source.collection, intake, timings)
+            reflector = Reflector(client, discovery, source.collection, intake, timings)
+            reflector.on_presence = intake.on_presence
+            return reflector
 
         self.extension_kinds = ExtensionKinds(within, self._objects, made)
         """Kinds that extensions bring."""
@@ -154,6 +156,12 @@ class _Intake:
         if self._kind.kind == "Secret":
             news = self._values.heard(news)
         self._objects.take(self._kind, news)
+        if self._objects.is_pending:
+            self._arrived.set()
+
+    def on_presence(self, is_served: bool) -> None:
+        """Whether the API server has the kind: takes what the reflector has found."""
+        self._objects.presence(self._kind, is_served=is_served)
         if self._objects.is_pending:
             self._arrived.set()
 

@@ -42,6 +42,8 @@ class Objects:
         self._events: dict[ObjectRef, Event] = {}
         self._complaints: dict[Subject, tuple[Complaint, ...]] = {}
         self._fresh: list[Complaint] = []
+        self._absent: dict[str, bool] = {}
+        self._presences: dict[str, bool] = {}
 
     def take(self, kind: Kind, sightings: Sequence[Delta]) -> None:
         """Objects of a kind have changed, or may have."""
@@ -65,6 +67,11 @@ class Objects:
             (Complaint(place, 0, place, "", message, "error"),) if message else ()
         )
 
+    def presence(self, kind: Kind, *, is_served: bool) -> None:
+        """Whether the API server has objects of a kind at all."""
+        if self._absent.get(kind.kind, False) == is_served:
+            self._absent[kind.kind] = self._presences[kind.kind] = not is_served
+
     def uid(self, ref: ObjectRef) -> str:
         """As last seen; empty if the object is not there."""
         found = self._seen.get(ref)
@@ -73,12 +80,17 @@ class Objects:
     @property
     def is_pending(self) -> bool:
         """There is something for a batch."""
-        return bool(self._events or self._complaints)
+        return bool(self._events or self._complaints or self._presences)
 
     def batch(self) -> Batch:
         """What changed since the last batch."""
-        found = Batch(tuple(self._events.values()), self._complaints, tuple(self._fresh))
-        self._events, self._complaints, self._fresh = {}, {}, []
+        found = Batch(
+            tuple(self._events.values()),
+            self._complaints,
+            tuple(self._fresh),
+            absent=self._presences,
+        )
+        self._events, self._complaints, self._fresh, self._presences = {}, {}, [], {}
         return found
 
     def _is_there(self, kind: Kind, ref: ObjectRef, found: Raw) -> None:

@@ -18,7 +18,8 @@ def applied(before: Batch, manifests: Batch, now: datetime) -> Batch:
         place = it.kind.kind, it.key
         events[place] = _aged(it, known.get(place), now)
     complaints = {**before.complaints, **manifests.complaints}
-    return Batch(tuple(events.values()), complaints, (*before.fresh, *manifests.fresh))
+    fresh = (*before.fresh, *manifests.fresh)
+    return Batch(tuple(events.values()), complaints, fresh, absent=before.absent)
 
 
 def _aged(event: Event, before: Event | None, now: datetime) -> Event:

@@ -7,11 +7,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from crds import clustertrustbundle
 from crds.fields import Port
 from crds.gateway.known import Known
 from crds.gateway.references import ObjectReference, SecretObjectReference
 from crds.meta import model
 from crds.rules import rule
+
+
+def _bundles_have_none(validation: "FrontendTLSValidation") -> bool:
+    bundle = (clustertrustbundle.GROUP, "ClusterTrustBundle")
+    return all(
+        (it.group, it.kind) != bundle or it.namespace is None
+        for it in validation.ca_certificate_refs
+    )
 
 
 @model
@@ -20,6 +29,7 @@ class FrontendTLSValidation:
 
     ca_certificate_refs: tuple[ObjectReference, ...] = Field(min_length=1, max_length=16)
     mode: Annotated[str, Known("AllowValidOnly", "AllowInsecureFallback")] = "AllowValidOnly"
+    _scope = rule("ClusterTrustBundle references must not specify namespace", _bundles_have_none)
 
 
 @model

@@ -228,7 +228,8 @@ REMEDIES: Mapping[str, str] = {
     ),
     Gateway.ConfigurationChanged: "Ask clients for a certificate that is checked, unless this is "
     "meant.",
-    Gateway.InvalidCACertificateKind: "Refer to a ConfigMap or Secret with `ca.crt`.",
+    Gateway.InvalidCACertificateKind: "Refer to a ConfigMap or Secret with `ca.crt`, or to a "
+    "ClusterTrustBundle if the API server serves them.",
     Gateway.ListenersNotResolved: "Correct what the conditions of the listeners name.",
     Gateway.ListenersNotValid: "Correct what the conditions of the listeners name.",
     Gateway.NoMatchingListenerHostname: "Make a hostname of the route fit that of the listener.",

@@ -82,15 +82,19 @@ def _validation(
 
 
 def _authority(view: View, reference: ObjectReference, at: Place) -> ObjectRef | Problem:
-    if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
-        kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        return listener_problems.authority_kind_not_supported(at, kind)
+    if why_not := trust.kind_refusal(view, reference.group, reference.kind):
+        return listener_problems.authority_kind_not_supported(at, why_not)
     own = at.subject.namespace
     name = NamespacedName(reference.namespace or own, reference.name)
-    referrer = grants.Referrer(GROUP, "Gateway", own)
-    if not grants.is_granted(view, referrer, grants.Target("", reference.kind, *name)):
+    ref = trust.named(reference.kind, name)
+    if ref.namespace and not _is_permitted(view, own, ref):
         return listener_problems.authority_not_permitted(at, reference.kind, name)
-    ref = ObjectRef(reference.kind, *name)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
         return listener_problems.authority_not_valid(at, why.message)
     return ref
+
+
+def _is_permitted(view: View, own: str, ref: ObjectRef) -> bool:
+    """Whether a Gateway of a namespace may refer to it."""
+    referrer = grants.Referrer(GROUP, "Gateway", own)
+    return grants.is_granted(view, referrer, grants.Target("", ref.kind, *ref.key))

@@ -75,7 +75,7 @@ _NEW_IN_1_7 = {
     "HTTPRouteRetryCodes",
     "HTTPRouteRetryConnectionError",
 }
-_EXPERIMENTAL_IN_1_7 = {"GatewayListenerFilters"}
+_EXPERIMENTAL_IN_1_7 = {"ClusterTrustBundle", "GatewayListenerFilters"}
 """The CRDs of the standard channel have no fields for them."""
 _MANAGED_OF_1_7 = {"GatewayInfrastructure"}
 _MANAGED_EXPERIMENTAL_IN_1_7 = {"GatewayAddressRoutability", "GatewayAddressRoutabilityCluster"}
@@ -89,6 +89,8 @@ class Installed(NamedTuple):
     """Whether there are the fields that the standard channel does not have."""
     is_managed: bool = True
     """Whether the instance makes Envoys."""
+    absent: frozenset[str] = frozenset()
+    """Kinds that the API server does not serve. They are called as the features that need them."""
 
 
 def claimed(installed: Installed) -> tuple[str, ...]:
@@ -101,4 +103,5 @@ def claimed(installed: Installed) -> tuple[str, ...]:
     else:
         found |= _RETRIES_OF_1_6 if installed.is_experimental else set()
         managed = _MANAGED | _MANAGED_OF_1_6
-    return tuple(sorted(found | managed if installed.is_managed else found))
+    found = found | managed if installed.is_managed else found
+    return tuple(sorted(found - installed.absent))

@@ -94,10 +94,10 @@ def _findings(
 
 
 def _authority(view: View, reference: LocalObjectReference, at: Place) -> ObjectRef | Problem:
-    if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
-        kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        return complaints.policy_authority_kind(at, kind)
-    ref = ObjectRef(reference.kind, at.subject.namespace, reference.name)
+    if why_not := trust.kind_refusal(view, reference.group, reference.kind):
+        return complaints.policy_authority_kind(at, why_not)
+    own = NamespacedName(at.subject.namespace, reference.name)
+    ref = trust.named(reference.kind, own)
     if why := view.ask(trust.refusal, nodes.Trust((ref,))):
         return problems.authority_not_valid(at, why.message)
     return ref

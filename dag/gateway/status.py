@@ -62,6 +62,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
                 crdversions.has_names_of_1_7(view),
                 crdversions.is_experimental(view),
                 view.ask(settings.makes_fleet, ()),
+                frozenset(it for it in ("ClusterTrustBundle",) if view.read(tables.ABSENT, it)),
             )
         ),
     )

@@ -72,9 +72,7 @@ def no_valid_authority(field: Place) -> Problem:
     )
 
 
-def authority_kind_not_supported(field: Place, kind: str) -> Problem:
-    why = f"kind {kind} is not supported; use ConfigMap or Secret"
-    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateKind, why)
+authority_kind_not_supported = error(ConditionType.ResolvedRefs, Gateway.InvalidCACertificateKind)
 
 
 def authority_not_permitted(field: Place, kind: str, key: NamespacedName) -> Problem:

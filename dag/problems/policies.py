@@ -23,9 +23,7 @@ policy_target_not_found = error(ConditionType.Accepted, Gateway.TargetNotFound)
 policy_value_not_known = error(ConditionType.Accepted, Gateway.Invalid)
 
 
-def policy_authority_kind(field: Place, kind: str) -> Problem:
-    why = f"kind {kind} is not supported; use ConfigMap or Secret"
-    return field.error(ConditionType.ResolvedRefs, Gateway.InvalidKind, why)
+policy_authority_kind = error(ConditionType.ResolvedRefs, Gateway.InvalidKind)
 
 
 def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:

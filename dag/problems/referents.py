@@ -61,10 +61,9 @@ def secret_not_valid(name: NamespacedName, why: str) -> Problem:
 
 
 def content_not_valid(ref: ObjectRef, why: str) -> Problem:
-    """A Secret or ConfigMap with authorities, revocations or keys that cannot be read; `why` is the
-    end of a sentence that begins with its name."""
-    text = f"{ref.kind} {ref.namespace}/{ref.name} {why}"
-    return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, text)
+    """An object with authorities, revocations or keys that cannot be read; `why` is the end of a
+    sentence that begins with its name."""
+    return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, f"{ref} {why}")
 
 
 def policy_not_met(key: NamespacedName) -> Problem:

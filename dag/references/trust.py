@@ -1,14 +1,16 @@
 """Authorities that certificates are checked against, and what they revoked.
 
-Read from Secrets and ConfigMaps (`ca.crt`) and Secrets (`crl.pem`). Envoy refuses a bundle in which
-one certificate cannot be read, so each is parsed here; what cannot serve has no answer, and whoever
-refers to it is closed: nothing is trusted then. Who may refer to which is decided by the APIs.
+Read from Secrets and ConfigMaps (`ca.crt`), ClusterTrustBundles, and Secrets (`crl.pem`). Envoy
+refuses a bundle in which one certificate cannot be read, so each is parsed here; what cannot serve
+has no answer, and whoever refers to it is closed: nothing is trusted then. Who may refer to which
+is decided by the APIs.
 """
 
 from collections.abc import Iterator
 
 from cryptography import x509
 
+from crds.clustertrustbundle import GROUP
 from crds.meta import NamespacedName, ObjectRef
 from dag import hints, nodes, tables
 from dag.engine.view import View, query
@@ -18,12 +20,32 @@ MAX_PEM = 1024 * 1024
 """Bytes of all authorities or revocations of one bundle."""
 
 
+CLUSTER_TRUST_BUNDLE = "ClusterTrustBundle"
+
+
+def kind_refusal(view: View, group: str, kind: str) -> str | None:
+    """Why an object of the Gateway API may not refer to authorities of a kind; None if it may."""
+    if (group, kind) in {("", "ConfigMap"), ("", "Secret")}:
+        return None
+    named = f"{group}/{kind}".lstrip("/")
+    if (group, kind) != (GROUP, CLUSTER_TRUST_BUNDLE):
+        return f"kind {named} is not supported; use ConfigMap, Secret or {CLUSTER_TRUST_BUNDLE}"
+    if view.read(tables.ABSENT, kind):
+        return f"the API server does not serve kind {named}; use ConfigMap or Secret"
+    return None
+
+
+def named(kind: str, name: NamespacedName) -> ObjectRef:
+    """An object with authorities; a ClusterTrustBundle is in no namespace."""
+    return ObjectRef(kind, "" if kind == CLUSTER_TRUST_BUNDLE else name.namespace, name.name)
+
+
 @query
 def bundle(view: View, key: nodes.Trust) -> nodes.TrustBundle | None:
     """What is trusted; None while a part of it is missing or cannot be read."""
     if view.ask(refusal, key) is not None:
         return None
-    authorities = b"\n".join(_authorities(view, it) or b"" for it in key.authorities)
+    authorities = b"\n".join(written(view, it, "ca.crt") or b"" for it in key.authorities)
     return nodes.TrustBundle(authorities, _revocations(view, key) or b"")
 
 
@@ -35,7 +57,7 @@ def refusal(view: View, key: nodes.Trust) -> Problem | None:
 
 def _problems(view: View, key: nodes.Trust) -> Iterator[Problem]:
     for ref in key.authorities:
-        if why := authorities_refusal(_authorities(view, ref)):
+        if why := authorities_refusal(written(view, ref, "ca.crt"), _entry(ref)):
             yield referents.content_not_valid(ref, why + _hint(view, ref))
     if key.revocations is not None and (why := revocations_refusal(_revocations(view, key))):
         ref = ObjectRef("Secret", *key.revocations)
@@ -48,18 +70,22 @@ def _hint(view: View, ref: ObjectRef) -> str:
     return "" if is_there else hints.hint(view, ref)
 
 
-def authorities_refusal(pem: bytes | None) -> str | None:
+def _entry(ref: ObjectRef) -> str:
+    return "trustBundle" if ref.kind == CLUSTER_TRUST_BUNDLE else "ca.crt"
+
+
+def authorities_refusal(pem: bytes | None, entry: str = "ca.crt") -> str | None:
     """Why this cannot be trusted, as the end of a sentence; None if it can. No object is None."""
     if pem is None:
         return "not found"
     if not pem.strip():
-        return "has no ca.crt"
+        return f"has no {entry}"
     if len(pem) > MAX_PEM:
-        return f"has a ca.crt of more than {MAX_PEM} bytes"
+        return f"has a {entry} of more than {MAX_PEM} bytes"
     try:
         x509.load_pem_x509_certificates(pem)
     except ValueError:
-        return "has a ca.crt that cannot be read"
+        return f"has a {entry} that cannot be read"
     return None
 
 
@@ -87,13 +113,16 @@ def _blocks(pem: bytes) -> Iterator[bytes]:
     return (it + _END for it in blocks)
 
 
-def _authorities(view: View, ref: ObjectRef) -> bytes | None:
-    name = NamespacedName(ref.namespace, ref.name)
+def written(view: View, ref: ObjectRef, entry: str) -> bytes | None:
+    """The certificates in an object, unread: of a Secret or ConfigMap those of an entry."""
+    if ref.kind == CLUSTER_TRUST_BUNDLE:
+        trusted = view.read(tables.CLUSTER_TRUST_BUNDLES, ref.key)
+        return trusted.spec.trust_bundle.encode() if trusted is not None else None
     if ref.kind == "ConfigMap":
-        texts = view.read(tables.CONFIG_MAPS, name)
-        return texts.data.get("ca.crt", "").encode() if texts is not None else None
-    found = view.read(tables.SECRETS, name)
-    return found.data.get("ca.crt", b"") if found is not None else None
+        texts = view.read(tables.CONFIG_MAPS, ref.key)
+        return texts.data.get(entry, "").encode() if texts is not None else None
+    found = view.read(tables.SECRETS, ref.key)
+    return found.data.get(entry, b"") if found is not None else None
 
 
 def _revocations(view: View, key: nodes.Trust) -> bytes | None:

@@ -21,7 +21,7 @@ from dag.configuration import settings
 from dag.engine.view import View
 from dag.gateway import backendcertificate, listeners, routecertificates, routes
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
-from dag.references import delegation
+from dag.references import delegation, trust
 from dag.warnings.validity import Held, of_secret
 
 Use = tuple[str, Held]
@@ -75,8 +75,8 @@ def certificates(view: View, subject: ObjectRef) -> Iterator[Use]:
             yield from _certificates_of_listeners(view, subject, found)
         case BackendTLSPolicy():
             for index, it in enumerate(found.spec.validation.ca_certificate_refs):
-                if (it.group, it.kind) in {("", "Secret"), ("", "ConfigMap")}:
-                    ref = ObjectRef(it.kind, subject.namespace, it.name)
+                if trust.kind_refusal(view, it.group, it.kind) is None:
+                    ref = trust.named(it.kind, NamespacedName(subject.namespace, it.name))
                     yield f"spec.validation.caCertificateRefs[{index}]", Held(ref, "ca.crt")
         case ContourConfiguration():
             yield from _certificates_of_configuration(view, found)

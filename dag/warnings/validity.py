@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from cryptography import x509
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import tables
 from dag.engine.view import Table, View, query
+from dag.references import trust
 
 LONGEST_NOTICE = timedelta(days=14)
 """A certificate of a short life is near its end for the last third of it."""
@@ -27,7 +27,7 @@ class Held(NamedTuple):
     """The certificates in an object."""
 
     ref: ObjectRef
-    """A Secret or ConfigMap."""
+    """A Secret, ConfigMap or ClusterTrustBundle; of the last the entry says nothing."""
     entry: Literal["tls.crt", "ca.crt"] = "tls.crt"
 
 
@@ -68,7 +68,7 @@ PHASES: Table[Held, Phase] = Table("phases of certificates")
 def validity(view: View, held: Held) -> Validity | None:
     """When the certificates in an object hold; None if they cannot be read."""
     try:
-        found = x509.load_pem_x509_certificates(_pem(view, held))
+        found = x509.load_pem_x509_certificates(trust.written(view, held.ref, held.entry) or b"")
     except ValueError:
         return None
     return _chain(found) if held.entry == "tls.crt" else _bundle(found)
@@ -88,14 +88,6 @@ def remark(view: View, held: Held) -> tuple[Phase, datetime] | None:
     if found is None:
         return None
     return phase, found.begins if phase == "early" else found.ends
-
-
-def _pem(view: View, held: Held) -> bytes:
-    if held.ref.kind == "ConfigMap":
-        texts = view.read(tables.CONFIG_MAPS, held.ref.key)
-        return texts.data.get(held.entry, "").encode() if texts is not None else b""
-    secret = view.read(tables.SECRETS, held.ref.key)
-    return secret.data.get(held.entry, b"") if secret is not None else b""
 
 
 def _chain(found: list[x509.Certificate]) -> Validity:

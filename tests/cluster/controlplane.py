@@ -11,6 +11,7 @@ import shutil
 import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Self
 
 from cryptography.hazmat.primitives import serialization
@@ -37,8 +38,15 @@ _IN_HASTE = {"GOGC": "400"}
 class ControlPlane:
     """A cluster without nodes. `with` starts and stops it."""
 
-    def __init__(self, folder: Path, controllers: Sequence[str] = CONTROLLERS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        controllers: Sequence[str] = CONTROLLERS,
+        options: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.folder = folder
+        self.options = options
+        """Further options of the API server, for its next start."""
         self._controllers = controllers
         self._commands = assets.commands()
         self._etcd_port, self._peer_port, self._port = free_ports(3)
@@ -113,7 +121,7 @@ class ControlPlane:
             "service-account-issuer": "https://kubernetes.default.svc",
             "service-account-key-file": keys, "service-account-signing-key-file": keys,
             "service-cluster-ip-range": SERVICES,
-            "allow-privileged": "true", "profiling": "false",
+            "allow-privileged": "true", "profiling": "false", **self.options,
         })  # fmt: skip
         part.wait_until(lambda: _answers(self._port, "/readyz", self._authority))
 

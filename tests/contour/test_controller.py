@@ -5,9 +5,10 @@ from collections.abc import Iterable
 import pytest
 import yaml
 
-from contour.controller import FEW, Controller
+from contour.controller import Controller
 from contour.events import Batch, Event
 from contour.kubernetes.objects import Objects
+from contour.routingmode import FEW
 from contour.xds import resources
 from contour.xds.fleet import Fleet
 from contour.xds.observer import RefusedPart

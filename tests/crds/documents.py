@@ -131,7 +131,7 @@ def authenticationfilter(**provider: Any) -> Document:
 
 
 def envoyproxy() -> Document:
-    pod = {"labels": {"team": "edge"}, "volumes": [{"name": "own", "emptyDir": {}}]}
+    pod: Document = {"labels": {"team": "edge"}, "volumes": [{"name": "own", "emptyDir": {}}]}
     mounts = [{"name": "own", "mountPath": "/own"}]
     deployment = {"replicas": 2, "pod": pod, "container": {"volumeMounts": mounts}}
     kubernetes = {
@@ -164,6 +164,11 @@ def definition() -> Document:
     return _document("apiextensions.k8s.io/v1", "CustomResourceDefinition", {"group": "a.example"})
 
 
+def trustbundle() -> Document:
+    spec = {"signerName": "a.example/signer", "trustBundle": "-----BEGIN CERTIFICATE-----"}
+    return _document("certificates.k8s.io/v1", "ClusterTrustBundle", spec)
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
@@ -172,7 +177,7 @@ def of_every_kind() -> list[Document]:
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
-        envoyproxy(),
+        envoyproxy(), trustbundle(),
     ]  # fmt: skip
 
 

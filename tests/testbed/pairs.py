@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from functools import cache
+from json import dumps
 
 from tests.testbed import certificates
 from tests.testbed.certificates import Pair
@@ -33,6 +34,18 @@ def authority(name: str, namespace: str = "default", made: Pair | None = None) -
     """A Secret with the certificate of an authority."""
     chain = pair()[0] if made is None else made.pem
     return _secret(name, namespace, "Opaque", {"ca.crt": chain})
+
+
+def trust_bundle(name: str, pem: bytes | None = None) -> str:
+    """A ClusterTrustBundle with the certificate of an authority, or with another text."""
+    text = (pair()[0] if pem is None else pem).decode()
+    return f"""
+---
+apiVersion: certificates.k8s.io/v1
+kind: ClusterTrustBundle
+metadata: {{name: {name}}}
+spec: {{trustBundle: {dumps(text)}}}
+"""
 
 
 def revocations(name: str) -> str:

@@ -1,9 +1,11 @@
 """The provider on the real API server, with the rights of a ServiceAccount."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import yaml
 
 from contour.complaints import ManifestSource
 from contour.events import Batch
@@ -12,8 +14,11 @@ from contour.kubernetes.scope import Scope
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from tests.cluster.cluster import Cluster
+from tests.cluster.controlplane import ControlPlane
+from tests.cluster.fixtures import Start
 from tests.contour.kubernetes.written import config_map, proxy, secret
 from tests.kube.followed import FAST
+from tests.testbed import certificates, pairs
 from tests.testbed.patience import PATIENCE
 
 pytestmark = pytest.mark.cluster
@@ -62,6 +67,53 @@ async def test_a_namespace_is_provided_with_roles_alone(cluster: Cluster, namesp
             assert known.resource_version == written["metadata"]["resourceVersion"]
             assert known.status["currentStatus"] == "valid"
         running.cancel()
+
+
+_BUNDLES = {
+    "feature-gates": "ClusterTrustBundle=true",
+    "runtime-config": "certificates.k8s.io/v1beta1/clustertrustbundles=true",
+}
+"""Options of a real API server that serves ClusterTrustBundles before they are v1."""
+
+
+async def test_a_kind_that_the_api_server_begins_or_ceases_to_serve_is_told(
+    start_control_plane: Start,
+) -> None:
+    control_plane = start_control_plane()
+    admin = Cluster(control_plane.folder)
+    kind = KINDS["certificates.k8s.io", "ClusterTrustBundle"]
+    client = admin.client()
+    async with client, asyncio.TaskGroup() as tasks:
+        provider = Provider(client, kinds=(kind,), timings=FAST)
+        running = tasks.create_task(provider.run())
+        async with asyncio.timeout(PATIENCE):
+            assert (await provider.initial()).absent == {kind.kind: True}
+            changes = provider.changes()
+            await _restarted(control_plane, _BUNDLES)
+            assert await _presence(changes) == {kind.kind: False}
+            pem = certificates.authority("cluster").pem.decode()
+            older = pairs.trust_bundle("all", pem.encode()).replace("/v1", "/v1beta1")
+            await asyncio.to_thread(admin.create, yaml.safe_load(older))
+            (event,) = (await following(changes)).events
+            assert event.object is not None
+            assert event.object.spec.trust_bundle == pem
+            await _restarted(control_plane, {})
+            assert await _presence(changes) == {kind.kind: True}
+        running.cancel()
+
+
+async def _restarted(control_plane: ControlPlane, options: Mapping[str, str]) -> None:
+    control_plane.options = options
+    control_plane.stop_apiserver()
+    await asyncio.to_thread(control_plane.start_apiserver)
+
+
+async def _presence(changes: Any) -> Mapping[str, bool]:
+    """The next that is told of kinds: complaints may come between."""
+    while True:
+        batch: Batch = await anext(changes)
+        if batch.absent:
+            return batch.absent
 
 
 def place(name: str, namespace: str) -> dict[str, str]:

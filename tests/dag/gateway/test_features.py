@@ -2,6 +2,7 @@
 
 import pytest
 
+from dag import tables
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway_class
 from tests.dag.gateway.test_conformance import NAMES
@@ -52,7 +53,7 @@ def claims(version: str, channel: str = "experimental", configured: str = MANAGE
 
 
 ROUTABILITY = {"GatewayAddressRoutability", "GatewayAddressRoutabilityCluster"}
-UNTESTED = {"GatewayListenerFilters"} | ROUTABILITY
+UNTESTED = {"ClusterTrustBundle", "GatewayListenerFilters"} | ROUTABILITY
 """Of v1.7, experimental: upstream has no test for them."""
 
 
@@ -102,3 +103,11 @@ def test_what_the_installed_crds_have_no_fields_for_is_not_claimed(
 ) -> None:
     assert claims(version) - claims(version, "standard") == missing
     assert claims(version, "standard") <= claims(version)
+
+
+def test_bundles_of_the_cluster_are_claimed_while_the_api_server_has_them() -> None:
+    it = world(gateway_class() + definition("v1.7.0"))
+    assert "ClusterTrustBundle" in status_text.features(it, "contour")
+    it.write(tables.ABSENT, "ClusterTrustBundle", True)
+    it.settle()
+    assert "ClusterTrustBundle" not in status_text.features(it, "contour")

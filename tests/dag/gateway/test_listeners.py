@@ -2,7 +2,8 @@
 
 import pytest
 
-from dag import listeners, nodes
+from crds.meta import ObjectRef
+from dag import listeners, nodes, tables
 from dag.engine.incremental import Engine
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
@@ -262,6 +263,23 @@ def test_where_clients_must_show_certificates_tls_is_not_served_without() -> Non
     )
     assert status_text.listener(it, "closed")[0] == "Accepted=False/NoValidCACertificate"
     assert status_text.listener(it, "http") == status_text.listener(it, "https") == FINE
+
+
+def test_clients_may_be_checked_with_a_bundle_of_the_cluster_that_no_grant_is_asked_for() -> None:
+    bundle = "{group: certificates.k8s.io, kind: ClusterTrustBundle, name: all}"
+    frontend = f"tls: {{frontend: {{default: {{validation: {{caCertificateRefs: [{bundle}]}}}}}}}}"
+    it = world(with_listeners(https(), rest=frontend) + pairs.secret("cert"))
+    closed = ["Accepted=False/NoValidCACertificate", "ResolvedRefs=False/InvalidCACertificateRef"]
+    assert status_text.listener(it, "https")[:2] == closed
+    apply(it, pairs.trust_bundle("all"))
+    assert status_text.listener(it, "https") == FINE
+    validation = nodes.ClientValidation(nodes.Trust((ObjectRef("ClusterTrustBundle", "", "all"),)))
+    assert secure_host(it, "*").tls == nodes.Tls(key("cert"), clients=validation)
+    it.write(tables.ABSENT, "ClusterTrustBundle", True)
+    it.settle()
+    unknown = "ResolvedRefs=False/InvalidCACertificateKind"
+    assert status_text.listener(it, "https")[:2] == [closed[0], unknown]
+    assert tls(it, "*") == ""
 
 
 @pytest.mark.parametrize(

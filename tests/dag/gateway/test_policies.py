@@ -3,7 +3,7 @@
 import pytest
 
 from crds.meta import ObjectRef
-from dag import hosts, listeners, nodes
+from dag import hosts, listeners, nodes, tables
 from dag.engine.incremental import Engine
 from dag.gateway import statusoverflow
 from tests.dag.gateway import status_text
@@ -25,6 +25,7 @@ GIVEN = gateway_class() + gateway("gw") + service("s1", port=PORTS) + pairs.auth
 SECRET = "caCertificateRefs: [{group: '', kind: Secret, name: authority}]"
 SYSTEM = "wellKnownCACertificates: System"
 FINE = ["Accepted", "ResolvedRefs"]
+BROKEN_BUNDLE = pairs.trust_bundle("all", b"-----BEGIN CERTIFICATE-----")
 
 
 def cluster(it: Engine, rest: str = "") -> nodes.Cluster:
@@ -225,3 +226,43 @@ def test_a_gateway_says_for_whom_there_is_no_room() -> None:
         it.write(statusoverflow.UNTOLD, ref, None)
     it.settle()
     assert status_text.gateway_messages(it) == before
+
+
+BUNDLE = "caCertificateRefs: [{group: certificates.k8s.io, kind: ClusterTrustBundle, name: all}]"
+UNMET = "Accepted=False/NoValidCACertificate"
+NOT_FOUND = [UNMET, "ResolvedRefs=False/InvalidCACertificateRef"]
+NO_SUCH_KIND = [UNMET, "ResolvedRefs=False/InvalidKind"]
+
+
+@pytest.mark.parametrize("found", ["", pairs.trust_bundle("all", b""), BROKEN_BUNDLE])
+def test_a_bundle_of_the_cluster_that_cannot_be_read_closes_the_backend(found: str) -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {BUNDLE}") + found)
+    assert routes(it, "*") == ["/ -> 500"]
+    assert status_text.policy(it, "p") == NOT_FOUND
+    apply(it, pairs.trust_bundle("all"))
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.trust == nodes.Trust((ObjectRef("ClusterTrustBundle", "", "all"),))
+    assert status_text.policy(it, "p") == FINE
+    delete(it, "ClusterTrustBundle", "/all")
+    assert routes(it, "*") == ["/ -> 500"]
+    assert status_text.policy(it, "p") == NOT_FOUND
+
+
+def test_another_authority_is_enough_beside_a_bundle_that_is_not_there() -> None:
+    both = f"{BUNDLE[:-1]}, {SECRET.partition('[')[2]}"
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {both}"))
+    assert cluster(it).tls is not None
+    assert status_text.policy(it, "p") == ["Accepted", NOT_FOUND[1]]
+
+
+def test_where_the_api_server_has_no_bundles_they_are_an_unknown_kind() -> None:
+    it = world(GIVEN + going() + policy("p", f"hostname: a.com, {BUNDLE}"))
+    it.write(tables.ABSENT, "ClusterTrustBundle", True)
+    it.settle()
+    assert routes(it, "*") == ["/ -> 500"]
+    assert status_text.policy(it, "p") == NO_SUCH_KIND
+    it.write(tables.ABSENT, "ClusterTrustBundle", None)
+    apply(it, pairs.trust_bundle("all"))
+    assert cluster(it).tls is not None
+    assert status_text.policy(it, "p") == FINE
