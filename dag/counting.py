@@ -99,7 +99,10 @@ def _cluster(view: View) -> nodes.ExtensionCluster | nodes.LocalCluster:
         sni=f"{service.name}.{service.namespace}",
         client_certificate=found.client_certificate,
     )
-    return nodes.ExtensionCluster(service, (nodes.WeightedPort(port),), tls=tls)
+    ports = (nodes.WeightedPort(port),)
+    if is_leader:  # which takes calls over HTTP/1.1 (`contour.ratelimits`)
+        return nodes.ExtensionCluster(service, ports, "tls", tls=tls, has_trailers=True)
+    return nodes.ExtensionCluster(service, ports, tls=tls)
 
 
 def trusted(certificate: NamespacedName) -> nodes.Trust:

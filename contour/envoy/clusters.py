@@ -74,7 +74,7 @@ def _write_local(target: pb.Cluster, node: nodes.LocalCluster, policy: policies.
     endpoint = target.load_assignment.endpoints.add().lb_endpoints.add().endpoint
     endpoint.address.pipe.path = node.path
     options = http_protocol_options_pb2.HttpProtocolOptions()
-    options.explicit_http_config.http2_protocol_options.SetInParent()
+    options.explicit_http_config.http_protocol_options.enable_trailers = True
     target.typed_extension_protocol_options[_HTTP].CopyFrom(encoding.packed(options))
 
 
@@ -125,6 +125,8 @@ def _options(
         _write_windows(result.auto_config.http2_protocol_options, every)
     elif node.protocol in ("h2", "h2c"):
         _write_windows(result.explicit_http_config.http2_protocol_options, every)
+    elif isinstance(node, nodes.ExtensionCluster) and node.has_trailers:
+        result.explicit_http_config.http_protocol_options.enable_trailers = True
     elif not result.ByteSize():
         return None
     else:

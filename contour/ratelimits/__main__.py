@@ -2,45 +2,46 @@
 
     python -m contour.ratelimits XDS LISTEN
 
-`XDS` is the address of the control plane and `LISTEN` where Envoys ask, both as gRPC writes them
-(`unix:PATH`). One line of standard input has the `settings`. Ends with SIGTERM.
+`XDS` is the address of the control plane and `LISTEN` where Envoys ask, over HTTP/1.1 (`calls`);
+both as gRPC writes them (`unix:PATH`). One line of standard input has the `settings`. Ends with
+SIGTERM.
 """
 
 import asyncio
 import logging
+import os
+import ssl
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 
 import grpc
 from grpc import aio
 
 from contour.ratelimits import settings, subscription
+from contour.ratelimits.calls import Connection
 from contour.ratelimits.counting import Counters, Memory
 from contour.ratelimits.limits import Domains
-from contour.ratelimits.service import Service, handler
+from contour.ratelimits.service import Service
 from contour.ratelimits.settings import Settings
 from provisioning.identities import CONTROL_PLANE, RATE_LIMIT_CLIENT
 from showing import signals
 
-WORKERS = 32
-"""Threads that answer: so many hits can share a round trip to a Redis."""
+_BACKLOG = 1024
+"""Connections that may wait to be accepted: an Envoy opens one for each call under way."""
 
 
 async def serve(control_plane: str, listen: str, given: Settings) -> None:
-    """Answers until SIGTERM or SIGINT."""
+    """Answers until SIGTERM or SIGINT. Raises OSError if it cannot listen."""
     stopped = signals.StopSignals().stopped
     counters = _counters(given)
     service = Service(counters, client=RATE_LIMIT_CLIENT if given.certificate else None)
-    workers = ThreadPoolExecutor(WORKERS)
-    server = grpc.server(workers, options=(("grpc.so_reuseport", 0),))
-    server.add_generic_rpc_handlers((handler(service),))
-    _listen(server, listen, given)
 
     def take(domains: Domains) -> None:
         service.domains = domains
 
-    server.start()
+    server = await _listening(service, listen, given)
     following = asyncio.ensure_future(
         subscription.follow(partial(_channel, control_plane, given), control_plane, take)
     )
@@ -48,19 +49,41 @@ async def serve(control_plane: str, listen: str, given: Settings) -> None:
         await stopped.wait()
     finally:
         following.cancel()
-        await asyncio.to_thread(server.stop(0.5).wait)
-        counters.close()
+        server.close()
+        await counters.close()
 
 
-def _listen(server: grpc.Server, listen: str, given: Settings) -> None:
-    if not given.certificate:
-        server.add_insecure_port(listen)
-        return
-    pair = (given.key.encode(), given.certificate.encode())
-    credentials = grpc.ssl_server_credentials(
-        [pair], given.authority.encode(), require_client_auth=True
-    )
-    server.add_secure_port(listen, credentials)
+async def _listening(service: Service, listen: str, given: Settings) -> asyncio.Server:
+    loop, made = asyncio.get_running_loop(), partial(Connection, service)
+    kind, _, path = listen.partition(":")
+    if kind == "unix":
+        return await loop.create_unix_server(made, path, backlog=_BACKLOG)
+    host, _, port = listen.rpartition(":")
+    tls = _terms(given) if given.certificate else None
+    return await loop.create_server(made, host.strip("[]"), int(port), ssl=tls, backlog=_BACKLOG)
+
+
+def _terms(given: Settings) -> ssl.SSLContext:
+    """TLS with our certificate, for clients with one that is signed by the authority."""
+    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    found.verify_mode = ssl.CERT_REQUIRED
+    found.load_verify_locations(cadata=given.authority)
+    with _as_file(given.certificate) as certificate, _as_file(given.key) as key:
+        found.load_cert_chain(certificate, key)
+    return found
+
+
+@contextmanager
+def _as_file(content: str) -> Generator[str]:
+    """A path by which it can be read once: `ssl` takes certificates of its own from files only,
+    and private keys are not for disks. It fits into the buffer of a pipe."""
+    reader, writer = os.pipe()
+    try:
+        with os.fdopen(writer, "w") as file:
+            file.write(content)
+        yield f"/dev/fd/{reader}"
+    finally:
+        os.close(reader)
 
 
 def _channel(control_plane: str, given: Settings) -> aio.Channel:

@@ -9,7 +9,6 @@ which is dropped as a whole.
 import logging
 import time
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import NamedTuple, Protocol
 
 log = logging.getLogger(__name__)
@@ -29,13 +28,13 @@ class Hit(NamedTuple):
 
 
 class Counters(Protocol):
-    """Where requests are counted, by several threads."""
+    """Where requests are counted."""
 
-    def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards. Raises `OSError`."""
         ...
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Leaves whatever holds the counters."""
 
 
@@ -52,16 +51,14 @@ class Memory:
 
     def __init__(self, most: int = MOST_COUNTERS) -> None:
         self._most = most
-        self._lock = Lock()
         # By length: the start of the window, and the counts in it.
         self._windows: dict[int, tuple[int, dict[str, int]]] = {}
 
-    def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards."""
-        with self._lock:
-            return [self._count(it, now) for it in hits]
+        return [self._count(it, now) for it in hits]
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing is left to be closed."""
 
     def _count(self, it: Hit, now: int) -> int:

@@ -1,16 +1,15 @@
 """Counters in a Redis, which several services share, by the commands of envoyproxy/ratelimit.
 
-One round trip at a time: hits that come meanwhile go together in the next, which whoever is first
-in line makes for all. A round trip costs this process more than the hits in it.
+One round trip at a time: hits that come meanwhile go together in the next. A round trip costs this
+process more than the hits in it.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from threading import Lock
 
-from redis import Redis as Client
-from redis.exceptions import RedisError
+from redis.asyncio import Redis as Client
 
 from contour.ratelimits.counting import Hit
 
@@ -23,10 +22,8 @@ class _Waiting:
 
     hits: Sequence[Hit]
     now: int
-    counts: Sequence[int] = ()
-    """Afterwards; empty before, and if they cannot be counted."""
-    fault: str = ""
-    """Why they cannot."""
+    counted: asyncio.Future[Sequence[int]]
+    """The counts afterwards, or an OSError."""
 
 
 class Redis:
@@ -38,39 +35,36 @@ class Redis:
         self._client = Client.from_url(
             url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, **trust
         )
-        self._lock, self._line = Lock(), Lock()
         self._waiting: list[_Waiting] = []
+        self._sending: asyncio.Future[None] | None = None
 
-    def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards. Raises `OSError`."""
-        mine = _Waiting(hits, now)
-        with self._lock:
-            self._waiting.append(mine)
-        with self._line:
-            if not mine.counts and not mine.fault:
-                self._send()
-        if mine.fault:
-            raise OSError(mine.fault)
-        return mine.counts
+        mine = _Waiting(hits, now, asyncio.get_running_loop().create_future())
+        self._waiting.append(mine)
+        if self._sending is None:
+            self._sending = asyncio.ensure_future(self._send())
+        return await mine.counted
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Ends the connections."""
-        self._client.close()
+        await self._client.aclose()
 
-    def _send(self) -> None:
-        """One round trip for all who wait."""
-        with self._lock:
+    async def _send(self) -> None:
+        """Round trips until nobody waits."""
+        while self._waiting:
             batch, self._waiting = self._waiting, []
-        try:
-            counts = iter(self._counted(batch))
-        except (RedisError, OSError) as error:
+            try:
+                counts = iter(await self._counted(batch))
+            except Exception as error:  # whatever it is, nobody waits for ever
+                for it in batch:
+                    it.counted.set_exception(OSError(f"Redis does not count: {error}"))
+                continue
             for it in batch:
-                it.fault = f"Redis does not count: {error}"
-            return
-        for it in batch:
-            it.counts = tuple(islice(counts, len(it.hits)))
+                it.counted.set_result(tuple(islice(counts, len(it.hits))))
+        self._sending = None
 
-    def _counted(self, batch: Sequence[_Waiting]) -> Sequence[int]:
+    async def _counted(self, batch: Sequence[_Waiting]) -> Sequence[int]:
         """The counts of all hits, in their order, and then other answers."""
         pipeline, windows = self._client.pipeline(transaction=False), dict[str, int]()
         for waiting in batch:
@@ -80,4 +74,4 @@ class Redis:
                 windows[name] = it.seconds
         for name, seconds in windows.items():
             pipeline.expire(name, seconds)
-        return pipeline.execute()
+        return await pipeline.execute()

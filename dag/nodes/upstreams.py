@@ -177,11 +177,13 @@ class ExtensionCluster:
     limits: CircuitBreakers | None = None
     idle_timeout: float | None = None
     connect_timeout: float | None = None
+    has_trailers: bool = False
+    """Whether responses over HTTP/1.1 may end with trailers, as those of gRPC do."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCluster:
-    """A process on Envoy's machine that listens on a Unix socket and speaks HTTP/2."""
+    """A process on Envoy's machine that takes gRPC calls over HTTP/1.1, on a Unix socket."""
 
     path: str
 

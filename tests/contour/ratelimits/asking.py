@@ -1,10 +1,13 @@
-"""Limits as parts of a configuration, and a client that asks a rate limit service as Envoy does."""
+"""Limits as parts of a configuration, and clients that ask rate limit services as Envoy does."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import unquote
 
-import grpc
+import httptools
 from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from grpc import aio
 
@@ -49,18 +52,9 @@ Ask = Callable[..., Awaitable[bool]]
 
 
 @asynccontextmanager
-async def client(
-    address: int | str, credentials: grpc.ChannelCredentials | None = None
-) -> AsyncIterator[Ask]:
-    """A client of a service on a port of 127.0.0.1, or at `unix:PATH`; with credentials over TLS,
-    of a service that is called `service`."""
-    target = address if isinstance(address, str) else f"127.0.0.1:{address}"
-    name = (("grpc.ssl_target_name_override", "service"),)
-    async with (
-        aio.insecure_channel(target)
-        if credentials is None
-        else aio.secure_channel(target, credentials, name)
-    ) as channel:
+async def client(port: int) -> AsyncIterator[Ask]:
+    """A client of the real service, on a port of 127.0.0.1."""
+    async with aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         stub = rls_pb2_grpc.RateLimitServiceStub(channel)
 
         async def ask(domain: str, **entries: str) -> bool:
@@ -69,6 +63,81 @@ async def client(
             return answer.overall_code == rls_pb2.RateLimitResponse.OK
 
         yield ask
+
+
+class RefusedError(Exception):
+    """A call that has failed."""
+
+
+PATH = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+
+
+@dataclass(slots=True)
+class Response:
+    """What a gRPC server answers over HTTP/1.1, once it is whole."""
+
+    body: bytes = b""
+    fields: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    """The fields of its head and its trailers."""
+    is_whole: bool = False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.fields[name] = value
+
+    def on_body(self, part: bytes) -> None:
+        self.body += part
+
+    def on_message_complete(self) -> None:
+        self.is_whole = True
+
+
+def framed(message: bytes, path: str = PATH) -> bytes:
+    """A call of one message, as Envoy sends it."""
+    body = b"\0%b%b" % (len(message).to_bytes(4, "big"), message)
+    head = f"POST {path} HTTP/1.1\r\nhost: a\r\nte: trailers\r\ntransfer-encoding: chunked\r\n\r\n"
+    return head.encode() + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+
+
+async def received(reader: asyncio.StreamReader) -> bytes:
+    """The message of a response. Raises RefusedError, and EOFError where there is no response."""
+    found = Response()
+    parser = httptools.HttpResponseParser(found)
+    async with asyncio.timeout(PATIENCE):
+        while not found.is_whole:
+            part = await reader.read(1 << 16)
+            if not part:
+                raise EOFError
+            parser.feed_data(part)
+    if found.fields[b"grpc-status"] != b"0":
+        words = unquote(found.fields[b"grpc-message"].decode())
+        raise RefusedError(f"{int(found.fields[b'grpc-status'])}: {words}")
+    return found.body[5:]
+
+
+Connected = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def connected(address: str, tls: ssl.SSLContext | None = None) -> Connected:
+    """A connection to `unix:PATH`, or to a port of 127.0.0.1, with TLS to one called `service`."""
+    kind, _, rest = address.partition(":")
+    if kind == "unix":
+        return await asyncio.open_unix_connection(rest)
+    name = "service" if tls is not None else None
+    return await asyncio.open_connection(kind, int(rest), ssl=tls, server_hostname=name)
+
+
+@asynccontextmanager
+async def embedded(address: str, tls: ssl.SSLContext | None = None) -> AsyncIterator[Ask]:
+    """A client of our service, which answers over HTTP/1.1; it fails with RefusedError."""
+    reader, writer = await connected(address, tls)
+
+    async def ask(domain: str, **entries: str) -> bool:
+        writer.write(framed(request(domain, list(entries.items())).SerializeToString()))
+        answer = rls_pb2.RateLimitResponse.FromString(await received(reader))
+        return answer.overall_code == rls_pb2.RateLimitResponse.OK
+
+    yield ask
+    writer.close()
 
 
 async def eventually(condition: Callable[[], object]) -> None:

@@ -4,15 +4,12 @@ import asyncio
 import os
 import re
 import signal
+import ssl
 from collections.abc import AsyncIterator, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from threading import Barrier
 
-import grpc
 import pytest
-from grpc import aio
 
 from contour.ratelimits import limits, messages
 from contour.ratelimits.child import Child, Keeper
@@ -40,26 +37,26 @@ def config(*descriptors: messages.RateLimitDescriptor, domain: str = "test") -> 
 
 
 @pytest.mark.parametrize(("unit", "seconds"), [(SECOND, 1), (MINUTE, 60), (HOUR, 3600)])
-def test_windows_begin_at_multiples_of_their_length(unit: int, seconds: int) -> None:
+async def test_windows_begin_at_multiples_of_their_length(unit: int, seconds: int) -> None:
     now = [1_000_000 * seconds + seconds - 1]  # the last second of a window
     service = Service(Memory(), lambda: now[0])
     service.domains = limits.read([config(rule("a", 1, unit))])
     asked = asking.request("test", [("a", "a")])
-    codes = [service.decide(asked).overall_code for _ in range(2)]
+    codes = [(await service.decide(asked)).overall_code for _ in range(2)]
     now[0] += 1
-    answer = service.decide(asked)
+    answer = await service.decide(asked)
     codes.append(answer.overall_code)
     assert codes == [Response.OK, Response.OVER_LIMIT, Response.OK]
     assert answer.statuses[0].duration_until_reset.seconds == seconds
 
 
-def test_all_descriptors_count_although_one_is_over_its_limit() -> None:
+async def test_all_descriptors_count_although_one_is_over_its_limit() -> None:
     service = Service(Memory(), lambda: 7)
     service.domains = limits.read([config(rule("a", 0), rule("b", 2))])
     both = asking.request("test", [("a", "a")], [("b", "b")])
     for _ in range(2):
-        assert service.decide(both).overall_code == Response.OVER_LIMIT
-    alone = service.decide(asking.request("test", [("b", "b")]))
+        assert (await service.decide(both)).overall_code == Response.OVER_LIMIT
+    alone = await service.decide(asking.request("test", [("b", "b")]))
     assert alone.overall_code == Response.OVER_LIMIT
 
 
@@ -79,12 +76,12 @@ def test_what_cannot_be_used_is_refused(configs: list[bytes], words: str) -> Non
         limits.read(configs)
 
 
-def test_counters_are_bounded_and_a_clock_that_is_set_back_opens_nothing() -> None:
+async def test_counters_are_bounded_and_a_clock_that_is_set_back_opens_nothing() -> None:
     memory = Memory(most=2)
-    assert [memory.add([Hit(it, 60, 1)], 600) for it in "aabb"] == [[1], [2], [1], [2]]
-    assert [memory.add([Hit("c", 60, 1)], 601) for _ in range(2)] == [[1], [1]]
-    assert memory.add([Hit("a", 60, 1)], 599) == [3]
-    assert memory.add([Hit("a", 60, 1)], 660) == [1]
+    assert [await memory.add([Hit(it, 60, 1)], 600) for it in "aabb"] == [[1], [2], [1], [2]]
+    assert [await memory.add([Hit("c", 60, 1)], 601) for _ in range(2)] == [[1], [1]]
+    assert await memory.add([Hit("a", 60, 1)], 599) == [3]
+    assert await memory.add([Hit("a", 60, 1)], 660) == [1]
 
 
 @asynccontextmanager
@@ -117,7 +114,7 @@ async def taken(fleet: Fleet) -> None:
 
 
 async def test_the_process_counts_follows_edits_and_refuses(tmp_path: Path) -> None:
-    async with running(tmp_path) as (fleet, socket), asking.client(f"unix:{socket}") as ask:
+    async with running(tmp_path) as (fleet, socket), asking.embedded(f"unix:{socket}") as ask:
         fleet.publish([limited("a", 2)])
         await taken(fleet)
         assert [await ask("test", a="a") for _ in range(3)] == [True, True, False]
@@ -146,7 +143,7 @@ async def test_a_process_that_ends_is_started_again(tmp_path: Path, number: int)
         os.kill(pid, number)
         await eventually(lambda: fleet.counts["sent", RATE_LIMITS] > sent)
         await taken(fleet)
-        async with asking.client(f"unix:{socket}") as ask:
+        async with asking.embedded(f"unix:{socket}") as ask:
             assert [await ask("test", a="a") for _ in range(2)] == [True, False]
     assert not list(_processes(f"-m contour.ratelimits unix:{tmp_path}"))
 
@@ -170,8 +167,8 @@ async def test_services_share_the_counters_of_a_redis(
                 fleet.publish([limited("a", 3)])
                 await taken(fleet)
             async with (
-                asking.client(f"unix:{one[1]}") as first,
-                asking.client(f"unix:{other[1]}") as second,
+                asking.embedded(f"unix:{one[1]}") as first,
+                asking.embedded(f"unix:{other[1]}") as second,
             ):
                 found = [await ask("test", a="a") for ask in (first, second, first, second)]
                 assert found == [True, True, True, False]
@@ -211,13 +208,19 @@ async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
 
         def client(*names: str) -> AbstractAsyncContextManager[asking.Ask]:
             shown = certificates.issued(authority, *names)
-            trusted = (authority.pem, shown.key_pem, shown.pem)
-            return asking.client(f"127.0.0.1:{asked}", grpc.ssl_channel_credentials(*trusted))
+            context = ssl.create_default_context(cadata=authority.pem.decode())
+            return asking.embedded(f"127.0.0.1:{asked}", certificates.show(context, shown))
 
         async with client(identities.RATE_LIMIT_CLIENT) as ask:
             assert [await ask("test", a="a") for _ in range(2)] == [True, False]
         async with client("envoy.projectcontour") as ask:
-            with pytest.raises(aio.AioRpcError, match="only contour-rate-limit-client may ask"):
+            with pytest.raises(
+                asking.RefusedError, match="7: only contour-rate-limit-client may ask"
+            ):
+                await ask("test", a="a")
+        nameless = ssl.create_default_context(cadata=authority.pem.decode())
+        with pytest.raises((ssl.SSLError, ConnectionError, EOFError)):
+            async with asking.embedded(f"127.0.0.1:{asked}", nameless) as ask:
                 await ask("test", a="a")
     finally:
         task.cancel()
@@ -226,16 +229,14 @@ async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
         await server.stop()
 
 
-def test_what_is_asked_at_the_same_time_shares_round_trips_to_redis(tmp_path: Path) -> None:
+async def test_what_is_asked_at_the_same_time_shares_round_trips_to_redis(tmp_path: Path) -> None:
     ratelimit.require()
-    with ratelimit.redis(tmp_path) as redis, ThreadPoolExecutor(32) as pool:
-        counters, barrier = Redis(f"redis://{redis.address}"), Barrier(32)
-
-        def add(_: int) -> tuple[int, ...]:
-            barrier.wait(PATIENCE)
-            return tuple(counters.add([Hit("a", 3600, 1), Hit("b", 60, 2)], 7))
-
-        found = [it for _ in range(10) for it in pool.map(add, range(32))]
+    with ratelimit.redis(tmp_path) as redis:
+        counters, hits = Redis(f"redis://{redis.address}"), [Hit("a", 3600, 1), Hit("b", 60, 2)]
+        found: list[tuple[int, ...]] = []
+        for _ in range(10):
+            counted = await asyncio.gather(*(counters.add(hits, 7) for _ in range(32)))
+            found += map(tuple, counted)
         assert sorted(found) == [(it + 1, 2 * it + 2) for it in range(320)]
         told = redis.ask("INFO", "commandstats").decode()
         assert "cmdstat_incrby:calls=640," in told
@@ -244,5 +245,5 @@ def test_what_is_asked_at_the_same_time_shares_round_trips_to_redis(tmp_path: Pa
         redis.process.kill()
         for _ in range(2):
             with pytest.raises(OSError, match="Redis does not count"):
-                counters.add([Hit("a", 3600, 1)], 7)
-        counters.close()
+                await counters.add(hits, 7)
+        await counters.close()

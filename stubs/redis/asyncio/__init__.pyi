@@ -1,0 +1,19 @@
+# What we use of redis-py, of which its own types are partly unknown.
+
+class Pipeline:
+    def incrby(self, name: str, amount: int) -> object: ...
+    def expire(self, name: str, time: int) -> object: ...
+    async def execute(self) -> list[int]: ...
+
+class Redis:
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        socket_timeout: float,
+        socket_connect_timeout: float,
+        ssl_ca_data: str = ...,
+    ) -> Redis: ...
+    def pipeline(self, *, transaction: bool) -> Pipeline: ...
+    async def aclose(self) -> None: ...
