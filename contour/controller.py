@@ -108,6 +108,8 @@ class Controller:
         self._notify = notify or _ignored
         self._on_fleets_changed = on_fleets_changed or _ignored
         self.audit: Note = _ignored
+        self.check: Callable[[], None] = _ignored
+        """Is called between the steps of a batch; if it raises, nothing more is published."""
         self.on_key_set: OnKeySet = _not_fetched
         self.fleets: dict[str, Fleet] = {}
         """The wanted fleets, by name."""
@@ -209,7 +211,7 @@ class Controller:
     def take(self, batch: Batch) -> None:
         """Takes one batch: everything in it is written before anything is published."""
         for _ in self._taking(batch):
-            pass
+            self.check()
 
     def building(self, batch: Batch) -> Iterator[None]:
         """Takes a first batch in small steps, so that a process can answer between them. Nobody may
@@ -219,13 +221,11 @@ class Controller:
 
     def _taking(self, batch: Batch, portion: int | None = None) -> Iterator[None]:
         self._is_taking = self._is_owed = True
-        try:
-            yield from self._written(batch)
-            while self._is_owed:
-                self._is_owed = False
-                yield from self._settling(portion)
-        finally:
-            self._is_taking = False
+        yield from self._written(batch)
+        while self._is_owed:
+            self._is_owed = False
+            yield from self._settling(portion)
+        self._is_taking = False  # only now: of what is left amid it, nothing may be published
         self._tell_concerned()
 
     def _written(self, batch: Batch) -> Iterator[None]:

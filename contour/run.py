@@ -7,7 +7,7 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -120,8 +120,16 @@ class Running(NamedTuple):
 async def run(directory: state.StateDirectory, options: RunOptions) -> None:
     """Serves until SIGTERM or SIGINT. Raises `host.Error`, `files.UnreadableInput` or
     `configfile.source.UnusableFileError`."""
-    stopped = signals.StopSignals().stopped
-    running = _made(directory, options)
+    stopping = signals.StopSignals()
+    with suppress(signals.Stopped):
+        await _run(directory, options, stopping)
+
+
+async def _run(
+    directory: state.StateDirectory, options: RunOptions, stopping: signals.StopSignals
+) -> None:
+    stopped, running = stopping.stopped, _made(directory, options)
+    running.instance.controller.check = stopping.check
     with process.without_collections():
         running.take_first(running.manifests.read())
     controller = running.instance.controller

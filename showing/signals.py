@@ -21,6 +21,10 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         sys.exit(INTERRUPTED)
 
 
+class Stopped(asyncio.CancelledError):
+    """Long work is left, because the process is to stop."""
+
+
 class StopSignals:
     """SIGTERM and SIGINT, for the task that makes this."""
 
@@ -28,6 +32,7 @@ class StopSignals:
         self.stopped = asyncio.Event()
         """Set by the first signal; the second one cancels the task."""
         self._main = asyncio.current_task()
+        self._has_come = False
         self.handle()
 
     def handle(self) -> None:
@@ -35,6 +40,16 @@ class StopSignals:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
+            # The event loop hears of it between two of its steps, however long one takes.
+            signal.signal(number, self._note)
+
+    def _note(self, *_: object) -> None:
+        self._has_come = True
+
+    def check(self) -> None:
+        """For long work between its own steps: raises `Stopped` once a signal has come."""
+        if self._has_come:
+            raise Stopped
 
     def stop(self) -> None:
         """As a signal does."""

@@ -1,5 +1,6 @@
 """The page that wires the whole: events in, parts and statuses out, at the cost of what changed."""
 
+import itertools
 from collections.abc import Iterable
 
 import pytest
@@ -71,6 +72,25 @@ spec:
   virtualhost: {{fqdn: {fqdn}{tls}}}
   routes: [{{services: [{{name: {service}, port: 80}}]}}]
 """
+
+
+@pytest.mark.parametrize("step", [0, 1, 5])
+def test_of_a_batch_that_is_left_amid_it_nothing_is_published(step: int) -> None:
+    published = Published()
+    controller = Controller(published)
+    controller.take(events(SERVICE + proxy("a", "a.com")))
+    before, steps = dict(published.parts), itertools.count()
+
+    def leave() -> None:
+        if next(steps) == step:
+            raise KeyboardInterrupt
+
+    controller.check = leave
+    with pytest.raises(KeyboardInterrupt):
+        controller.take(events(proxy("b", "b.com") + proxy("a", "a.com", service="gone")))
+    controller.settle()  # as what Envoys report would
+    assert published.parts == before
+    assert not controller.subjects(), "no status is told of what is half done"
 
 
 def test_an_edit_publishes_the_parts_it_touches_and_nothing_else() -> None:

@@ -1,10 +1,14 @@
 """How a process of ours ends."""
 
+import asyncio
+import os
 import signal
 import subprocess
 import sys
 
 import pytest
+
+from showing.signals import Stopped, StopSignals
 
 _PROGRAM = """
 import asyncio
@@ -32,3 +36,14 @@ def test_a_second_signal_ends_at_once_and_quietly(number: signal.Signals) -> Non
             program.send_signal(number)
         output, errors = program.communicate(timeout=30)
     assert (program.returncode, output, errors) == (130, "", "")
+
+
+async def test_work_that_holds_up_the_event_loop_learns_of_a_signal() -> None:
+    signals = StopSignals()
+    signals.check()
+    os.kill(os.getpid(), signal.SIGTERM)
+    with pytest.raises(Stopped):
+        signals.check()
+    assert not signals.stopped.is_set()  # no other step of the loop has been since
+    async with asyncio.timeout(30):
+        await signals.stopped.wait()
