@@ -283,7 +283,7 @@ def tables(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if found is None:
         return None
     sharded = view.ask(policy.sharded, ())
-    return tuple(shards.heads(key.name, sharded=sharded, secure=found.protocol == "HTTPS"))
+    return shards.heads(key.name, sharded=sharded, secure=found.protocol == "HTTPS")
 
 
 HOSTS: Index[nodes.HostKey, None] = Index(

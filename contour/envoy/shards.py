@@ -26,7 +26,8 @@ With a copy of each wildcard in all of
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import TypeAlias
 
 from envoy.config.core.v3 import base_pb2
@@ -49,6 +50,9 @@ EXACT = 256
 
 WILD = 64
 """Tables of hosts with a wildcard."""
+
+_LISTENERS = 32
+"""Those whose tables are kept, beside those that the graph holds: some 200 KB each."""
 
 HEADER = "x-contour-routes"
 """Names the RouteConfiguration of a request; what a client wrote there is overwritten."""
@@ -120,17 +124,18 @@ def wild_tables(listener: str) -> Sequence[str]:
     return tuple(f"{listener}/wild/{number}" for number in range(WILD))
 
 
-def heads(listener: str, *, sharded: bool, secure: bool) -> Iterator[resources.Change]:
-    """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
+@lru_cache(_LISTENERS)
+def heads(listener: str, *, sharded: bool, secure: bool) -> tuple[resources.Change, ...]:
+    """The RouteConfigurations of a listener without their hosts, and the scopes that lead there.
+
+    They are the same after every change of the listener, and making them takes milliseconds.
+    """
     if not sharded:
-        yield resources.Change(
-            names.routes(listener), "", resources.part(_named(listener, _single(secure)))
-        )
-        return
-    for name in exact_tables(listener):
-        yield from _scoped(name, _named(name, _exact()))
-    for name in wild_tables(listener):
-        yield from _scoped(name, _named(name, _wild()))
+        head = resources.part(_named(listener, _single(secure)))
+        return (resources.Change(names.routes(listener), "", head),)
+    exact = (_scoped(it, _named(it, _exact())) for it in exact_tables(listener))
+    wild = (_scoped(it, _named(it, _wild())) for it in wild_tables(listener))
+    return tuple(chain.from_iterable((*exact, *wild)))
 
 
 def _scoped(name: str, head: bytes) -> Iterator[resources.Change]:
