@@ -25,5 +25,5 @@ def note_size(engine: Engine) -> None:
     """Notes whether there are few hosts on this machine, until the mode is fixed."""
     is_one_machine = engine.row(tables.HOST_PORTS, ()) is not None
     if is_one_machine and engine.row(tables.ROUTING, ()) is None:
-        found = sum(1 for kind in _WITH_HOSTS for _ in engine.rows(tables.BY_KIND[kind]))
+        found = sum(engine.size(tables.BY_KIND[kind]) for kind in _WITH_HOSTS)
         engine.write(tables.BEGAN_SMALL, (), found <= FEW or None)

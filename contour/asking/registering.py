@@ -53,7 +53,7 @@ class Registrations:
             self._keep_host(key)
         for at in shut:
             self._keep_listener(at)
-        for fleet, found in tuple(self._engine.answers(questions.translated)):
+        for fleet, found in self._engine.answers(questions.translated):
             if found is not None and not found.is_finished:
                 self._translations.begin(fleet.fleet, found)
 

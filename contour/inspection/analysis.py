@@ -49,7 +49,7 @@ class Analyzer:
         """Endpoints are missing on their Service; manifests without any come from a repository."""
         if told.reason != CommandLine.ServiceWithoutEndpoints:
             return True
-        return subject.kind == "Service" and bool(self.engine.rows(tables.ENDPOINT_SLICES))
+        return subject.kind == "Service" and self.engine.size(tables.ENDPOINT_SLICES) > 0
 
     def _located(self, found: Finding) -> ShownFinding:
         told = Told(found.message, "warning", found.message, "", found.code, found.field)

@@ -90,7 +90,7 @@ class Graph:
             "contour_dag_cache_object", "Objects in the DAG's cache.", labels=("kind",)
         )
         for kind, table in tables.BY_KIND.items():
-            objects.add_metric((kind,), len(self._engine.rows(table)))
+            objects.add_metric((kind,), self._engine.size(table))
         yield objects
 
     def _settled(self) -> Iterator[Metric]:

@@ -48,9 +48,12 @@ def known(board: Board, engine: Engine) -> Iterator[ObjectRef | None]:
     """Every object, in no order, found step by step; None where a step finds none."""
     for kind, of_kind in tables.BY_KIND.items():
         yield from (ObjectRef(kind, *key) for key, _ in engine.rows(of_kind))
-    for it in {*board.told, *board.remarks}:
+    found: set[ObjectRef] = set()
+    for it in (*board.told, *board.remarks):
         table = tables.BY_KIND.get(it.kind)
-        yield it if table is None or engine.row(table, it.key) is None else None
+        is_listed = table is not None and engine.row(table, it.key) is not None
+        yield None if is_listed or it in found else it
+        found.add(it)
 
 
 def plain(found: list[Row]) -> list[shown.Row]:

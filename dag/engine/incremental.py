@@ -13,7 +13,7 @@ pushed on write (Adapton).
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from dag.engine.memos import (
     DEMANDED,
@@ -22,6 +22,7 @@ from dag.engine.memos import (
     Readers,
     Reads,
     Source,
+    grouped,
     is_live,
     joined,
     sources,
@@ -40,8 +41,8 @@ class Engine:
         self._row_readers: defaultdict[Table[Any, Any], dict[Any, Readers]] = defaultdict(dict)
         self._buckets: dict[Index[Any, Any], dict[Any, Bucket]] = {it: {} for it in plan.indexes}
         self._memos: defaultdict[Query[Any, Any], dict[Any, Memo]] = defaultdict(dict)
-        self._indexes_of = _grouped((it.source, it) for it in plan.indexes)
-        self._kept_over = _grouped((it.over, it) for it in plan.kept)
+        self._indexes_of = grouped((it.source, it) for it in plan.indexes)
+        self._kept_over = grouped((it.over, it) for it in plan.kept)
         self._published = frozenset(plan.published)
         stages = dict.fromkeys([*(it.query for it in plan.kept), *plan.published])
         sources = (it.source for it in plan.indexes if isinstance(it.source, Query))
@@ -99,9 +100,14 @@ class Engine:
         return memo.answer if memo is not None else None
 
     def answers(self, query: Query[K, V]) -> Iterator[tuple[K, V]]:
-        """Every answer of a query as it was last settled, for listings and tests."""
-        for key, memo in self._memos.get(query, {}).items():
-            if memo.answer is not None:
+        """Every answer of a query as it was last settled, for listings and tests.
+
+        The engine may settle between two of them: keys that are new then are not listed.
+        """
+        memos = self._memos.get(query, {})
+        for key in tuple(memos):
+            memo = memos.get(key)
+            if memo is not None and memo.answer is not None:
                 yield key, memo.answer
 
     def row(self, table: Table[K, V], key: K) -> V | None:
@@ -109,9 +115,19 @@ class Engine:
         value: V | None = self._rows.get(table, {}).get(key)
         return value
 
-    def rows(self, table: Table[K, V]) -> Sequence[tuple[K, V]]:
-        """Every row of a table, for listings and tests; no rule may iterate a table."""
-        return tuple(self._rows.get(table, {}).items())
+    def rows(self, table: Table[K, V]) -> Iterator[tuple[K, V]]:
+        """Every row of a table, for listings and tests; no rule may iterate a table.
+
+        Rows may be written between two of them: those that are new then are not listed.
+        """
+        rows = self._rows.get(table, {})
+        for key in tuple(rows):
+            if key in rows:
+                yield key, rows[key]
+
+    def size(self, table: Table[K, V]) -> int:
+        """How many rows a table has."""
+        return len(self._rows.get(table, ()))
 
     @property
     def failures(self) -> Sequence[tuple[Query[Any, Any], Any, Exception]]:
@@ -377,18 +393,3 @@ class Engine:
 
 
 _NO_ENTRIES: frozenset[Any] = frozenset()
-
-
-G = TypeVar("G")
-I = TypeVar("I")  # noqa: E741
-
-
-@overload
-def _grouped(pairs: Iterable[tuple[G, I]]) -> dict[G, list[I]]: ...
-@overload
-def _grouped(pairs: Iterable[tuple[Any, I]]) -> dict[Any, list[I]]: ...
-def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    groups: dict[Any, list[Any]] = {}
-    for key, item in pairs:
-        groups.setdefault(key, []).append(item)
-    return groups

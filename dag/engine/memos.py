@@ -4,9 +4,9 @@ There are some twenty answers for each host, so what is nearly always empty or h
 set or list of its own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, overload
 
 from dag.engine.view import Index, Query, Size, Table
 
@@ -78,3 +78,19 @@ def without(readers: Readers, memo: Memo) -> Readers:
         readers.discard(memo)
         return readers
     return tuple(it for it in readers if it is not memo)
+
+
+G = TypeVar("G")
+I = TypeVar("I")  # noqa: E741
+
+
+@overload
+def grouped(pairs: Iterable[tuple[G, I]]) -> dict[G, list[I]]: ...
+@overload
+def grouped(pairs: Iterable[tuple[Any, I]]) -> dict[Any, list[I]]: ...
+def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """The second halves of the pairs, in order, by the first."""
+    groups: dict[Any, list[Any]] = {}
+    for key, item in pairs:
+        groups.setdefault(key, []).append(item)
+    return groups

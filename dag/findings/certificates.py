@@ -15,7 +15,7 @@ from dag.values import hostnames
 def check(engine: Engine) -> Steps:
     """Looks at the certificates of every host that is served over TLS, each parsed once."""
     parsed: dict[NamespacedName, x509.Certificate | None] = {}
-    for key, found in list(engine.answers(hosts.secure_host)):
+    for key, found in engine.answers(hosts.secure_host):
         yield None
         if found is None or found.tls is None:
             continue

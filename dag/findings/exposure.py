@@ -15,8 +15,12 @@ def plain_http(engine: Engine) -> Steps:
 
     IP filters, tokens and authorization hold on plain HTTP too; client certificates cannot.
     """
-    secured = _secured(engine)
-    for key, found in list(engine.answers(hosts.virtual_host)):
+    secured: dict[tuple[str, str], nodes.Tls] = {}
+    for key, secure in engine.answers(hosts.secure_host):
+        yield None
+        if secure is not None and secure.tls is not None:
+            secured[key.fleet, key.host] = secure.tls
+    for key, found in engine.answers(hosts.virtual_host):
         yield None
         at = engine.answer(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
         if found is None or at is None or at.protocol != "HTTP":
@@ -31,14 +35,6 @@ def plain_http(engine: Engine) -> Steps:
         for subject in _forwarding(found, with_tokens=True):
             text = f"tokens for {key.host} cross plain HTTP on port {at.port} unencrypted"
             yield Finding(Code.TokenOverPlainHTTP, subject, "", text)
-
-
-def _secured(engine: Engine) -> dict[tuple[str, str], nodes.Tls]:
-    return {
-        (key.fleet, key.host): found.tls
-        for key, found in engine.answers(hosts.secure_host)
-        if found is not None and found.tls is not None
-    }
 
 
 def _forwarding(found: nodes.VirtualHost, *, with_tokens: bool = False) -> Iterator[ObjectRef]:
@@ -58,7 +54,7 @@ def _asks(host: nodes.VirtualHost, route: nodes.Route) -> bool:
 def backends(engine: Engine) -> Steps:
     """Backends that are spoken to over TLS, but not asked who they are."""
     told: set[tuple[ObjectRef, NamespacedName]] = set()
-    for _, found in list(engine.answers(hosts.virtual_host)):
+    for _, found in engine.answers(hosts.virtual_host):
         yield None
         for route in found.routes if found is not None else ():
             for cluster in _unverified(route.action):
@@ -87,7 +83,7 @@ _OVER_TLS = ("h2", "tls")
 def ciphers(engine: Engine) -> Steps:
     """Hosts whose author allows ciphers without forward secrecy, or without authentication of
     what they encrypt (CBC): RFC 9325, 4.2."""
-    for key, found in list(engine.answers(hosts.secure_host)):
+    for key, found in engine.answers(hosts.secure_host):
         yield None
         if found is None or found.tls is None:
             continue

@@ -17,7 +17,7 @@ from dag.findings.catalogue import Code
 def check(engine: Engine) -> Steps:
     """Looks at every virtual host once; a route on several listeners is told once."""
     told: set[tuple[ObjectRef, nodes.Match, str]] = set()
-    for key, found in list(engine.answers(hosts.virtual_host)):
+    for key, found in engine.answers(hosts.virtual_host):
         yield None
         if found is None:
             continue

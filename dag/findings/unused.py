@@ -26,7 +26,7 @@ def certificates(engine: Engine) -> Steps:
 def shared_hosts(engine: Engine) -> Steps:
     """Hosts to which objects of several APIs add routes."""
     told: set[tuple[ObjectRef, str]] = set()
-    for key, found in list(engine.answers(hosts.virtual_host)):
+    for key, found in engine.answers(hosts.virtual_host):
         yield None
         if found is None:
             continue

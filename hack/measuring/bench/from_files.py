@@ -1,6 +1,11 @@
-"""`contour run` on a folder: from its start until it serves, and from a saved file to an answer."""
+"""`contour run` on a folder: from its start until it serves, and from a saved file to an answer.
+
+And `contour analyze` of a file.
+"""
 
 import asyncio
+import resource
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +17,7 @@ from tests.testbed.envoys import backends
 from tests.testbed.figures import Figure, percentile, spread
 from tests.testbed.load import Connection, Request
 from tests.testbed.measuring import Options, measures
+from tests.testbed.replicas import COMMAND
 from tests.testbed.world import World
 
 EDITED_HOSTS, EDITED_SERVICES = 1_000, 500  # 3,000 documents
@@ -40,6 +46,25 @@ def file_edit(options: Options) -> Iterator[Figure]:
     ):
         chance = options.random("file-edit")
         yield from spread(label, asyncio.run(_edited(per_file, times, chance)), target)
+
+
+@measures("analyze-files", "bench")
+def analyze_files(options: Options) -> Iterator[Figure]:
+    """`contour analyze -f` of one file with 10,000 objects: processor time of the process."""
+    hosts = 450 if options.quick else 4_500
+    with tempfile.TemporaryDirectory(prefix="manifests-") as folder:
+        documents = list(World.of(hosts).documents())
+        world.write(Path(folder), documents, per_file=len(documents))
+        took = [_analyzed(folder) for _ in range(options.times(5, 3))]
+    target = None if options.quick else 5
+    yield Figure(f"{len(documents):,} objects in one file", percentile(took, 0.5), "s", target)
+
+
+def _analyzed(folder: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run((COMMAND, "analyze", "-f", folder), check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 async def _started(of: World) -> tuple[float, float]:

@@ -193,7 +193,9 @@ async def test_kept_answers_have_no_private_keys_and_serve_all_that_needs_none(
         entry = extension(server, **ALONE)
         engine = of.instance.controller.engine
         tables = (questions.REPLIES, passed.SECRETS, passed.ADDED_SECRETS)
-        rows = repr([[*map(engine.rows, tables)], [*engine.answers(questions.translated)]])
+        rows = repr(
+            [[[*engine.rows(it)] for it in tables], [*engine.answers(questions.translated)]]
+        )
     kept = b"".join(it.read_bytes() for it in tmp_path.rglob("*") if it.is_file())
     assert b"STAPLE" in kept
     for text in (kept, rows.encode(), caplog.text.encode()):

@@ -282,3 +282,20 @@ def test_an_open_query_is_answered_by_the_rule_that_it_is_given() -> None:
     asked.answer(length.rule)
     engine.write(WORDS, "b", "b")
     assert engine.settle() == [Change(twice, "b", None, 2)]
+
+
+def test_rows_and_answers_may_change_while_they_are_listed() -> None:
+    engine = Engine(PLAN)
+    for word in ("a", "bb", "ccc"):
+        engine.write(WORDS, word, word)
+        engine.write(GROUPS, word, (word,))
+    engine.settle()
+    rows, answers = engine.rows(WORDS), engine.answers(longest)
+    assert (next(rows)[0], next(answers)[0]) == ("a", "a")
+    engine.write(WORDS, "dddd", "dddd")
+    engine.write(GROUPS, "dddd", ("dddd",))
+    engine.write(WORDS, "bb", None)
+    engine.write(GROUPS, "bb", None)
+    engine.settle()
+    assert (list(rows), list(answers)) == ([("ccc", "ccc")], [("ccc", 3)])
+    assert engine.size(WORDS) == 3

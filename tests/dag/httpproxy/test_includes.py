@@ -208,7 +208,7 @@ def test_a_child_that_is_too_large_is_cut_whole_and_the_root_serves_the_rest(siz
         + root("root", f"includes: [{include}], routes: [{on('/own', 's1')}]")
         + proxy("c", f"routes: [{to('s2')}]")
     )
-    child = engine.rows(tables.HTTPPROXIES)[1][1]
+    child = list(engine.rows(tables.HTTPPROXIES))[1][1]
     many = replace(child, spec=replace(child.spec, routes=child.spec.routes * size))
     engine.write(tables.HTTPPROXIES, key("c"), many)
     engine.settle()
@@ -223,7 +223,7 @@ def test_a_child_that_is_too_large_is_cut_whole_and_the_root_serves_the_rest(siz
 
 def test_a_root_that_is_too_large_by_itself_is_not_served() -> None:
     engine = world(SERVICES + root("root", f"routes: [{to('s1')}]"))
-    found = engine.rows(tables.HTTPPROXIES)[0][1]
+    found = next(engine.rows(tables.HTTPPROXIES))[1]
     routes_ = found.spec.routes * (includes.MAX_ROUTES + 1)
     engine.write(
         tables.HTTPPROXIES, key("root"), replace(found, spec=replace(found.spec, routes=routes_))
