@@ -45,7 +45,7 @@ from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
 from dag.listeners import DEFAULT_FLEET
 from dag.references import keysets
-from dag.warnings import anykind, validity
+from dag.warnings import validity
 
 Publish = Callable[[str, Iterable[resources.Change]], None]
 """Takes the changed parts of a fleet."""
@@ -279,7 +279,7 @@ class Controller:
         """Writes the fields that were left out of an object, sorted, for its status."""
         warnings = (it for it in complaints if it.severity == "warning")
         found = {": ".join(filter(None, (it.field, it.message))) for it in warnings}
-        self.engine.write(anykind.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
+        self.engine.write(tables.UNKNOWN_FIELDS, subject, tuple(sorted(found)) or None)
 
     @property
     def extension_kinds(self) -> tuple[nodes.ForeignKind, ...]:

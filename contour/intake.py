@@ -3,8 +3,8 @@
 History lives here and not in the rules, which know none. A Secret whose new certificate cannot
 serve does not replace one that can, and a ContourConfiguration with an error does not replace one
 without; nor does its deletion, if it is the one that the process was told to follow. An EnvoyProxy
-with an error does not either. The last good version keeps serving, and the user is told. Everything
-else becomes a row as it is.
+with an error does not either, nor does a policy that cannot be read. The last good version keeps
+serving, and the user is told. Everything else becomes a row as it is.
 """
 
 from collections.abc import Iterable
@@ -17,6 +17,7 @@ from contour.events import Event
 from crds import foreign
 from crds.contourconfiguration import ContourConfiguration
 from crds.envoygateway.envoyproxy import EnvoyProxy
+from crds.envoygateway.policytargets import UnreadPolicy
 from crds.kinds import Kind
 from crds.meta import NamespacedName
 from crds.secret import Secret
@@ -74,6 +75,8 @@ def _fault(found: Any | None) -> str | None:
         case EnvoyProxy():
             _, errors = proxies.resolved(found)
             return "; ".join(it.message for it in errors) or None
+        case UnreadPolicy():
+            return "it cannot be read"
         case _:
             return None
 

@@ -27,7 +27,7 @@ class Decoded(NamedTuple):
     kind: Kind
     key: NamespacedName
     object: Any | None
-    """An instance of the kind's model, or None if there are errors."""
+    """An instance of the kind's model. If there are errors: of its stand-in, or None."""
     complaints: tuple[Complaint, ...]
 
     @property
@@ -107,6 +107,8 @@ def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
     if seen.has_bad_text:
         refusals += (Complaint(it, UNICODE) for it in screening.bad_texts(content))
     obj, found = _validated(kind, content)
+    if obj is None:
+        obj = stand_in(kind, content)
     every = tuple(dict.fromkeys((*refusals, *found)))
     return Decoded(kind, key, None if refusals else obj, every)
 
@@ -176,6 +178,19 @@ def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint
         return _validate(kind.model, content, "ignore"), complaints(kind.model, unknown)
     except ValidationError as error:
         return None, complaints(kind.model, [*error.errors(include_url=False), *unknown])
+
+
+def stand_in(kind: Kind, content: Raw) -> object | None:
+    """What is read of an object with errors: of kinds that guard others, their targets."""
+    if kind.stand_in is None:
+        return None
+    content = {it: value for it, value in content.items() if it not in _NOT_IN_MODELS}
+    identity(kind, content)
+    try:
+        found: object = _validate(kind.stand_in, content, "ignore")
+    except ValidationError:
+        return None
+    return found
 
 
 def _validate(model: type, content: Raw, extra: Literal["forbid", "ignore"]) -> Any:

@@ -15,7 +15,9 @@ from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
 from crds.envoygateway.envoyproxy import EnvoyProxy
+from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
+from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -62,6 +64,9 @@ class Kind(NamedTuple):
     an administrator applies or does not."""
     older_group: str = ""
     """Another group in which objects of the kind are read from files, with a warning; or none."""
+    stand_in: type | None = None
+    """The model of what is read of an object with errors: it guards others, which do not name it,
+    and they must not be open because of the errors."""
     is_asked_for: bool = False
     """Whether `contour serve` follows it only where its configuration asks for it
     (`spec.discovery`)."""
@@ -164,6 +169,9 @@ _ALL = (
         opt_in=True,
         older_group=OLDER_ENVOY_GATEWAY,
     ),
+    Kind(
+        ENVOY_GATEWAY, "SecurityPolicy", "securitypolicies", ("v1alpha1",), True, SecurityPolicy
+    )._replace(has_status=True, short_names=("sp",), ours=True, opt_in=True, stand_in=UnreadPolicy),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), ours=True, opt_in=True, is_asked_for=True
     ),

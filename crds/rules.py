@@ -31,6 +31,7 @@ def rule(message: str, holds: Callable[[Any], bool], cel: str = "") -> Any:
 
 
 def cel_rules(model: type) -> tuple[Cel, ...]:
-    """The rules that the API server checks on each object of this class."""
-    found = (getattr(it, "cel", None) for it in vars(model).values())
+    """The rules that the API server checks on each object of this class, inherited ones first."""
+    members = (it for base in reversed(model.__mro__) for it in vars(base).values())
+    found = (getattr(it, "cel", None) for it in members)
     return tuple(it for it in found if isinstance(it, Cel))

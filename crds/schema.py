@@ -115,6 +115,7 @@ _STATUSES: dict[str, type] = {
     "EnvoyConfig": status.EnvoyConfigStatus,
     "EnvoyProxy": status.AncestorsStatus,
     "RateLimitFilter": status.AncestorsStatus,
+    "SecurityPolicy": status.AncestorsStatus,
     "EnvoyConfigRevision": status.EnvoyConfigRevisionStatus,
 }
 

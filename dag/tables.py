@@ -19,7 +19,9 @@ from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
 from crds.envoygateway.envoyproxy import EnvoyProxy
+from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
+from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
 from crds.gateway.backendtlspolicy import BackendTLSPolicy
 from crds.gateway.gateway import Gateway
@@ -62,6 +64,8 @@ GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
+SECURITY_POLICIES: Table[NamespacedName, SecurityPolicy | UnreadPolicy] = Table("SecurityPolicy")
+"""Of a policy that cannot be read its targets, which are closed."""
 ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 ENVOY_CONFIG_REVISIONS: Table[NamespacedName, EnvoyConfigRevision] = Table("EnvoyConfigRevision")
@@ -94,6 +98,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         CONFIGURATIONS,
         AUTHENTICATION_FILTERS,
         RATE_LIMIT_FILTERS,
+        SECURITY_POLICIES,
         ENVOY_PROXIES,
         ENVOY_CONFIGS,
         ENVOY_CONFIG_REVISIONS,
@@ -107,6 +112,10 @@ NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
 
 ABSENT: Table[str, bool] = Table("kinds not served")
 """By kind: True while the API server has no objects of it at all; else no row."""
+
+UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields")
+"""The fields of an object that were left out as it was read, sorted, as users are told; no row if
+there are none."""
 
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""

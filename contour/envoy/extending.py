@@ -2,7 +2,8 @@
 
 Every fleet has the configuration, also while nobody uses it: filter chains wait for it. A provider
 of an HTTPProxy is in it while a virtual host brings it along; of several with one name the first in
-order counts. An AuthenticationFilter is in it while a route names it. A provider whose key set is
+order counts. An AuthenticationFilter is in it while a route names it, a SecurityPolicy while it
+applies to one. A provider whose key set is
 not known is left out.
 """
 
@@ -14,10 +15,10 @@ from contour.envoy.credentials import Pieces
 from contour.envoy.fleets import FleetKey
 from contour.envoy.guards import tokens
 from contour.xds import resources
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import authenticationfilters
+from dag.gateway import authenticationfilters, securitytokens
 from dag.problems import Problem
 from dag.references import jwks, keysets
 
@@ -32,12 +33,13 @@ class ProviderKey(NamedTuple):
 
 
 class FilterKey(NamedTuple):
-    """An AuthenticationFilter, as a fleet knows it."""
+    """An AuthenticationFilter or SecurityPolicy, as a fleet knows it."""
 
     fleet: str
-    name: NamespacedName
+    source: ObjectRef
     requirement: str
     """The name by which routes require its tokens."""
+    leniency: nodes.Leniency
 
 
 @query
@@ -50,29 +52,41 @@ def tokens_head(_: View, key: FleetKey) -> Pieces:
 def provider(view: View, key: ProviderKey) -> Pieces:
     """One provider of an HTTPProxy."""
     node, *_ = sorted(view.bucket(PROVIDERS, key), key=repr)
-    return _requirement(view, f"provider/{key.name}", key.name, (node,), node.origins)
+    required = tokens.Required(key.name)
+    return _requirement(view, f"provider/{key.name}", required, (node,), node.origins)
 
 
 @query
 def authentication(view: View, key: FilterKey) -> Pieces:
-    """The providers of one AuthenticationFilter."""
-    found = view.ask(authenticationfilters.providers, key.name)
-    told = (ObjectRef(authenticationfilters.KIND, *key.name),)
+    """The providers of one AuthenticationFilter or SecurityPolicy."""
+    found = view.ask(_PROVIDERS[key.source.kind], key.source.key)
     every = () if isinstance(found, Problem) else found
-    return _requirement(view, f"filter/{key.name}", key.requirement, every, told)
+    required = tokens.Required(key.requirement, key.leniency)
+    return _requirement(view, _part(key.source), required, every, (key.source,))
+
+
+_PROVIDERS = {
+    authenticationfilters.KIND: authenticationfilters.providers,
+    securitytokens.KIND: securitytokens.providers,
+}
+
+
+def _part(source: ObjectRef) -> str:
+    kind = "filter" if source.kind == authenticationfilters.KIND else "policy"
+    return f"{kind}/{source.key}"
 
 
 def _requirement(
     view: View,
     part: str,
-    name: str,
+    required: tokens.Required,
     every: Sequence[nodes.JwtProvider],
     origins: tuple[ObjectRef, ...],
 ) -> Pieces:
     known = tuple(_known(view, every))
     if not known:
         return ()
-    body = tokens.requirement(name, known)
+    body = tokens.requirement(required, known)
     return (resources.Change(_RESOURCE, part, resources.part(body, (), origins)),)
 
 
@@ -100,8 +114,8 @@ def _provided(
 def _filtered(key: nodes.HostKey, found: nodes.VirtualHost) -> Iterable[tuple[FilterKey, None]]:
     required = {it.policies.jwt for it in found.routes if it.policies is not None}
     for it in required:
-        if isinstance(it, nodes.Jwt) and it.filter is not None:
-            yield FilterKey(key.fleet, it.filter, it.provider), None
+        if isinstance(it, nodes.Jwt) and it.source is not None:
+            yield FilterKey(key.fleet, it.source, it.provider, it.leniency), None
 
 
 PROVIDERS: Index[ProviderKey, nodes.JwtProvider] = Index(

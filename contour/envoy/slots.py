@@ -31,6 +31,7 @@ from google.protobuf.message import Message
 
 from contour.envoy import compression, encoding
 from contour.envoy.guards import (
+    access,
     addresses,
     authorization,
     bodies,
@@ -150,6 +151,7 @@ SLOTS = (
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
     Slot(frames.NOTED, _always(frames.noted()), _is_told),
+    Slot(access.NAME, _always(access.installed()), _is_told),
     Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
     Slot(ratelimits.FILTERS, _filter_limits, _is_told),
     Slot(bodies.NAME, _always(places.installed()), _is_told),

@@ -108,7 +108,9 @@ def _item(
     if not decoded.key.name:
         return _unread(file, problems)
     subject = meta.ObjectRef(decoded.kind.kind, *decoded.key)
-    good = None if unread else decoded.object
+    good = decoded.object
+    if unread and is_mapping(value):
+        good = decode.stand_in(decoded.kind, value)
     is_read = not any(it.path == ("apiVersion",) for it in decoded.errors)
     return Item(subject, "yes", decoded.kind, good, problems, dotted(path), is_read)
 

@@ -85,9 +85,22 @@ def _of_host(
     refused = guards.refusal(host, route, request, trace)
     if refused is not None:
         return actions.refused(refused, route) if refused.cause else refused
-    elsewhere = guards.decided_elsewhere(host, route)
+    elsewhere = guards.decided_elsewhere(host, route, request)
     for words in elsewhere:
         trace.note("guard", "noted", words, route.origin)
+    is_open = not (elsewhere or route.extensions or guards.is_limited(host, route))
+    denied = guards.denial(host, route, request, trace)
+    if denied is not None:
+        return replace(actions.refused(denied, route), may_be_refused=not is_open)
+    _note_rest(host, route, trace)
+    found = places.reached(world, actions.answer(host.host, route, request))
+    if found.cause:
+        trace.note("action", "failed", found.cause, route.origin)
+    return replace(found, may_be_refused=not is_open)
+
+
+def _note_rest(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> None:
+    """Tells of what refuses nothing that can be told from here."""
     for words in guards.noted(host, route):
         trace.note("guard", "noted", words, route.origin)
     for words in actions.noted(route.action):
@@ -95,11 +108,6 @@ def _of_host(
     for it in dict.fromkeys(route.extensions):
         words = f"what an extension makes of {it.ref} is not evaluated"
         trace.note("route", "noted", words, route.origin)
-    found = places.reached(world, actions.answer(host.host, route, request))
-    if found.cause:
-        trace.note("action", "failed", found.cause, route.origin)
-    is_open = not (elsewhere or route.extensions or guards.is_limited(host, route))
-    return replace(found, may_be_refused=not is_open)
 
 
 def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Route | None:
@@ -111,6 +119,8 @@ def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Rou
             _tell(failed, trace)
             words = f"the path {request.bare_path} is {matching.told(route.match.path)}"
             trace.note("route", "passed", words, route.origin)
+            for it in route.attached:
+                trace.note("route", "noted", f"{it} applies to the route", it)
             return route
         failed.append((route, failure or "the route takes only a drawn share of requests"))
     _tell(failed, trace)

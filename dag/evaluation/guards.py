@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.evaluation import matching
+from dag.evaluation import access, matching
 from dag.evaluation.requests import Request
-from dag.evaluation.trace import Answer, Trace
+from dag.evaluation.trace import Answer, Outcome, Trace
 
 
 def refusal(
@@ -31,11 +31,38 @@ def refusal(
     limited = is_limited(host, route)
     if limited:
         trace.note("guard", "noted", "local rate limit: may answer 429", route.origin)
-    if isinstance(found.jwt, nodes.Jwt) and not _has_token(request):
+    is_lacking = isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request)
+    if isinstance(found.jwt, nodes.Jwt) and is_lacking:
         words = f"JWT: the request has no token of the provider {found.jwt.provider}"
         trace.note("guard", "failed", words, route.origin)
         return Answer(401, words, route=route, may_be_refused=limited)
     return None
+
+
+def denial(
+    host: nodes.VirtualHost, route: nodes.Route, request: Request, trace: Trace
+) -> Answer | None:
+    """The answer of the rules of a policy, which come behind tokens and servers, if they deny."""
+    found = in_force(host.policies, route.policies)
+    decided = None
+    if isinstance(found.access, nodes.Access):
+        decided = access.decision(found.access, request)
+    if decided is None:
+        return None
+    outcome: Outcome = "passed" if decided.is_allowed else "failed"
+    trace.note("guard", outcome, decided.words, _policy(route))
+    return None if decided.is_allowed else Answer(403, decided.words, route=route)
+
+
+def _policy(route: nodes.Route) -> ObjectRef:
+    """Who has the guards of a route that no API but policies have."""
+    return next(iter(route.attached), route.origin)
+
+
+def _is_lacking(node: nodes.Jwt, request: Request) -> bool:
+    """Whether a token is required that is not there. A SecurityPolicy may say where it is."""
+    is_elsewhere = node.source is not None and node.source.kind == "SecurityPolicy"
+    return node.leniency == "none" and not is_elsewhere and not _has_token(request)
 
 
 def is_limited(host: nodes.VirtualHost, route: nodes.Route) -> bool:
@@ -44,18 +71,23 @@ def is_limited(host: nodes.VirtualHost, route: nodes.Route) -> bool:
     return isinstance(found.local_rate_limit, nodes.LocalRateLimit)
 
 
-def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route) -> list[str]:
+def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Request) -> list[str]:
     """The guards behind these whose answer cannot be told from here, for people."""
     found = in_force(host.policies, route.policies)
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
+        "authorization: claims of the token decide": _is_undecided(found.access, request),
         "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),
         "rate limit service: may answer 429": isinstance(found.rate_limits, nodes.RateLimits)
         and is_forwarded,
         "limits of RateLimitFilters: may answer 429": found.limits is not None,
     }
     return [words for words, is_so in told.items() if is_so]
+
+
+def _is_undecided(node: nodes.Access | nodes.Off | None, request: Request) -> bool:
+    return isinstance(node, nodes.Access) and access.decision(node, request) is None
 
 
 def noted(host: nodes.VirtualHost, route: nodes.Route) -> Iterator[str]:

@@ -45,7 +45,7 @@ def policies(
         raise Refused(problems.filter_not_valid(at, f"{KIND} {target}: {found.message}"))
     for text in found:
         yield problems.filter_remark(at, f"{KIND} {target}: {text}")
-    return replace(made, jwt=nodes.Jwt(f"{KIND}/{target}", filter=target))
+    return replace(made, jwt=nodes.Jwt(f"{KIND}/{target}", ObjectRef(KIND, *target)))
 
 
 @query

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.references import GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
+from crds.kinds import ENVOY_GATEWAY, KINDS
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from dag import services as upstreams
@@ -103,7 +104,8 @@ def services(
 
 
 def _is_granted(view: View, route: ObjectRef, service: NamespacedName) -> bool:
-    referrer = grants.Referrer(GROUP, route.kind, route.namespace)
+    group = ENVOY_GATEWAY if (ENVOY_GATEWAY, route.kind) in KINDS else GROUP
+    referrer = grants.Referrer(group, route.kind, route.namespace)
     return grants.is_granted(view, referrer, grants.Target("", "Service", *service))
 
 

@@ -60,7 +60,7 @@ def _uncounted(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
 
 def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:
     return nodes.Cors(
-        origins=tuple(_origin(it) for it in wanted.allow_origins),
+        origins=tuple(origin(it) for it in wanted.allow_origins),
         methods=wanted.allow_methods,
         headers=wanted.allow_headers,
         expose=wanted.expose_headers,
@@ -69,17 +69,19 @@ def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:
     )
 
 
-def _origin(text: str) -> nodes.ValueMatch:
-    """Browsers leave out the port that belongs to the scheme; a wildcard is any labels."""
+def origin(text: str) -> nodes.ValueMatch:
+    """Which origins are meant.
+
+    Browsers leave out the port that belongs to the scheme; a wildcard is any labels.
+    """
     if text == "*":
         return nodes.ValueMatch("present")
-    origin = text.lower()
-    scheme, _, rest = origin.partition("://")
-    usual = {"http": ":80", "https": ":443"}[scheme]
-    origin = f"{scheme}://{rest.removesuffix(usual)}"
-    if "*" not in origin:
-        return nodes.ValueMatch("exact", origin, ignore_case=True)
-    before, _, after = origin.partition("*")
+    scheme, _, rest = text.lower().partition("://")
+    usual = {"http": ":80", "https": ":443"}.get(scheme, "")
+    wanted = f"{scheme}://{rest.removesuffix(usual)}"
+    if "*" not in wanted:
+        return nodes.ValueMatch("exact", wanted, ignore_case=True)
+    before, _, after = wanted.partition("*")
     labels = "[-a-z0-9_]+(\\.[-a-z0-9_]+)*"
     expression = f"(?i){regexes.quoted(before)}{labels}{regexes.quoted(after)}"
     return nodes.ValueMatch("regex", expression)

@@ -13,7 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.gateway import attachment, completion, routecertificates, servedlisteners
+from dag.gateway import (
+    attachment,
+    completion,
+    listenerguards,
+    routecertificates,
+    servedlisteners,
+)
 from dag.gateway import routes as kinds
 from dag.gateway.attachment import AttachmentPoint, Candidate
 from dag.gateway.servedlisteners import ServedListener
@@ -40,9 +46,11 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
 def _completed(
     view: View, group: Iterable[Candidate], owner: ServedListener, host: str
 ) -> Iterator[nodes.Route]:
+    guard = listenerguards.of_listener(view, owner)
     for candidate in group:
         for route in kinds.rules(view, candidate.route.ref).routes:
-            yield completion.completed(view, route, owner, host)
+            found = completion.completed(view, route, owner, host)
+            yield listenerguards.guarded(found, guard)
 
 
 @query
@@ -110,7 +118,7 @@ def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     """Where the connections or packets for a host go: as the route says that comes first."""
     found = view.ask(servedlisteners.owner, key)
-    if found is None or found.is_closed:
+    if found is None or found.is_closed or listenerguards.closes_streams(view, found):
         return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
     wanted = kinds.rules(view, min(ranked).route.ref).stream if ranked else None

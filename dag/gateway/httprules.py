@@ -28,6 +28,7 @@ from dag.gateway import (
     guards,
     persistence,
     ratelimitfilters,
+    securityguards,
 )
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
@@ -71,7 +72,10 @@ def rules(
         ruled = _counted(_parts(view, rule, taken, at, closed), named[index])
         found.append((*unmatched, *closing, *foreign, *ruled))
     more = _unharmful(own, marked, strange)
-    return _together(view, own.subject, [rule for rule, _ in asked], found, more)
+    written = [rule for rule, _ in asked]
+    made = _together(view, own.subject, written, found, more)
+    asked_by_guards = securityguards.services(view, own, written)
+    return replace(made, services=tuple(sorted({*made.services, *asked_by_guards})))
 
 
 def _counted(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
@@ -128,17 +132,25 @@ def _routes(
     refused = [*filters.refusals(rule, at), *persistence.refusals(rule.session_persistence, at)]
     policies, open_problems = guards.policies(view, rule, at)
     yield from (*refused, *open_problems)
-    if closed is None and (refused or any(map(unguarded.closes_a_rule, open_problems))):
+    guard = securityguards.of_rule(view, at, rule.name or "")
+    closing = securityguards.closing(guard, policies, at)
+    if closing is not None:
+        yield closing
+    is_open = not (refused or closing or any(map(unguarded.closes_a_rule, open_problems)))
+    if closed is None and not is_open:
         closed = actions.nowhere(at.subject.kind)
+    joined = securityguards.joined(guard, policies)
+    attached = (guard.policy,) if guard is not None else ()
     shaping = extensionrefs.objects(view, rule.filters, at.subject.namespace)
     for found in actions.action(view, rule, at):
         if isinstance(found, Problem):
             yield found
         elif closed is not None:
-            yield from (nodes.Route(match, closed, at.subject) for match in wanted)
+            shut = nodes.Route(nodes.Match(), closed, at.subject, attached=attached)
+            yield from (replace(shut, match=match) for match in wanted)
         else:
-            made = (_route(rule, at, match, found, policies) for match in wanted)
-            yield from (replace(it, extensions=shaping) for it in made)
+            made = (_route(rule, at, match, found, joined) for match in wanted)
+            yield from (replace(it, extensions=shaping, attached=attached) for it in made)
 
 
 def _route(

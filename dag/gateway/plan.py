@@ -20,6 +20,7 @@ from dag.gateway import (
     proxystatus,
     ratelimitstatus,
     routestatus,
+    securitypolicies,
     selection,
     servedlisteners,
     serviceparents,
@@ -46,8 +47,10 @@ INDEXES = (
     *filterlimits.INDEXES,
     *authenticationfilters.INDEXES,
     *serviceparents.INDEXES,
+    *securitypolicies.INDEXES,
 )
 KEPT = (
+    *securitypolicies.KEPT,
     *filteruses.KEPT,
     *filterlimits.KEPT,
     *authenticationfilters.KEPT,
@@ -69,5 +72,6 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "BackendTLSPolicy": policystatus.backend_tls_policy,
     "EnvoyProxy": proxystatus.envoy_proxy,
     "RateLimitFilter": ratelimitstatus.rate_limit_filter,
+    "SecurityPolicy": securitypolicies.security_policy,
     **routestatus.STATUSES,
 }

@@ -7,12 +7,12 @@ are told. A share that leads nowhere is refused: the connection is closed.
 from collections.abc import Iterator
 
 from crds.gateway.streams import StreamRule
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored
-from dag.gateway import backends
+from dag.gateway import backends, policytargets, securitypolicies
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
@@ -34,12 +34,25 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
     closing = ignored.closing(view, ref.kind, route.metadata)
     told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
+    policy = _policy(view, ref)
+    if policy is not None:
+        told.append(unguarded.stream_guard_not_served(own, securitypolicies.ref(policy)))
+    is_open = not closing and policy is None
     return Rules(
-        stream=nodes.Stream((not closing and shares) or (nodes.WeightedCluster(None),)),
+        stream=nodes.Stream((is_open and shares) or (nodes.WeightedCluster(None),)),
         problems=tuple(told),
         is_accepted=not closing,
         services=backends.services(view, ref, route.spec.rules[0].backend_refs),
     )
+
+
+def _policy(view: View, ref: ObjectRef) -> NamespacedName | None:
+    """The SecurityPolicy that is to guard a TCPRoute: none is served."""
+    if ref.kind != "TCPRoute":
+        return None
+    claims = view.ask(securitypolicies.POLICIES.claims, ref)
+    sections = sorted({it.section for it in claims})
+    return policytargets.winner(claims, *sections) if claims else None
 
 
 def _shares(

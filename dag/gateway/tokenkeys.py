@@ -1,7 +1,8 @@
-"""Where the keys of an AuthenticationFilter's provider come from, and whether there are any.
+"""Where the keys of a provider of tokens come from, and whether there are any.
 
-From a server (`remoteJWKS`), from the filter itself or from an object beside it (`localJWKS`). What
-a filter says wrongly is refused; keys that are missing are told, and leave their provider out.
+Of an AuthenticationFilter or a SecurityPolicy: from a server (`remoteJWKS`), from the filter itself
+or from an object beside it (`localJWKS`). What a filter says wrongly is refused; keys that are
+missing are told, and leave their provider out.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from dag.engine.view import View
 from dag.problems import Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Place
+from dag.problems.shared import Constructor
 from dag.references import jwks, keysets, trust
 from dag.references.keysets import State
 from dag.values import uris
@@ -35,7 +37,9 @@ def source(at: Place, written: crd.JWTAuthenticationProvider) -> KeySource:
         text = "exactly one of remoteJWKS, remoteJwks and localJWKS must be set"
         raise Refused(problems.filter_not_valid(at, text))
     ((name, it),) = found
-    return _local(at.at(name), it) if isinstance(it, crd.LocalKeySet) else _remote(at.at(name), it)
+    if isinstance(it, crd.LocalKeySet):
+        return local(at.at(name), it, problems.filter_not_valid)
+    return _remote(at.at(name), it)
 
 
 def state(view: View, found: KeySource) -> State:
@@ -72,25 +76,28 @@ def _remote(at: Place, written: crd.RemoteKeySet) -> nodes.RemoteJwks:
 
 def _authorities(at: Place, written: crd.RemoteKeySet) -> Iterator[ObjectRef]:
     for index, it in enumerate(written.ca_certificate_refs):
-        yield _object(at.at("caCertificateRefs", index), it)
+        yield _object(at.at("caCertificateRefs", index), it, problems.filter_not_valid)
 
 
-def _local(at: Place, written: crd.LocalKeySet) -> nodes.LocalJwks | nodes.StoredJwks:
+def local(
+    at: Place, written: crd.LocalKeySet, not_valid: Constructor
+) -> nodes.LocalJwks | nodes.StoredJwks:
+    """Keys that need no server, of a filter or a policy."""
     wanted, other = written.inline, written.value_ref
     if written.type == "Inline" and wanted is not None and other is None:
         if why := jwks.refusal(wanted.encode()):
-            raise Refused(problems.filter_not_valid(at.at("inline"), f"the key set {why}"))
+            raise Refused(not_valid(at.at("inline"), f"the key set {why}"))
         return nodes.LocalJwks(wanted)
     if written.type == "ValueRef" and wanted is None and other is not None:
-        return nodes.StoredJwks(_object(at.at("valueRef"), other))
+        return nodes.StoredJwks(_object(at.at("valueRef"), other, not_valid))
     text = "needs inline for the type Inline, or valueRef for the type ValueRef, and not the other"
-    raise Refused(problems.filter_not_valid(at, text))
+    raise Refused(not_valid(at, text))
 
 
-def _object(at: Place, reference: crd.ContentReference) -> ObjectRef:
-    """An object in the namespace of the filter."""
+def _object(at: Place, reference: crd.ContentReference, not_valid: Constructor) -> ObjectRef:
+    """An object in the namespace of the referrer."""
     if (reference.group, reference.kind) not in {("", "ConfigMap"), ("", "Secret")}:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")[:60]
         text = f"kind {kind} is not supported; use ConfigMap or Secret"
-        raise Refused(problems.filter_not_valid(at, text))
+        raise Refused(not_valid(at, text))
     return ObjectRef(reference.kind, at.subject.namespace, reference.name)

@@ -7,6 +7,7 @@ traffic arrives, what it must look like, what stands before the action, the acti
 requests go. Elsewhere: how Envoy is told (`contour.envoy`).
 """
 
+from dag.nodes.access import Access, AccessRule, Claims, IpFilter, IpRange
 from dag.nodes.guards import (
     LIMIT_STATUSES,
     OFF,
@@ -20,24 +21,17 @@ from dag.nodes.guards import (
     ErrorPage,
     GenericKey,
     HeaderValueMatch,
-    IpFilter,
-    IpRange,
-    Jwt,
-    JwtProvider,
     Limit,
     LimitUnit,
     ListenerFilter,
-    LocalJwks,
     LocalRateLimit,
     Off,
     Policies,
     RateLimits,
     RateLimitService,
     RemoteAddress,
-    RemoteJwks,
     RequestHeader,
     SessionPersistence,
-    StoredJwks,
     StreamGuards,
 )
 from dag.nodes.hooks import ForeignKey, ForeignKind, Hook, HookServer, HookTls
@@ -79,6 +73,15 @@ from dag.nodes.listeners import (
 )
 from dag.nodes.matches import Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
 from dag.nodes.texts import Format, HeaderMatch, HeaderPolicy, Operator, Value, ValueMatch
+from dag.nodes.tokens import (
+    Jwt,
+    JwtProvider,
+    Leniency,
+    LocalJwks,
+    RemoteJwks,
+    StoredJwks,
+    TokenSources,
+)
 from dag.nodes.upstreams import (
     TLS_VERSIONS,
     AlternativeName,
@@ -109,7 +112,9 @@ __all__ = [
     "LIMIT_STATUSES",
     "OFF",
     "TLS_VERSIONS",
+    "Access",
     "AccessLog",
+    "AccessRule",
     "Action",
     "AlternativeName",
     "AnyCluster",
@@ -119,6 +124,7 @@ __all__ = [
     "Balancing",
     "CircuitBreakers",
     "Claim",
+    "Claims",
     "ClientRange",
     "ClientValidation",
     "Cluster",
@@ -155,6 +161,7 @@ __all__ = [
     "IpRange",
     "Jwt",
     "JwtProvider",
+    "Leniency",
     "Limit",
     "LimitUnit",
     "Listener",
@@ -199,6 +206,7 @@ __all__ = [
     "StreamGuards",
     "Tls",
     "TlsVersion",
+    "TokenSources",
     "Tracing",
     "Trust",
     "TrustBundle",

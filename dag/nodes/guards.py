@@ -10,8 +10,10 @@ from typing import Final, Literal
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
+from dag.nodes.access import Access, IpFilter
 from dag.nodes.texts import HeaderMatch, ValueMatch
-from dag.nodes.upstreams import Cluster, ExtensionCluster, LocalCluster, UpstreamTls
+from dag.nodes.tokens import Jwt
+from dag.nodes.upstreams import Cluster, ExtensionCluster, LocalCluster
 
 Off = Literal["off"]
 OFF: Final = "off"
@@ -37,86 +39,6 @@ class Cors:
     """Seconds a preflight may be kept; 0: not at all."""
     credentials: bool = False
     private_network: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class IpRange:
-    """Addresses: the peer's of the connection, or the client's as trusted hops forward it."""
-
-    cidr: str
-    """Canonical, as `ipaddress.ip_network(..., strict=False)` writes it."""
-    source: Literal["Peer", "Remote"] = "Peer"
-
-
-@dataclass(frozen=True, slots=True)
-class IpFilter:
-    """Only these addresses, or all but these; others are answered 403."""
-
-    action: Literal["ALLOW", "DENY"]
-    ranges: tuple[IpRange, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteJwks:
-    """A server that has a key set, and how the control plane asks it. Equal ones are asked once."""
-
-    uri: str
-    tls: UpstreamTls | None = None
-    """TLS iff the URI says https; such a node always has one. With `system` and without `names` the
-    certificate has to be for the host of the URI."""
-    timeout: float = 1.0
-    refresh: float | None = None
-    """After how long the key set is fetched again; None: after a usual time."""
-    family: Literal["auto", "v4", "v6"] | None = None
-    """The addresses of the server that may be asked; None: any."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalJwks:
-    """Keys from a Secret, as JSON that was parsed before."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class StoredJwks:
-    """Keys that are read from a ConfigMap or Secret whenever Envoy is told of them, so that new
-    keys change no provider."""
-
-    ref: ObjectRef
-
-
-@dataclass(frozen=True, slots=True)
-class JwtProvider:
-    """Who signs tokens. Its routes name it (`Jwt`); a fleet's providers are one piece of Envoy's.
-
-    Its content changes without a word to the routes. A provider that cannot be built is left out:
-    routes that name it are answered 403.
-    """
-
-    name: str
-    """Unique in the fleet: `namespace/httpproxy/provider`."""
-    jwks: RemoteJwks | LocalJwks | StoredJwks
-    issuer: str = ""
-    """Any, if empty."""
-    audiences: tuple[str, ...] = ()
-    """One of them must be in the token; not looked at if empty."""
-    forward: bool = False
-    """The token goes on to the backend."""
-    claim_headers: tuple[tuple[str, str], ...] = ()
-    """Claims (`a.b` for nested ones) that become request headers: claim, header."""
-    origins: tuple[ObjectRef, ...] = ()
-    """Who is told when Envoy refuses it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Jwt:
-    """A valid token of this provider is required; others are answered 401 or 403."""
-
-    provider: str
-    """The name of a `JwtProvider` in `VirtualHost.jwt_providers` of any host of the fleet."""
-    filter: NamespacedName | None = None
-    """Instead of one provider any of those of this AuthenticationFilter; `provider` is its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +216,7 @@ class Policies:
     ip_filter: IpFilter | Off | None = None
     jwt: Jwt | Off | None = None
     authorization: Authorization | Off | None = None
+    access: Access | Off | None = None
     local_rate_limit: LocalRateLimit | Off | None = None
     rate_limits: RateLimits | Off | None = None
     limits: tuple[Limit, ...] | None = None

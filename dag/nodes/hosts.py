@@ -4,11 +4,12 @@ from typing import Literal, NamedTuple
 
 from crds.meta import ObjectRef
 from crds.records import dataclass
-from dag.nodes.guards import JwtProvider, Policies
+from dag.nodes.guards import Policies
 from dag.nodes.hooks import ForeignKey
 from dag.nodes.listeners import SecureHost, Tls
 from dag.nodes.matches import Match
 from dag.nodes.texts import HeaderPolicy
+from dag.nodes.tokens import JwtProvider
 from dag.nodes.upstreams import Cluster
 
 
@@ -151,6 +152,8 @@ class Route:
     policies: Policies | None = None
     extensions: tuple[ForeignKey, ...] = ()
     """Objects of kinds of extensions that its rule refers to, in their order."""
+    attached: tuple[ObjectRef, ...] = ()
+    """The policies that apply to it, of each kind one."""
 
 
 class ServerNames(NamedTuple):

@@ -51,6 +51,12 @@ def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
     return rule_dropped(annotation(route, name), why)
 
 
+def stream_guard_not_served(route: Place, policy: ObjectRef) -> Problem:
+    """A policy on a route for streams, none of which is served there."""
+    why = f"every connection is closed, because {policy} is not served on routes for TCP"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
 def stops_a_listener(found: Problem) -> bool:
     """Whether a listener with this problem cannot be served at all, whatever else it has."""
     return found.severity == "error" and found.type in {

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from crds.meta import ObjectRef
 from dag import contourstatus, localbackends, releases, statuses, tables
-from dag.engine.view import Table, View
+from dag.engine.view import View
 from dag.foreign import ignored, own
 from dag.gateway import conditions
 from dag.problems import Problem, anywhere
@@ -22,10 +22,6 @@ from dag.problems.places import Place, sub_conditions
 from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
 from dag.warnings import uses, validity
-
-UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields")
-"""The fields of an object that were left out as it was read, sorted, as users are told; no row if
-there are none."""
 
 
 def completed(view: View, subject: ObjectRef, found: statuses.Status) -> statuses.Status:
@@ -40,7 +36,7 @@ def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
             phase, moment = remark
             place = Place(subject, path)
             yield anywhere.certificate(place, held.ref, phase, validity.shown(moment))
-    for text in view.read(UNKNOWN_FIELDS, subject) or ():
+    for text in view.read(tables.UNKNOWN_FIELDS, subject) or ():
         yield anywhere.unknown_field(subject, text)
     yield from releases.told(view, subject)
     if subject.kind in own.OURS:

@@ -17,7 +17,7 @@ WEB = [*world.site("a.test", "a", 1), world.route_head("web"), world.listener("h
 
 def _provider(name: str) -> Change:
     provider = nodes.JwtProvider(name, nodes.LocalJwks("{}"))
-    body = tokens.requirement(name, [(provider, "{}")])
+    body = tokens.requirement(tokens.Required(name), [(provider, "{}")])
     return Change(TOKENS, f"provider/{name}", resources.part(body))
 
 

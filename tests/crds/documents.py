@@ -155,6 +155,20 @@ def ratelimitfilter() -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", spec)
 
 
+def securitypolicy() -> Document:
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "api"}
+    principal = {"clientCIDRs": ["10.0.0.0/8"], "headers": [{"name": "x-user", "values": ["a"]}]}
+    keys = {"name": "one", "remoteJWKS": {"uri": "https://issuer.example.com/keys.json"}}
+    spec = {
+        "targetRefs": [target],
+        "cors": {"allowOrigins": ["https://*.example.com"], "maxAge": "1m"},
+        "jwt": {"providers": [keys], "optional": True},
+        "authorization": {"rules": [{"action": "Allow", "principal": principal}]},
+        "extAuth": {"grpc": {"backendRefs": [{"name": "deciding", "port": 9000}]}},
+    }
+    return _document("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", spec)
+
+
 def envoyconfigrevision() -> Document:
     spec = envoyconfig()["spec"] | {"version": "1a2b3c4d"}
     return _document("marin3r.3scale.net/v1alpha1", "EnvoyConfigRevision", spec)
@@ -177,7 +191,7 @@ def of_every_kind() -> list[Document]:
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
-        envoyproxy(), trustbundle(),
+        envoyproxy(), trustbundle(), securitypolicy(),
     ]  # fmt: skip
 
 

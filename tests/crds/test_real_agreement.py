@@ -106,7 +106,9 @@ def test_grown_from_the_schema_both_say_the_same_and_mean_the_same(
 ) -> None:
     chance, schema = random.Random(kind.kind), schema_of(cluster, kind)
     verdicts = set()
-    for _ in range(ROUNDS):
+    for number in range(10 * ROUNDS):  # where rules are many, few are good by chance
+        if number >= ROUNDS and (dict in verdicts or not kind.ours):
+            break
         document = placed(
             {
                 "apiVersion": kind.api_version,

@@ -31,6 +31,7 @@ _DOCUMENTED = {
     "EnvoyConfig": "envoyconfig.md",
     "EnvoyProxy": "envoyproxy.md",
     "AuthenticationFilter": "gateway-api.md",
+    "SecurityPolicy": "securitypolicy.md",
 }
 
 

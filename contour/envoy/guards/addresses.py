@@ -28,7 +28,7 @@ def write_rules(target: rules_pb.RBAC, node: nodes.IpFilter) -> None:
     rule = target.policies["addresses"]
     rule.permissions.add(any=True)
     for it in node.ranges:
-        _write_range(rule.principals.add(), it)
+        rule.principals.append(principal(it))
     if not node.ranges:
         rule.principals.add().not_id.any = True
 
@@ -38,8 +38,11 @@ def off() -> pb.RBACPerRoute:
     return pb.RBACPerRoute()
 
 
-def _write_range(target: rules_pb.Principal, node: nodes.IpRange) -> None:
+def principal(node: nodes.IpRange) -> rules_pb.Principal:
+    """Whoever has one of these addresses."""
+    target = rules_pb.Principal()
     network = ipaddress.ip_network(node.cidr, strict=False)
     cidr = target.direct_remote_ip if node.source == "Peer" else target.remote_ip
     cidr.address_prefix = str(network.network_address)
     cidr.prefix_len.value = network.prefixlen
+    return target

@@ -7,13 +7,14 @@ RouteConfiguration says (`contour.envoy.slots`).
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 from google.protobuf.message import Message
 
 from contour.envoy import encoding
 from contour.envoy.guards import (
+    access,
     addresses,
     authorization,
     bodies,
@@ -60,25 +61,35 @@ def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
 
 
 def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple[str, Message]]:
-    if node.cors is not None:
-        yield cors.NAME, _told(node.cors, cors.policy, cors.off)
-    if node.ip_filter is not None:
-        yield addresses.NAME, _told(node.ip_filter, addresses.policy, addresses.off)
-    if node.jwt is not None:
-        yield tokens.NAME, _told(node.jwt, tokens.policy, tokens.off)
-    if node.local_rate_limit is not None:
-        limit = _told(node.local_rate_limit, ratelimits.local, ratelimits.off_local)
-        yield ratelimits.LOCAL, limit
+    for field, name, policy, off in _WRITTEN:
+        found = getattr(node, field)
+        if found is not None:
+            yield name, _told(found, policy, off)
     if isinstance(node.rate_limits, str):
         yield ratelimits.GLOBAL, ratelimits.off_global()
     if node.authorization is not None:
         yield from _authorization(node.authorization, names)
-    if node.body_limit is not None:
-        yield bodies.NAME, _told(node.body_limit, bodies.policy, places.empty)
-    if node.error_pages is not None:
-        yield errorpages.NAME, _told(node.error_pages, errorpages.policy, places.empty)
-    if node.session is not None:
-        yield sessions.NAME, _told(node.session, sessions.policy, sessions.off)
+
+
+class _Written(NamedTuple):
+    """A guard that one filter is told of, from the node alone."""
+
+    field: str
+    name: str
+    policy: Callable[..., Message]
+    off: Callable[[], Message]
+
+
+_WRITTEN = (
+    _Written("cors", cors.NAME, cors.policy, cors.off),
+    _Written("ip_filter", addresses.NAME, addresses.policy, addresses.off),
+    _Written("jwt", tokens.NAME, tokens.policy, tokens.off),
+    _Written("local_rate_limit", ratelimits.LOCAL, ratelimits.local, ratelimits.off_local),
+    _Written("access", access.NAME, access.policy, access.off),
+    _Written("body_limit", bodies.NAME, bodies.policy, places.empty),
+    _Written("error_pages", errorpages.NAME, errorpages.policy, places.empty),
+    _Written("session", sessions.NAME, sessions.policy, sessions.off),
+)
 
 
 T = TypeVar("T")

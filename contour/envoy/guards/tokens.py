@@ -11,9 +11,11 @@ has them again it answers 401 to valid tokens.
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 from envoy.config.core.v3 import config_source_pb2, extension_pb2
 from envoy.extensions.filters.http.jwt_authn.v3 import config_pb2 as pb
+from google.protobuf import empty_pb2
 
 from contour.envoy import encoding
 from dag import nodes
@@ -39,7 +41,14 @@ def head() -> bytes:
     return encoding.encoded(result)
 
 
-def requirement(name: str, providers: Sequence[tuple[nodes.JwtProvider, str]]) -> bytes:
+class Required(NamedTuple):
+    """What routes require, by its name."""
+
+    name: str
+    leniency: nodes.Leniency = "none"
+
+
+def requirement(required: Required, providers: Sequence[tuple[nodes.JwtProvider, str]]) -> bytes:
     """A JwtAuthentication with nothing but one requirement, and the providers that satisfy it.
 
     Each provider comes with its key set, as JSON; a token of any of them will do. The providers of
@@ -49,15 +58,20 @@ def requirement(name: str, providers: Sequence[tuple[nodes.JwtProvider, str]]) -
     for node, keys in providers:
         _write_provider(result.providers[node.name], node, keys)
     names = [node.name for node, _ in providers]
-    _write_requirement(result.requirement_map[_requirement(name)], names)
+    _write_requirement(result.requirement_map[_requirement(required.name)], names, required)
     return encoding.encoded(result)
 
 
-def _write_requirement(target: pb.JwtRequirement, names: Sequence[str]) -> None:
-    if len(names) == 1:
+def _write_requirement(target: pb.JwtRequirement, names: Sequence[str], required: Required) -> None:
+    wanted = [pb.JwtRequirement(provider_name=it) for it in names]
+    if required.leniency == "missing":
+        wanted.append(pb.JwtRequirement(allow_missing=empty_pb2.Empty()))
+    elif required.leniency == "failed":
+        wanted.append(pb.JwtRequirement(allow_missing_or_failed=empty_pb2.Empty()))
+    if len(wanted) == 1:
         target.provider_name = names[0]
     else:
-        target.requires_any.requirements.extend(pb.JwtRequirement(provider_name=it) for it in names)
+        target.requires_any.requirements.extend(wanted)
 
 
 def _write_provider(target: pb.JwtProvider, node: nodes.JwtProvider, keys: str) -> None:
@@ -67,6 +81,15 @@ def _write_provider(target: pb.JwtProvider, node: nodes.JwtProvider, keys: str) 
     for claim, header in node.claim_headers:
         target.claim_to_headers.add(claim_name=claim, header_name=header)
     target.local_jwks.inline_string = keys
+    target.clear_route_cache = node.is_rerouting
+    if node.sources is not None:
+        for name, prefix in node.sources.headers:
+            target.from_headers.add(name=name, value_prefix=prefix)
+        target.from_cookies.extend(node.sources.cookies)
+        target.from_params.extend(node.sources.parameters)
+    if node.payload:
+        target.payload_in_metadata = node.payload
+        target.normalize_payload_in_metadata.space_delimited_claims.append("scope")
 
 
 def policy(node: nodes.Jwt) -> pb.PerRouteConfig:

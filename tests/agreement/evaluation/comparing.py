@@ -51,6 +51,8 @@ MET = (
         "not let in",
         "limit spent",
         "limit left",
+        "authorization",
+        "SecurityPolicy",
         "certificate passed",
         "host failed",
         "request failed",
@@ -84,6 +86,7 @@ class Judged:
         self.steps.update(it.text.partition(":")[0] for it in trace.steps if it.topic == "guard")
         expected = _verified(trace, asked)
         self.steps[f"status {expected.status}"] += 1
+        self.steps["SecurityPolicy"] += any(_APPLIES in it.text for it in trace.steps)
         if _is_noted(trace, _VERIFIED):
             self.steps["bad token" if asking.has_bad_token(asked) else "good token"] += 1
         if _is_noted(trace, _AUTHORIZED):
@@ -215,6 +218,7 @@ def _is_noted(trace: Trace, words: str) -> bool:
     return any(it.text.startswith(words) for it in trace.steps)
 
 
+_APPLIES = "SecurityPolicy"
 _VERIFIED = "JWT: the token is verified"
 _AUTHORIZED = "authorization: a server decides"
 _LIMITED = "local rate limit: may answer 429"

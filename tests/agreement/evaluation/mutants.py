@@ -89,10 +89,22 @@ _GUARDS = {
     "and is_forwarded and _is_preflight": "and _is_preflight",
     "is_allowed = _admits(node, request.source)": "is_allowed = True",
     "return is_listed == (node.action == \"ALLOW\")": "return is_listed",
-    "if isinstance(found.jwt, nodes.Jwt) and not _has_token(request):": "if False:",
+    "if isinstance(found.jwt, nodes.Jwt) and is_lacking:": "if False:",
+    "decided = access.decision(found.access, request)": "decided = None",
     "if (request.header(\"authorization\") or \"\").startswith(\"Bearer \"):":
         "if request.header(\"authorization\"):",
     "return replace(route, **kept)": "return route",
+}  # fmt: skip
+
+_ACCESS = {
+    "if rule.methods and request.method not in rule.methods:": "if False:",
+    "if is_there == rule.is_other_path:": "if not is_there:",
+    "if nets and not any(address in it for it in nets):": "if False:",
+    "return all(_has(request, name, values, rule.action) for name, values in rule.headers)":
+        "return True",
+    "return Decision(node.default == \"ALLOW\",": "return Decision(True,",
+    "return Decision(rule.action == \"ALLOW\",": "return Decision(True,",
+    "{value} if action == \"ALLOW\" else": "{value} if action else",
 }  # fmt: skip
 
 _MATCHING = {
@@ -155,6 +167,7 @@ MUTANTS: Sequence[Mutant] = tuple(
         "evaluator": _EVALUATOR,
         "actions": _ACTIONS,
         "guards": _GUARDS,
+        "access": _ACCESS,
         "matching": _MATCHING,
         "normalization": _NORMALIZATION,
         "places": _PLACES,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
-from tests.agreement.evaluation import pools
+from tests.agreement.evaluation import policies, pools
 from tests.testbed import tokens, world
 
 Document = dict[str, Any]
@@ -32,6 +32,8 @@ def made(chance: Random) -> list[Document]:
             found.append(_ingress(number, host, chance))
         if chance.random() < 0.5:
             found.append(_http_route(number, host, chance))
+            if chance.random() < 0.4:
+                found.append(policies.made(number, NAMESPACE, chance))
         if chance.random() < 0.4:
             found.append(_grpc_route(number, host, chance))
     return found

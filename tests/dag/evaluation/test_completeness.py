@@ -12,7 +12,7 @@ KNOWN: dict[type, set[str]] = {
     },
     nodes.Route: {
         "match", "action", "origin", "request_headers", "response_headers", "policies",
-        "extensions",
+        "extensions", "attached",
     },
     nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
     nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
@@ -28,7 +28,12 @@ KNOWN: dict[type, set[str]] = {
     nodes.Respond: {"status", "body"},
     nodes.Policies: {
         "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "limits",
-        "body_limit", "error_pages", "session",
+        "access", "body_limit", "error_pages", "session",
+    },
+    nodes.Jwt: {"provider", "source", "leniency"},
+    nodes.Access: {"rules", "default"},
+    nodes.AccessRule: {
+        "action", "methods", "path", "is_other_path", "ranges", "headers", "claims",
     },
     nodes.HeaderPolicy: {"set", "add", "remove"},
     nodes.SecureHost: {"tls", "origins", "stream"},

@@ -19,6 +19,7 @@ from tests.testbed import certificates, tokens
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 KEY = NamespacedName("default", "it")
+REFERRED = ObjectRef("AuthenticationFilter", *KEY)
 URI = "https://keys.example.com/jwks"
 REF = (
     "{type: ExtensionRef, extensionRef: "
@@ -84,7 +85,7 @@ def test_a_rule_requires_a_token_once_the_keys_are_known() -> None:
     assert it.answer(keysets.wanted, source()) is not None
     know(it)
     assert routes(it, "*") == ["/a/... -> default/s1:80", "/ -> default/s2:80"]
-    required = nodes.Policies(jwt=nodes.Jwt("AuthenticationFilter/default/it", KEY))
+    required = nodes.Policies(jwt=nodes.Jwt("AuthenticationFilter/default/it", REFERRED))
     assert guards(it) == [required, None]
     assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
 
@@ -236,7 +237,8 @@ def test_tokens_are_required_on_redirects_too() -> None:
     moved = f"{{filters: [{REF}, {{type: RequestRedirect, requestRedirect: {{statusCode: 301}}}}]}}"
     it = world(GIVEN + filter_(provider()) + route("r", moved))
     know(it)
-    assert guards(it) == [nodes.Policies(jwt=nodes.Jwt("AuthenticationFilter/default/it", KEY))]
+    required = nodes.Jwt("AuthenticationFilter/default/it", REFERRED)
+    assert guards(it) == [nodes.Policies(jwt=required)]
 
 
 def test_keys_in_the_filter_itself_need_no_server() -> None:

@@ -65,7 +65,23 @@ CHANGES: dict[str, Callable[[Engine], None]] = {
         it, policy("p", "hostname: a.com, wellKnownCACertificates: System", target="other")
     ),
     "a ListenerSet comes": lambda it: apply(it, listener_set("s", http("x", host("x.com")))),
+    "a policy of a route comes": lambda it: apply(it, _attached("one", _R9)),
+    "a policy of a route is edited": lambda it: apply(it, _attached("two", _R9)),
+    "a policy for labels that no route has comes": lambda it: apply(
+        it, _attached("one", "targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]", "other")
+    ),
 }
+_R9 = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r9}]"
+
+
+def _attached(value: str, targets: str, name: str = "sp") -> str:
+    """A SecurityPolicy."""
+    header = f"headers: [{{name: x, values: [{value}]}}]"
+    rules = f"authorization: {{rules: [{{action: Allow, principal: {{{header}}}}}]}}"
+    return (
+        "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: SecurityPolicy, "
+        f"metadata: {{name: {name}, namespace: default}}, spec: {{{targets}, {rules}}}}}\n"
+    )
 
 
 def work(it: Engine, change: Callable[[Engine], None]) -> tuple[int, int, int]:

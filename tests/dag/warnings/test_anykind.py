@@ -5,10 +5,10 @@ import pytest
 from contour.status import rendering
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
+from dag import tables
 from dag.plan import STATUSES
 from dag.rawconfig import content
 from dag.rawconfig.content import Content, Reading
-from dag.warnings import anykind
 from tests.dag import world
 from tests.dag.gateway import manifests as gateways
 from tests.dag.httpproxy import manifests as proxies
@@ -71,6 +71,13 @@ metadata: {name: it, namespace: default}
 spec: {}
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: it, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: GRPCRoute, name: it}]
+  cors: {allowOrigins: ["*"]}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: RateLimitFilter
 metadata: {name: it, namespace: default}
 spec: {type: Global, global: {rules: [{limit: {requests: 1, unit: Second}}]}}
@@ -94,12 +101,12 @@ def test_a_field_that_is_not_known_is_told_on_objects_of_every_kind(kind: str) -
     engine.settle()
     before = engine.answer(STATUSES[kind], key)
     assert before is not None
-    engine.write(anykind.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
+    engine.write(tables.UNKNOWN_FIELDS, ObjectRef(kind, *key), (TEXT,))
     engine.settle()
     found = engine.answer(STATUSES[kind], key)
     assert found is not None
     told = str(found) if kind == "Ingress" else str(rendering.status(found))
     assert told.count(TEXT) == 1
-    engine.write(anykind.UNKNOWN_FIELDS, ObjectRef(kind, *key), None)
+    engine.write(tables.UNKNOWN_FIELDS, ObjectRef(kind, *key), None)
     engine.settle()
     assert engine.answer(STATUSES[kind], key) == before

@@ -1,0 +1,209 @@
+"""What the owner of a policy is told, by each Gateway that it is for (GEP-713).
+
+Those are the Gateways of ours among its targets, and those that routes among its targets are
+attached to. Each target tells which Gateways these are, so a route that comes or goes costs its own
+policies alone. Policies that do not apply are told which one does. Elsewhere: what a policy means.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from crds.envoygateway.policytargets import PolicyTargetReference
+from crds.gateway.references import GROUP, ParentReference
+from crds.meta import NamespacedName, ObjectRef
+from crds.unserved import unserved
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import Index, Kept, Query, View, query
+from dag.gateway import conditions, listenersets, policytargets, selection
+from dag.gateway.policytargets import TARGETS, Claim, Policy, PolicyKind
+from dag.problems import Problem
+from dag.problems import policies as complaints
+from dag.problems.places import Place
+from dag.problems.reasons import ConditionType
+from dag.statuses import AncestorStatus, Condition, PolicyStatus
+
+MOST_ANCESTORS = 16
+"""As many as the API stores."""
+
+
+class Touch(NamedTuple):
+    """A Gateway that a policy is for, through one of its targets."""
+
+    gateway: NamespacedName
+    lost: ObjectRef | None = None
+    """The target, if another policy applies to it."""
+    section: str = ""
+    winner: NamespacedName | None = None
+
+
+Touches: TypeAlias = frozenset[tuple[NamespacedName, Touch]]
+"""By policy."""
+
+
+class Ancestry:
+    """Which Gateways the policies of a kind are for, and what their owners are told of that."""
+
+    def __init__(self, kind: PolicyKind) -> None:
+        self.kind = kind
+        self.touches = self._touches()
+        self.touched: Index[NamespacedName, Touch] = Index(
+            f"Gateways of each {kind.name}", self.touches, _by_policy
+        )
+        self.in_use: Index[NamespacedName, None] = Index(f"{kind.name} in use", self.touches, _used)
+        self.indexes = (*kind.indexes, self.touched, self.in_use)
+        self.kept = tuple(
+            Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in policytargets.TARGETS
+        )
+
+    def _touches(self) -> Query[ObjectRef, Touches]:
+        def touches(view: View, ref: ObjectRef) -> Touches:
+            claims = view.ask(self.kind.claims, ref)
+            if not claims:
+                return frozenset()
+            return frozenset(_touches(claims, ref, view.ask(gateways, ref)))
+
+        touches.__name__ = f"touches_of_{self.kind.name}"
+        return query(touches)
+
+    def status(
+        self, view: View, key: NamespacedName, meant: Iterable[Problem]
+    ) -> PolicyStatus | None:
+        """What a policy is told; None if it is for no Gateway of ours."""
+        found = view.read(self.kind.table, key)
+        if found is None:
+            return None
+        own = complaints.attached(self.kind.name, key)
+        touched = view.bucket(self.touched, key)
+        told = (*meant, *_of_fields(found, own), *_of_targets(view, found, own))
+        name = view.ask(settings.controller_name, ())
+        of_gateways = sorted({it.gateway for it in touched})
+        ancestors = [
+            AncestorStatus(_gateway(it), name, _conditions((*told, *_lost(own, touched, it))))
+            for it in of_gateways[:MOST_ANCESTORS]
+        ]
+        if not ancestors:
+            ancestors = [
+                AncestorStatus(it, name, _conditions(told)) for it in _missing(view, found, key)
+            ]
+        return PolicyStatus(tuple(ancestors)) if ancestors else None
+
+
+@query
+def gateways(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
+    """The Gateways of ours that a target is, belongs to or names as its parents; sorted."""
+    found = view.read(tables.BY_KIND[ref.kind], ref.key)
+    if found is None:
+        return ()
+    if ref.kind in ("Gateway", "ListenerSet"):
+        named = [_served(view, ref)]
+    else:
+        named = [
+            _served(view, ObjectRef(it.kind, it.namespace or ref.namespace, it.name))
+            for it in found.spec.parent_refs
+            if it.group == GROUP
+        ]
+    return tuple(sorted({it for it in named if it is not None}))
+
+
+def _served(view: View, holder: ObjectRef) -> NamespacedName | None:
+    if holder.kind == "Gateway":
+        return holder.key if view.ask(selection.is_ours, holder.key) else None
+    if holder.kind == "ListenerSet":
+        admitted = view.ask(listenersets.admission, holder.key)
+        return admitted.gateway if admitted is not None else None
+    return None
+
+
+@query
+def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
+    """The names of the listeners or rules of a target; None if it is not there."""
+    found = view.read(tables.BY_KIND[ref.kind], ref.key)
+    if found is None:
+        return None
+    parts = found.spec.listeners if ref.kind in ("Gateway", "ListenerSet") else found.spec.rules
+    return frozenset(it.name for it in parts if it.name)
+
+
+def _touches(
+    claims: frozenset[Claim], ref: ObjectRef, found: tuple[NamespacedName, ...]
+) -> Iterator[tuple[NamespacedName, Touch]]:
+    for gateway in found:
+        for it in claims:
+            winner = policytargets.winner(claims, it.section)
+            own = it.senior.key
+            lost = Touch(gateway, ref, it.section, winner)
+            yield own, Touch(gateway) if winner == own else lost
+
+
+def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
+    """What changes nothing; what closes routes is told by what the policy means."""
+    for field in unserved(found):
+        if not field.guards:
+            yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)
+
+
+def _of_targets(view: View, found: Policy, own: Place) -> Iterator[Problem]:
+    named = policytargets.references(found.spec)
+    for path, it in named:
+        if why := _unfit(view, it, own.subject.namespace):
+            at = Place(own.subject, f"{own.path}.{path}")
+            alone = len(named) == 1 and not found.spec.target_selectors
+            yield (complaints.policy_target_not_found if alone else complaints.policy_target_lacks)(
+                at, why
+            )
+
+
+def _unfit(view: View, it: PolicyTargetReference, namespace: str) -> str:
+    """Why a target is none; empty if it is one."""
+    if it.group != GROUP or it.kind not in TARGETS:
+        return f"{it.group}/{it.kind} is no kind that policies are for; use {', '.join(TARGETS)}"
+    ref = ObjectRef(it.kind, namespace, it.name)
+    found = view.ask(sections, ref)
+    if found is None:
+        return f"{ref} not found"
+    if it.section_name is not None and it.section_name not in found:
+        part = "listener" if it.kind in ("Gateway", "ListenerSet") else "rule"
+        return f"{ref} has no {part} {it.section_name}"
+    return ""
+
+
+def _missing(view: View, found: Policy, key: NamespacedName) -> Iterator[ParentReference]:
+    """The targets that are not there, where a policy is for no Gateway."""
+    for _, it in policytargets.references(found.spec):
+        ref = ObjectRef(it.kind, key.namespace, it.name)
+        if it.group == GROUP and it.kind in TARGETS and view.ask(sections, ref) is None:
+            yield ParentReference(kind=it.kind, namespace=key.namespace, name=it.name)
+
+
+def _lost(own: Place, touched: frozenset[Touch], gateway: NamespacedName) -> Iterator[Problem]:
+    """Which other policies apply to targets of a policy."""
+    here = sorted((it for it in touched if it.gateway == gateway), key=repr)
+    is_beaten = all(it.lost is not None for it in here)
+    for it in here:
+        if it.lost is not None and it.winner is not None:
+            target = f"{it.lost} ({it.section})" if it.section else str(it.lost)
+            yield complaints.attached_conflicts(own, it.winner, target, is_error=is_beaten)
+
+
+def _conditions(told: Iterable[Problem]) -> tuple[Condition, ...]:
+    return (conditions.condition(ConditionType.Accepted, told, "the policy applies"),)
+
+
+def _gateway(key: NamespacedName) -> ParentReference:
+    return ParentReference(name=key.name, namespace=key.namespace)
+
+
+def _by_policy(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, Touch]]:
+    return iter(found)
+
+
+def _used(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, None]]:
+    return ((policy, None) for policy in {it for it, _ in found})
+
+
+def _named(kind: str) -> Callable[[NamespacedName], Hashable]:
+    def ref(key: NamespacedName) -> Hashable:
+        return ObjectRef(kind, *key)
+
+    return ref

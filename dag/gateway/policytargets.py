@@ -1,0 +1,170 @@
+"""Which policies are for a Gateway, a listener, a route or a rule of one (GEP-713).
+
+A policy names its targets, or selects them by their labels; in another namespace it needs a
+ReferenceGrant there. The policy for a part beats the one for the whole; of policies for the same
+target the oldest applies. Objects find their policies through indexes, by name and by each of
+their labels, so a policy that comes or goes wakes only what it may be for. Elsewhere: what the
+owners of policies are told (`policyancestors`).
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+from crds.envoygateway.policytargets import (
+    PolicyTargetReference,
+    PolicyTargets,
+    TargetSelector,
+    UnreadPolicy,
+)
+from crds.envoygateway.securitypolicy import SecurityPolicy
+from crds.gateway.references import GROUP
+from crds.gateway.selector import LabelSelector
+from crds.kinds import ENVOY_GATEWAY
+from crds.meta import NamespacedName, ObjectMeta, ObjectRef
+from dag import tables
+from dag.engine.view import Index, Query, Table, View, query
+from dag.gateway import namespaces
+from dag.references import grants
+from dag.seniority import Senior, senior
+from dag.values import selectors
+
+TARGETS = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TCPRoute")
+"""The kinds of objects that policies are for."""
+
+
+Policy: TypeAlias = SecurityPolicy | UnreadPolicy
+"""A policy of any kind that is attached to targets."""
+
+
+class Claim(NamedTuple):
+    """A policy that is for an object, or for a part of it; the oldest is first."""
+
+    section: str
+    """The name of a listener or rule; the whole object, if empty."""
+    senior: Senior
+
+
+class Label(NamedTuple):
+    """By what objects find the policies that may select them."""
+
+    kind: str
+    namespace: str
+    """Empty: policies of other namespaces, too."""
+    name: str = ""
+    """Of a label; empty: policies that ask for no label by its value."""
+    value: str = ""
+
+
+class Selecting(NamedTuple):
+    """A selector of a policy."""
+
+    senior: Senior
+    number: int
+
+
+class PolicyKind:
+    """A kind of policy: the indexes by which objects find theirs."""
+
+    def __init__(self, name: str, table: Table[NamespacedName, Policy]) -> None:
+        self.name = name
+        self.table = table
+        self.naming: Index[ObjectRef, Claim] = Index(f"{name} by target", table, _by_target)
+        self.selecting: Index[Label, Selecting] = Index(f"{name} by label", table, _by_label)
+        self.indexes = (self.naming, self.selecting)
+        self.claims = self._claims()
+
+    def _claims(self) -> Query[ObjectRef, frozenset[Claim]]:
+        def claims(view: View, ref: ObjectRef) -> frozenset[Claim]:
+            return view.bucket(self.naming, ref) | set(_selected(view, self, ref))
+
+        claims.__name__ = f"claims_of_{self.name}"
+        return query(claims)
+
+
+def winner(claims: frozenset[Claim], *sections: str) -> NamespacedName | None:
+    """The policy that applies: of the first section that has any, the oldest."""
+    for section in sections:
+        of_section = [it.senior for it in claims if it.section == section]
+        if of_section:
+            return min(of_section).key
+    return None
+
+
+def of_rule(view: View, kind: PolicyKind, route: ObjectRef, rule: str) -> NamespacedName | None:
+    """The policy of a rule of a route, by its name, or of the whole route."""
+    claims = view.ask(kind.claims, route)
+    return winner(claims, rule, "") if claims else None
+
+
+def of_listener(
+    view: View, kind: PolicyKind, holder: ObjectRef, listener: str, gateway: NamespacedName
+) -> NamespacedName | None:
+    """The policy of a listener, of the Gateway or ListenerSet that has it, or of its Gateway."""
+    own = winner(view.ask(kind.claims, holder), listener, "")
+    whole = ObjectRef("Gateway", *gateway)
+    if own is not None or holder == whole:
+        return own
+    return winner(view.ask(kind.claims, whole), "")
+
+
+def references(spec: PolicyTargets) -> tuple[tuple[str, PolicyTargetReference], ...]:
+    """The targets that a policy names, each with the path of its field."""
+    first = (("targetRef", spec.target_ref),) if spec.target_ref is not None else ()
+    return (*first, *((f"targetRefs[{n}]", it) for n, it in enumerate(spec.target_refs)))
+
+
+def _by_target(key: NamespacedName, found: Policy) -> Iterator[tuple[ObjectRef, Claim]]:
+    for _, it in references(found.spec):
+        if it.group == GROUP:
+            target = ObjectRef(it.kind, key.namespace, it.name)
+            yield target, Claim(it.section_name or "", senior(found.metadata))
+
+
+def _by_label(key: NamespacedName, found: Policy) -> Iterator[tuple[Label, Selecting]]:
+    for number, it in enumerate(found.spec.target_selectors):
+        if it.group == GROUP:
+            is_wide = it.namespaces is not None and it.namespaces.from_ != "Same"
+            namespace = "" if is_wide else key.namespace
+            name, value = min((it.match_labels or {"": ""}).items())
+            yield Label(it.kind, namespace, name, value), Selecting(senior(found.metadata), number)
+
+
+def _selected(view: View, kind: PolicyKind, ref: ObjectRef) -> Iterator[Claim]:
+    found = view.read(tables.BY_KIND[ref.kind], ref.key)
+    if found is None:
+        return
+    metadata: ObjectMeta = found.metadata
+    for namespace in (ref.namespace, ""):
+        for name, value in (("", ""), *sorted(metadata.labels.items())):
+            for it in view.bucket(kind.selecting, Label(ref.kind, namespace, name, value)):
+                if _selects(view, kind, it, ref, metadata):
+                    yield Claim("", it.senior)
+
+
+def _selects(
+    view: View, kind: PolicyKind, found: Selecting, ref: ObjectRef, metadata: ObjectMeta
+) -> bool:
+    own = found.senior.key
+    policy = view.read(kind.table, own)
+    if policy is None:
+        return False
+    wanted: TargetSelector = policy.spec.target_selectors[found.number]
+    asked = LabelSelector(
+        match_labels=wanted.match_labels, match_expressions=wanted.match_expressions
+    )
+    if not selectors.selects(asked, metadata.labels):
+        return False
+    if not _admits(view, wanted, own.namespace, ref.namespace):
+        return False
+    referrer = grants.Referrer(ENVOY_GATEWAY, kind.name, own.namespace)
+    target = grants.Target(GROUP, ref.kind, ref.namespace, ref.name)
+    return grants.is_granted(view, referrer, target)
+
+
+def _admits(view: View, wanted: TargetSelector, own: str, namespace: str) -> bool:
+    allowed = wanted.namespaces
+    if allowed is None or allowed.from_ == "Same":
+        return namespace == own
+    if allowed.from_ == "Selector" and allowed.selector is not None:
+        return selectors.selects(allowed.selector, view.ask(namespaces.labels, namespace))
+    return allowed.from_ == "All"

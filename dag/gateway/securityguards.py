@@ -1,0 +1,82 @@
+"""How a SecurityPolicy becomes part of a rule of a route.
+
+The nearest policy is the only one that applies, as a whole. What a rule has of its own by a filter
+stays as it is: of cross-origin policies the filter's holds; a second server or a second kind of
+token closes the rule, since Envoy takes one of each. Elsewhere: policies of listeners and Gateways
+(`listenerguards`).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from crds.gateway.httproute import HTTPRouteRule
+from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
+from dag import nodes
+from dag.engine.view import View
+from dag.gateway import policytargets, securitypolicies
+from dag.gateway.securitypolicies import Effect
+from dag.problems import Problem
+from dag.problems import policies as complaints
+from dag.problems.places import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The policy of a rule or a listener."""
+
+    policy: ObjectRef
+    effect: Effect
+
+
+def of_rule(view: View, at: Place, rule: str) -> Guard | None:
+    """The policy of a rule, by its name, or of its whole route."""
+    found = policytargets.of_rule(view, securitypolicies.POLICIES, at.subject, rule)
+    if found is None:
+        return None
+    return Guard(securitypolicies.ref(found), securitypolicies.effect(view, found))
+
+
+def services(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[NamespacedName]:
+    """The Services that the policies of the rules of a route ask."""
+    for it in rules:
+        guard = of_rule(view, own, it.name or "")
+        if guard is not None:
+            yield from guard.effect.services
+
+
+def closing(guard: Guard | None, own: nodes.Policies | None, at: Place) -> Problem | None:
+    """Why a rule with these policies of its own is closed by its policy; None if it is not."""
+    if guard is None:
+        return None
+    if guard.effect.is_closed:
+        return complaints.closed_by_policy(at, guard.policy)
+    both = twice(guard, own)
+    return complaints.guarded_twice(at, guard.policy, both) if both else None
+
+
+def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | None:
+    """The policies of a route, with those of its policy."""
+    if guard is None:
+        return own
+    wanted = guard.effect.policies
+    if own is None:
+        return wanted if wanted != nodes.Policies() else None
+    return replace(
+        own,
+        cors=own.cors or wanted.cors,
+        jwt=own.jwt or wanted.jwt,
+        authorization=own.authorization or wanted.authorization,
+        access=wanted.access,
+    )
+
+
+def twice(guard: Guard, own: nodes.Policies | None) -> str:
+    """What both a filter and the policy ask for, of which there can be one; empty if nothing."""
+    wanted = guard.effect.policies
+    if own is None:
+        return ""
+    if own.jwt is not None and wanted.jwt is not None:
+        return "tokens"
+    both = own.authorization is not None and wanted.authorization is not None
+    return "servers that decide" if both else ""

@@ -1,0 +1,97 @@
+"""Whose tokens requests need, and where the keys come from that these are verified with.
+
+Durations are seconds.
+"""
+
+from typing import Literal
+
+from crds.meta import ObjectRef
+from crds.records import dataclass
+from dag.nodes.upstreams import UpstreamTls
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteJwks:
+    """A server that has a key set, and how the control plane asks it. Equal ones are asked once."""
+
+    uri: str
+    tls: UpstreamTls | None = None
+    """TLS iff the URI says https; such a node always has one. With `system` and without `names` the
+    certificate has to be for the host of the URI."""
+    timeout: float = 1.0
+    refresh: float | None = None
+    """After how long the key set is fetched again; None: after a usual time."""
+    family: Literal["auto", "v4", "v6"] | None = None
+    """The addresses of the server that may be asked; None: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJwks:
+    """Keys from a Secret, as JSON that was parsed before."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJwks:
+    """Keys that are read from a ConfigMap or Secret whenever Envoy is told of them, so that new
+    keys change no provider."""
+
+    ref: ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSources:
+    """Where tokens are in requests."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """Names, each with what stands before the token in the value."""
+    cookies: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
+    """Of the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class JwtProvider:
+    """Who signs tokens. Its routes name it (`Jwt`); a fleet's providers are one piece of Envoy's.
+
+    Its content changes without a word to the routes. A provider that cannot be built is left out:
+    routes that name it are answered 403.
+    """
+
+    name: str
+    """Unique in the fleet: `namespace/httpproxy/provider`."""
+    jwks: RemoteJwks | LocalJwks | StoredJwks
+    issuer: str = ""
+    """Any, if empty."""
+    audiences: tuple[str, ...] = ()
+    """One of them must be in the token; not looked at if empty."""
+    forward: bool = False
+    """The token goes on to the backend."""
+    claim_headers: tuple[tuple[str, str], ...] = ()
+    """Claims (`a.b` for nested ones) that become request headers: claim, header."""
+    origins: tuple[ObjectRef, ...] = ()
+    """Who is told when Envoy refuses it."""
+    sources: TokenSources | None = None
+    """`Authorization: Bearer` and the query parameter `access_token` if None."""
+    is_rerouting: bool = False
+    """The route is chosen anew once the token is verified."""
+    payload: str = ""
+    """Under which key the claims are kept for `Claims`; nowhere, if empty."""
+
+
+Leniency = Literal["none", "missing", "failed"]
+"""Which requests pass without a valid token: none, those without a token, or all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jwt:
+    """A valid token of this provider is required; others are answered 401 or 403."""
+
+    provider: str
+    """The name of a `JwtProvider` in `VirtualHost.jwt_providers` of any host of the fleet."""
+    source: ObjectRef | None = None
+    """Instead of one provider any of those of this AuthenticationFilter or SecurityPolicy;
+    `provider` is its name."""
+    leniency: Leniency = "none"
+    """Of a SecurityPolicy."""

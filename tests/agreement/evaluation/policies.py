@@ -1,0 +1,47 @@
+"""SecurityPolicies for the routes of a world: rules over what requests have."""
+
+from random import Random
+from typing import Any
+
+from tests.agreement.evaluation import pools
+
+Document = dict[str, Any]
+
+
+def made(number: int, namespace: str, chance: Random) -> Document:
+    """Ordered rules over what requests have, for a route."""
+    rules = [_access_rule(chance) for _ in range(chance.randrange(1, 5))]
+    authorization: Document = {"rules": rules}
+    if chance.random() < 0.8:
+        authorization["defaultAction"] = chance.choice(("Allow", "Allow", "Deny"))
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": f"route-{number}"}
+    spec = {"targetRefs": [target], "authorization": authorization}
+    return {
+        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
+        "kind": "SecurityPolicy",
+        "metadata": {"name": f"policy-{number}", "namespace": namespace},
+        "spec": spec,
+    }
+
+
+def _access_rule(chance: Random) -> Document:
+    principal: Document = {}
+    operation: Document = {}
+    if chance.random() < 0.4:
+        principal["clientCIDRs"] = [chance.choice(("127.0.0.0/8", "10.0.0.0/8", "::/0"))]
+    if chance.random() < 0.5:
+        values = chance.sample(pools.VALUES, 2)
+        principal["headers"] = [{"name": chance.choice(pools.NAMES), "values": values}]
+    if chance.random() < 0.3:
+        operation["methods"] = chance.sample(pools.METHODS, 2)
+    if chance.random() < 0.4 or not principal:
+        how = chance.choice(("PathPrefix", "Exact", "RegularExpression"))
+        values_of = {"PathPrefix": pools.PREFIXES, "Exact": pools.PATHS}
+        value = chance.choice(values_of.get(how, pools.EXPRESSIONS))
+        operation["path"] = {"type": how, "value": value, "invert": chance.random() < 0.2}
+    made: Document = {"action": chance.choice(("Allow", "Deny"))}
+    return (
+        made
+        | ({"principal": principal} if principal else {})
+        | ({"operation": operation} if operation else {})
+    )

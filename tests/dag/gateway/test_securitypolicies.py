@@ -1,0 +1,315 @@
+"""SecurityPolicies: which one applies to a route, what it does, and what its owner is told."""
+
+import pytest
+
+from crds.meta import ObjectRef
+from dag import hosts, nodes, tables
+from dag.engine.incremental import Engine
+from dag.gateway import hosts as gateway_hosts
+from dag.listeners import DEFAULT_FLEET
+from dag.plan import STATUSES
+from dag.statuses import PolicyStatus, RouteStatus
+from tests.dag.gateway import status_text
+from tests.dag.gateway.manifests import (
+    ALL,
+    gateway,
+    gateway_class,
+    host,
+    http,
+    listener,
+    namespace,
+    route,
+    service,
+    stream_route,
+    to,
+)
+from tests.dag.world import apply, delete, key, world
+
+GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
+ROUTE = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
+GATEWAY = "{group: gateway.networking.k8s.io, kind: Gateway, name: gw}"
+
+
+def policy(
+    name: str, spec: str, *targets: str, created: str = "", namespace: str = "default"
+) -> str:
+    """A SecurityPolicy for the route `r` if no target is given."""
+    born = f", creationTimestamp: '{created}'" if created else ""
+    named = f"targetRefs: [{', '.join(targets or (ROUTE,))}], " if targets != ("",) else ""
+    return (
+        "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: SecurityPolicy, "
+        f"metadata: {{name: {name}, namespace: {namespace}{born}}}, spec: {{{named}{spec}}}}}\n"
+    )
+
+
+def allowing(name: str) -> str:
+    """An authorization that is told apart by a header."""
+    header = f"headers: [{{name: x, values: [{name}]}}]"
+    return f"authorization: {{rules: [{{action: Allow, principal: {{{header}}}}}]}}"
+
+
+def part(target: str, section: str) -> str:
+    return target.replace("}", f", sectionName: {section}}}")
+
+
+def served(engine: Engine, name: str = "*", port: str = "ingress_http") -> tuple[nodes.Route, ...]:
+    found = engine.answer(hosts.virtual_host, nodes.HostKey(DEFAULT_FLEET, port, name))
+    assert found is not None
+    return found.routes
+
+
+def applied(engine: Engine, name: str = "*", port: str = "ingress_http") -> list[str]:
+    """Of each route the policies that apply, or what closes it."""
+    return [_applied(it) for it in served(engine, name, port)]
+
+
+def _applied(found: nodes.Route) -> str:
+    names = " ".join(it.name for it in found.attached)
+    if isinstance(found.action, nodes.Respond):
+        return f"{names} {found.action.status}"
+    access = found.policies.access if found.policies is not None else None
+    seen = access.rules[0].headers[0][1][0] if isinstance(access, nodes.Access) else ""
+    assert not seen or seen == names
+    return names
+
+
+def told(engine: Engine, name: str) -> dict[str, list[str]]:
+    """What a policy is told, by ancestor."""
+    found = engine.answer(STATUSES["SecurityPolicy"], key(name))
+    if found is None:
+        return {}
+    assert isinstance(found, PolicyStatus)
+    return {it.ancestor.name: status_text.short(it.conditions) for it in found.ancestors}
+
+
+def message(engine: Engine, name: str) -> str:
+    found = engine.answer(STATUSES["SecurityPolicy"], key(name))
+    assert isinstance(found, PolicyStatus)
+    return found.ancestors[0].conditions[0].message
+
+
+INVALID = {"gw": ["Accepted=False/Invalid"]}
+
+
+def test_the_nearest_policy_applies_and_it_alone() -> None:
+    rules = (to("s1", "name: one"), to("s2", "matches: [{path: {value: /b}}], name: two"))
+    it = world(GIVEN + route("r", *rules) + policy("gw", allowing("gw"), GATEWAY))
+    assert applied(it) == ["gw", "gw"]
+    apply(it, policy("lis", allowing("lis"), part(GATEWAY, "http")))
+    assert applied(it) == ["lis", "lis"]
+    apply(it, policy("route", allowing("route")))
+    assert applied(it) == ["route", "route"]
+    apply(it, policy("rule", allowing("rule"), part(ROUTE, "two")))
+    assert applied(it) == ["rule", "route"]
+    for name, left in (("rule", "route"), ("route", "lis"), ("lis", "gw"), ("gw", "")):
+        delete(it, "SecurityPolicy", name)
+        assert applied(it) == [left, left]
+
+
+def test_of_two_policies_for_one_target_the_older_applies_and_the_other_is_told() -> None:
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    it = world(
+        GIVEN
+        + route("r")
+        + policy("a", allowing("a"), created=young)
+        + policy("b", allowing("b"), created=old)
+    )
+    assert applied(it) == ["b"]
+    assert told(it, "b") == {"gw": ["Accepted"]}
+    assert told(it, "a") == {"gw": ["Accepted=False/Conflicted"]}
+    assert "SecurityPolicy default/b applies to HTTPRoute default/r" in message(it, "a")
+    delete(it, "SecurityPolicy", "b")
+    assert applied(it) == ["a"]
+    assert told(it, "a") == {"gw": ["Accepted"]}
+
+
+def test_a_policy_that_loses_one_of_two_targets_is_accepted_and_told() -> None:
+    both = (ROUTE, ROUTE.replace("r}", "q}"))
+    routes = route("r", hosts=("r.com",)) + route("q", hosts=("q.com",))
+    it = world(GIVEN + routes + policy("a", allowing("a")) + policy("b", allowing("b"), *both))
+    assert (applied(it, "r.com"), applied(it, "q.com")) == (["a"], ["b"])
+    assert told(it, "b") == {"gw": ["Accepted=True/Conflicted"]}
+    assert "applies to HTTPRoute default/r" in message(it, "b")
+
+
+SELECTED = "targetSelectors: [{kind: HTTPRoute, matchLabels: {team: one}%s}]"
+
+
+def labelled(name: str, labels: str, namespace: str = "default") -> str:
+    made = route(name, hosts=(f"{name}.com",), parents="{name: gw, namespace: default}")
+    made = made.replace("metadata: {", f"metadata: {{labels: {{{labels}}}, ", 1)
+    return made.replace("namespace: default}", f"namespace: {namespace}}}", 1)
+
+
+def test_routes_are_selected_by_their_labels() -> None:
+    it = world(GIVEN + labelled("r", "team: one") + labelled("q", "team: two"))
+    apply(it, policy("a", f"{SELECTED % ''}, {allowing('a')}", ""))
+    assert (applied(it, "r.com"), applied(it, "q.com")) == (["a"], [""])
+    assert told(it, "a") == {"gw": ["Accepted"]}
+    apply(it, labelled("r", "team: two") + labelled("q", "team: one"))
+    assert (applied(it, "r.com"), applied(it, "q.com")) == ([""], ["a"])
+
+
+def test_routes_of_other_namespaces_are_selected_if_a_grant_is_there() -> None:
+    given = gateway_class() + gateway("gw", http(rest=ALL)) + service("s1", "other")
+    wide = ", namespaces: {from: All}"
+    it = world(given + namespace("other") + labelled("r", "team: one", "other"))
+    apply(it, policy("a", f"{SELECTED % wide}, {allowing('a')}", ""))
+    assert applied(it, "r.com") == [""]
+    assert told(it, "a") == {}
+    source = "group: gateway.envoyproxy.io, kind: SecurityPolicy, namespace: default"
+    granted = (
+        "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: "
+        f"{{name: g, namespace: other}}, spec: {{from: [{{{source}}}], "
+        "to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}}\n"
+    )
+    apply(it, granted)
+    assert applied(it, "r.com") == ["a"]
+    delete(it, "ReferenceGrant", "other/g")
+    assert applied(it, "r.com") == [""]
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        (ROUTE.replace("r}", "gone}"), "HTTPRoute default/gone not found"),
+        (part(ROUTE, "gone"), "HTTPRoute default/r has no rule gone"),
+        (part(GATEWAY, "gone"), "Gateway default/gw has no listener gone"),
+        ("{group: '', kind: Service, name: s1}", "is no kind that policies are for"),
+    ],
+)
+def test_targets_that_are_none_are_told(target: str, words: str) -> None:
+    it = world(GIVEN + route("r") + policy("a", allowing("a"), target))
+    if "Service" in target:
+        apply(it, policy("a", allowing("a"), target, ROUTE))
+        assert told(it, "a") == {"gw": ["Accepted=True/TargetNotFound"]}
+    else:
+        assert [*told(it, "a").values()] == [["Accepted=False/TargetNotFound"]]
+    assert words in message(it, "a")
+
+
+def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
+    other = gateway_class("other", controller="example.com/other")
+    given = other + gateway("gw").replace("gatewayClassName: contour", "gatewayClassName: other")
+    it = world(given + service("s1") + route("r") + policy("a", "basicAuth: {}", GATEWAY, ROUTE))
+    assert told(it, "a") == {}
+
+
+CLOSING = {
+    "mergeType": "mergeType: StrategicMerge, cors: {allowOrigins: ['*']}",
+    "basicAuth": "basicAuth: {users: {name: users}}",
+    "apiKeyAuth": "apiKeyAuth: {credentialRefs: [], extractFrom: []}",
+    "oidc": "oidc: {clientID: x}",
+    "csrf": "csrf: {}",
+    "authorization.rules[0].cel": "authorization: {rules: [{action: Allow, cel: 'true'}]}",
+    "authorization.rules[0].principal.clientIPGeoLocations": (
+        "authorization: {rules: [{action: Deny, principal: "
+        "{clientIPGeoLocations: [{country: DE}]}}]}"
+    ),
+    "authorization.rules[0].action": (
+        "authorization: {rules: [{action: Audit, principal: {clientCIDRs: [10.0.0.0/8]}}]}"
+    ),
+    "authorization.rules[0].principal.clientCIDRs[0]": (
+        "authorization: {rules: [{action: Deny, principal: {clientCIDRs: [10.0.0.0/40]}}]}"
+    ),
+    "authorization.rules[0].principal.jwt.provider": (
+        "authorization: {rules: [{action: Allow, principal: "
+        "{jwt: {provider: gone, scopes: [read]}}}]}"
+    ),
+    "jwt.providers[0].remoteJWKS.backendRefs": (
+        "jwt: {providers: [{name: a, remoteJWKS: {uri: 'https://example.com/keys', "
+        "backendRefs: [{name: s1, port: 80}]}}]}"
+    ),
+    "jwt.providers[0].remoteJWKS.uri": (
+        "jwt: {providers: [{name: a, remoteJWKS: {uri: 'http://example.com/keys'}}]}"
+    ),
+    "jwt.providers": (
+        "jwt: {providers: [{name: a, remoteJWKS: {uri: 'https://example.com/keys'}}]}"
+    ),
+    "extAuth.grpc.backendRefs[0]": "extAuth: {grpc: {backendRefs: [{name: gone, port: 80}]}}",
+    "extAuth.http.backendRefs": (
+        "extAuth: {http: {backendRefs: [{name: s1, port: 80}, {name: s2, port: 80}]}}"
+    ),
+    "extAuth.http.pathOverride": (
+        "extAuth: {http: {backendRefs: [{name: s1, port: 80}], pathOverride: /check}}"
+    ),
+    "extAuth.contextExtensions[0]": (
+        "extAuth: {http: {backendRefs: [{name: s1, port: 80}]}, "
+        "contextExtensions: [{name: a, type: Value, value: b}]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("field", CLOSING)
+@pytest.mark.parametrize("target", [ROUTE, GATEWAY], ids=["route", "gateway"])
+def test_what_guards_and_cannot_be_served_closes_its_routes(field: str, target: str) -> None:
+    it = world(GIVEN + route("r") + policy("a", CLOSING[field], target))
+    assert applied(it) == ["a 500"]
+    assert told(it, "a") == INVALID
+    assert message(it, "a").startswith(f"spec.{field}")
+    delete(it, "SecurityPolicy", "a")
+    assert applied(it) == [""]
+
+
+def test_a_field_of_a_later_release_closes_the_routes() -> None:
+    it = world(GIVEN + route("r") + policy("a", allowing("a")))
+    it.write(tables.UNKNOWN_FIELDS, ObjectRef("SecurityPolicy", "default", "a"), ("spec.newer",))
+    it.settle()
+    assert applied(it) == ["a 500"]
+    assert message(it, "a").startswith("spec: has a field that is not known here")
+    assert "spec.newer" in message(it, "a")
+
+
+def test_a_route_is_told_that_its_policy_closes_it() -> None:
+    it = world(GIVEN + route("r") + policy("a", CLOSING["oidc"]))
+    found = it.answer(STATUSES["HTTPRoute"], key("r"))
+    assert isinstance(found, RouteStatus)
+    assert "SecurityPolicy default/a cannot be served" in found.parents[0].conditions[0].message
+
+
+def test_guards_of_filters_and_of_a_policy_do_not_replace_one_another() -> None:
+    server = "{protocol: HTTP, backendRef: {name: s1, port: 80}, http: {}}"
+    own = to("s1", f"filters: [{{type: ExternalAuth, externalAuth: {server}}}]")
+    asked = "extAuth: {http: {backendRefs: [{name: s2, port: 80}]}}"
+    for target in (ROUTE, GATEWAY):
+        it = world(GIVEN + route("r", own) + policy("a", asked, target))
+        assert applied(it) == ["a 500"]
+    it = world(GIVEN + route("r", own) + policy("a", allowing("a")))
+    (found,) = served(it)
+    assert found.policies is not None
+    assert isinstance(found.policies.authorization, nodes.Authorization)
+    assert found.policies.access is not None
+
+
+def test_routes_for_tcp_are_closed_where_a_policy_is_to_guard_them() -> None:
+    tcp = gateway("gw", listener("tcp", 9000, "TCP"))
+    target = "{group: gateway.networking.k8s.io, kind: TCPRoute, name: r}"
+    given = gateway_class() + tcp + service("s1")
+    given += stream_route("TCPRoute", "r", "{name: s1, port: 80}")
+    for guarded in (target, GATEWAY):
+        it = world(given + policy("a", CLOSING["oidc"], guarded))
+        assert _stream(it) == [None]
+        delete(it, "SecurityPolicy", "a")
+        assert _stream(it) != [None]
+
+
+def _stream(engine: Engine) -> list[nodes.Cluster | None]:
+    at = nodes.HostKey(DEFAULT_FLEET, "tcp-9000", "*")
+    found = engine.ask(gateway_hosts.stream_of, at)
+    return [it.cluster for it in found.shares]
+
+
+def test_hosts_of_other_listeners_and_apis_stay_as_they_are() -> None:
+    two = gateway("gw", http("a", host("a.com")), http("b", host("b.com")))
+    given = gateway_class() + two + service("s1") + route("r", hosts=("a.com", "b.com"))
+    it = world(given + policy("p", CLOSING["oidc"], part(GATEWAY, "a")))
+    assert (applied(it, "a.com"), applied(it, "b.com")) == (["p 500"], [""])
+
+
+def test_an_edit_of_issuers_changes_no_route() -> None:
+    keys = '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}'
+    text = "jwt: {providers: [{name: a, issuer: %s, localJWKS: {type: Inline, inline: '%s'}}]}"
+    it = world(GIVEN + route("r") + policy("a", text % ("one", keys), GATEWAY))
+    before = served(it)
+    apply(it, policy("a", text % ("two", keys), GATEWAY))
+    assert served(it) is before
