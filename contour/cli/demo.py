@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from contour.cli import ending_at_once
+from contour.cli import importing
 
 
 @click.command()
@@ -29,7 +29,7 @@ def demo(
     temporary folder, removed at the end). Then starts the backends, serves the manifests as
     `contour run` does, and prints requests to try. Ctrl-C ends the demonstration.
     """
-    with ending_at_once():
+    with importing():
         import tempfile
 
         from contour import files, host, rundir

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from contour.cli import ending_at_once
+from contour.cli import importing
 from crds.draining import DRAIN_SECONDS
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def run(
     Each PATH is a file or folder of manifests. Ctrl-C or SIGTERM ends the command, after open
     requests have finished. The state directory has a file `ready` while Envoy serves everything.
     """
-    with ending_at_once():
+    with importing():
         from contour import files, host, localbackends, rundir
         from contour import run as running
         from contour.cli import custombootstrap, failures

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contour.cli import importing
 from provisioning import names
 
 if TYPE_CHECKING:
@@ -217,11 +218,12 @@ def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
     Envoys over xDS, and writes the statuses of the objects. A ContourConfiguration takes precedence
     over these options where it sets the same. Durations are written like 15s, 1m30s or 2h.
     """
-    from contour.cli import failures, replica
-    from contour.configfile.source import UnusableFileError
-    from kube import errors
-    from kube.credentials import AccessError
-    from showing import logs, signals
+    with importing():
+        from contour.cli import failures, replica
+        from contour.configfile.source import UnusableFileError
+        from kube import errors
+        from kube.credentials import AccessError
+        from showing import logs, signals
 
     logs.configure(log_format, log_level)
     with failures.told(AccessError, errors.RequestError, OSError, UnusableFileError):
