@@ -15,7 +15,7 @@ from aiohttp import web
 
 from tests.pods.forwarding import FindNetwork, Forwarding
 from tests.pods.processes import Log
-from tests.testbed import certificates
+from tests.testbed import certificates, webservers
 
 Find = Callable[[str, str, str], Log | None]  # namespace, pod, container
 
@@ -43,7 +43,7 @@ class Journal:
 
     async def close(self) -> None:
         """Nobody is answered any more."""
-        await self._runner.cleanup()
+        await webservers.end(self._runner)
 
     async def _answer(self, request: web.Request) -> web.Response:
         of = request.match_info
