@@ -43,12 +43,14 @@ def told(of: Shaped, number: int = 0) -> str:
     return of.told("HTTPProxy", world.namespace(number), f"root-{number}")
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_every_host_is_asked_about_once_and_served_as_the_extension_says() -> None:
     async with shaped(SHAPES) as of:
         assert all(of.is_changed(it) for it in range(WORLD.hosts))
         assert of.asked == WORLD.hosts
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_an_edit_asks_for_its_host_and_for_no_other() -> None:
     async with shaped(SHAPES) as of:
         of.take(WORLD.root(3, "/new"))
@@ -75,6 +77,7 @@ async def test_a_host_is_encoded_again_when_it_is_answered_for_and_not_while_it_
         assert encoded == [KEY]
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_what_goes_back_to_an_earlier_state_is_asked_about_again() -> None:
     """Questions that nobody depends on are forgotten."""
     async with shaped(SHAPES) as of:

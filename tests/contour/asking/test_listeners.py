@@ -90,6 +90,7 @@ def names(manager: Manager) -> list[str]:
     return [it.name for it in manager.http_filters]
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_a_listener_is_asked_about_once_and_each_of_its_chains_gets_the_answer() -> None:
     documents = WITH_TLS.documents()
     async with served.shaped(GOOD, documents=documents, **LISTENERS) as of:
@@ -165,6 +166,7 @@ async def test_an_added_header_of_the_listener_and_a_network_filter_are_served()
         assert of.managers(PLAIN)[0].via == "extension"
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_http3_has_a_question_of_its_own_so_that_no_guard_is_missing_there() -> None:
     documents = WITH_TLS.documents()
     async with scripted(GOOD) as server:
