@@ -26,7 +26,9 @@ from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
 from crds.gateway.listenerset import ListenerSet
 from crds.gateway.referencegrant import ReferenceGrant
+from crds.gateway.references import EXPERIMENTAL_GROUP
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
+from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.namespace import Namespace
@@ -151,6 +153,14 @@ _ALL = (
     Kind(
         GATEWAY, "ReferenceGrant", "referencegrants", ("v1beta1", "v1"), True, ReferenceGrant
     )._replace(short_names=("refgrant",)),
+    Kind(
+        EXPERIMENTAL_GROUP,
+        "XTelemetryPolicy",
+        "xtelemetrypolicies",
+        ("v1alpha1",),
+        True,
+        XTelemetryPolicy,
+    )._replace(has_status=True, short_names=("xtelemetrypolicy",)),
     Kind(
         ENVOY_GATEWAY,
         "AuthenticationFilter",

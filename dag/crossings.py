@@ -12,7 +12,8 @@ from crds import httpproxy
 from crds.extensionservice import ExtensionService
 from crds.gateway.gateway import Gateway
 from crds.gateway.listenerset import ListenerSet
-from crds.gateway.references import GROUP
+from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP
+from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
 from crds.meta import NamespacedName, ObjectRef
@@ -126,6 +127,12 @@ def _of_listeners(found: Gateway | ListenerSet) -> Wishes:
                 yield at, _object(asked.external_auth.backend_ref, found)
 
 
+def _of_telemetry_policy(found: XTelemetryPolicy) -> Wishes:
+    tracing = found.spec.tracing
+    if tracing is not None and tracing.provider is not None:
+        yield "tracing.provider.backendRef", _object(tracing.provider.backend_ref, found)
+
+
 def _object(it: Any, found: Any) -> ObjectRef | None:
     return ObjectRef(it.kind, it.namespace, it.name) if it.namespace else None
 
@@ -148,6 +155,7 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
     "TLSRoute": _of_route,
     "TCPRoute": _of_route,
     "UDPRoute": _of_route,
+    "XTelemetryPolicy": _of_telemetry_policy,
 }
 _BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
 
@@ -197,7 +205,8 @@ def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectR
         uses = (delegation.Use(target.key, it) for it in (delegation.EVERY, who.namespace))
         keys = {it for use in uses for it in view.bucket(delegation.DELEGATED, use)}
         return tuple(sorted(ObjectRef("TLSCertificateDelegation", *it) for it in keys))
-    referrer = grants.Referrer(GROUP, who.kind, who.namespace)
+    group = EXPERIMENTAL_GROUP if who.kind == "XTelemetryPolicy" else GROUP
+    referrer = grants.Referrer(group, who.kind, who.namespace)
     named = grants.Target("", target.kind, *target.key)
     wanted = ((referrer, named), (referrer, named._replace(name="")))
     keys = {it for granted in wanted for it in view.bucket(grants.GRANTED, granted)}

@@ -31,6 +31,7 @@ from crds.gateway.httproute import HTTPRoute
 from crds.gateway.listenerset import ListenerSet
 from crds.gateway.referencegrant import ReferenceGrant
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
+from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.meta import NamespacedName, ObjectRef
@@ -60,6 +61,7 @@ TCPROUTES: Table[NamespacedName, TCPRoute] = Table("TCPRoute")
 UDPROUTES: Table[NamespacedName, UDPRoute] = Table("UDPRoute")
 LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
 BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
+TELEMETRY_POLICIES: Table[NamespacedName, XTelemetryPolicy] = Table("XTelemetryPolicy")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
@@ -94,6 +96,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         UDPROUTES,
         LISTENER_SETS,
         BACKEND_TLS_POLICIES,
+        TELEMETRY_POLICIES,
         GRANTS,
         CONFIGURATIONS,
         AUTHENTICATION_FILTERS,

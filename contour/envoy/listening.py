@@ -29,7 +29,7 @@ from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import filteredlisteners
+from dag.gateway import filteredlisteners, telemetry
 
 
 class ChainKey(NamedTuple):
@@ -112,9 +112,11 @@ def opened(view: View, key: TemplateKey) -> Open | None:
 
 
 def _opened(view: View, key: TemplateKey, found: Open) -> Open:
-    """With the filters of today, whenever extensions have answered: they guard."""
-    filters = view.ask(filteredlisteners.filters, nodes.ListenerKey(key.fleet, key.listener))
-    guarded = found.policy._replace(filters=filters)
+    """With the filters and traces of today, whenever extensions have answered."""
+    at = nodes.ListenerKey(key.fleet, key.listener)
+    guarded = found.policy._replace(filters=view.ask(filteredlisteners.filters, at))
+    if (traced := view.ask(telemetry.of_listener, at)) is not None:
+        guarded = guarded._replace(edge=replace(guarded.edge, tracing=traced.tracing))
     used = routing.clusters_of(view, key.fleet, guarded.services())
     called = {it: name.name for it, name in used.items()}
     named = guarded._replace(names=called)

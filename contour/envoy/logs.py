@@ -6,6 +6,7 @@ To standard output by Envoy's own logger for it, for in a container nobody may o
 from collections.abc import Iterator
 
 from envoy.config.accesslog.v3 import accesslog_pb2
+from envoy.config.core.v3 import extension_pb2
 from envoy.config.core.v3 import substitution_format_string_pb2 as format_pb
 from envoy.config.trace.v3 import opentelemetry_pb2
 from envoy.extensions.access_loggers.file.v3 import file_pb2
@@ -13,7 +14,14 @@ from envoy.extensions.access_loggers.stream.v3 import stream_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as pb,
 )
+from envoy.extensions.tracers.opentelemetry.samplers.v3 import (
+    parent_based_sampler_pb2 as parent_pb2,
+)
+from envoy.extensions.tracers.opentelemetry.samplers.v3 import (
+    trace_id_ratio_based_sampler_pb2 as ratio_pb2,
+)
 from envoy.type.tracing.v3 import custom_tag_pb2
+from envoy.type.v3 import percent_pb2
 
 from contour.envoy import encoding, headers
 from dag import nodes
@@ -72,8 +80,13 @@ def tracing(node: nodes.Tracing, cluster: str) -> pb.HttpConnectionManager.Traci
     result.random_sampling.value = node.random
     result.max_path_tag_length.value = node.max_path_length
     result.custom_tags.extend(_tags(node))
+    result.operation = node.span_name
     collector = opentelemetry_pb2.OpenTelemetryConfig(service_name=node.service_name)
     collector.grpc_service.CopyFrom(encoding.grpc(cluster))
+    for name, value in node.headers:
+        collector.grpc_service.initial_metadata.add(key=name, value=value)
+    if node.sampling is not None:
+        collector.sampler.CopyFrom(_sampler(node.sampling))
     if node.timeout:
         collector.grpc_service.timeout.CopyFrom(encoding.seconds(node.timeout))
     result.provider.name = "envoy.tracers.opentelemetry"
@@ -81,11 +94,36 @@ def tracing(node: nodes.Tracing, cluster: str) -> pb.HttpConnectionManager.Traci
     return result
 
 
+_MILLION = 1_000_000
+
+
+def _sampler(node: nodes.Sampling) -> extension_pb2.TypedExtensionConfig:
+    """A share of the traces; with a parent's decision before it, where that holds."""
+    numerator, denominator = node.rate
+    share = ratio_pb2.TraceIdRatioBasedSamplerConfig()
+    share.sampling_percentage.numerator = numerator * _MILLION // denominator
+    share.sampling_percentage.denominator = percent_pb2.FractionalPercent.MILLION
+    result = extension_pb2.TypedExtensionConfig(name=f"{_SAMPLERS}.trace_id_ratio_based")
+    result.typed_config.CopyFrom(encoding.packed(share))
+    if not node.follows_parent:
+        return result
+    parents = parent_pb2.ParentBasedSamplerConfig(wrapped_sampler=result)
+    content = encoding.packed(parents)
+    return extension_pb2.TypedExtensionConfig(
+        name=f"{_SAMPLERS}.parent_based", typed_config=content
+    )
+
+
+_SAMPLERS = "envoy.tracers.opentelemetry.samplers"
+
+
 def _tags(node: nodes.Tracing) -> Iterator[custom_tag_pb2.CustomTag]:
     for tag in node.tags:
         result = custom_tag_pb2.CustomTag(tag=tag.name)
         if tag.header:
             result.request_header.name = tag.header
+        elif tag.request_property:
+            result.value = headers.formatted(nodes.REQUEST_PROPERTIES[tag.request_property])
         else:
             result.literal.value = tag.literal
         yield result

@@ -12,6 +12,8 @@ from crds.meta import model
 from crds.rules import rule
 
 GROUP = "gateway.networking.k8s.io"
+EXPERIMENTAL_GROUP = "gateway.networking.x-k8s.io"
+"""Of kinds that are experimental as a whole."""
 
 Group = Annotated[
     str,

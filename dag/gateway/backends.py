@@ -8,7 +8,7 @@ BackendTLSPolicy (`policies`); one that cannot be met closes the backend.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from crds.gateway.references import GROUP, BackendObjectReference
+from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
 from crds.kinds import ENVOY_GATEWAY, KINDS
 from crds.meta import NamespacedName, ObjectRef
@@ -104,7 +104,8 @@ def services(
 
 
 def _is_granted(view: View, route: ObjectRef, service: NamespacedName) -> bool:
-    group = ENVOY_GATEWAY if (ENVOY_GATEWAY, route.kind) in KINDS else GROUP
+    others = (EXPERIMENTAL_GROUP, ENVOY_GATEWAY)
+    group = next((it for it in others if (it, route.kind) in KINDS), GROUP)
     referrer = grants.Referrer(group, route.kind, route.namespace)
     return grants.is_granted(view, referrer, grants.Target("", "Service", *service))
 

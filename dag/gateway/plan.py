@@ -26,6 +26,8 @@ from dag.gateway import (
     serviceparents,
     status,
     statusoverflow,
+    telemetry,
+    telemetrystatus,
 )
 from dag.references import grants
 
@@ -40,6 +42,7 @@ INDEXES = (
     *policies.INDEXES,
     *policystatus.INDEXES,
     *statusoverflow.INDEXES,
+    *telemetry.INDEXES,
     *listenersetstatus.INDEXES,
     *precedence.INDEXES,
     *proxystatus.INDEXES,
@@ -70,6 +73,7 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "Gateway": status.gateway,
     "ListenerSet": listenersetstatus.listener_set,
     "BackendTLSPolicy": policystatus.backend_tls_policy,
+    "XTelemetryPolicy": telemetrystatus.telemetry_policy,
     "EnvoyProxy": proxystatus.envoy_proxy,
     "RateLimitFilter": ratelimitstatus.rate_limit_filter,
     "SecurityPolicy": securitypolicies.security_policy,

@@ -1,8 +1,8 @@
 """What the owner of a BackendTLSPolicy is told, by each Gateway that it matters to (GEP-713).
 
-Those are the Gateways whose routes, or filters of listeners, lead to one of its Services. They are
-found through indexes of what each route or Gateway reaches, so one that comes or goes wakes only
-the policies of its own Services.
+Those are the Gateways whose routes, filters of listeners or traces lead to one of its Services.
+They are found through indexes of what each route or Gateway reaches, so one that comes or goes
+wakes only the policies of its own Services.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,6 +23,7 @@ from dag.gateway import (
     listenersets,
     policies,
     routes,
+    telemetry,
 )
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -51,13 +52,17 @@ def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
 
 @query
 def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
-    """The Services that the filters of a Gateway or ListenerSet ask, with the Gateway."""
+    """The Services that the filters of a Gateway or ListenerSet ask, and those that get the spans
+    of a Gateway; with the Gateway."""
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
     gateway = view.ask(listenersets.gateway_of, holder)
     if found is None or gateway is None:
         return frozenset()
     wanted = listenerfilters.references(found.spec.listeners)
-    return frozenset((it, gateway) for it in backends.services(view, holder, wanted))
+    services = {*backends.services(view, holder, wanted)}
+    if holder.kind == "Gateway":
+        services |= {*telemetry.services(view, gateway)}
+    return frozenset((it, gateway) for it in services)
 
 
 @query

@@ -55,7 +55,6 @@ from dag.nodes.hosts import (
 from dag.nodes.listeners import (
     AccessLog,
     ClientValidation,
-    CustomTag,
     Edge,
     ForwardedCertificate,
     HostKey,
@@ -68,7 +67,6 @@ from dag.nodes.listeners import (
     SecureHost,
     Stream,
     Tls,
-    Tracing,
     WeightedCluster,
 )
 from dag.nodes.matches import Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
@@ -82,6 +80,7 @@ from dag.nodes.tokens import (
     StoredJwks,
     TokenSources,
 )
+from dag.nodes.tracing import REQUEST_PROPERTIES, CustomTag, Sampling, Tracing
 from dag.nodes.upstreams import (
     TLS_VERSIONS,
     AlternativeName,
@@ -111,6 +110,7 @@ from dag.nodes.upstreams import (
 __all__ = [
     "LIMIT_STATUSES",
     "OFF",
+    "REQUEST_PROPERTIES",
     "TLS_VERSIONS",
     "Access",
     "AccessLog",
@@ -194,6 +194,7 @@ __all__ = [
     "Retry",
     "Rewrite",
     "Route",
+    "Sampling",
     "Secret",
     "SecureHost",
     "Segments",

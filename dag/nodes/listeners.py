@@ -10,7 +10,8 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag.nodes.guards import StreamGuards
 from dag.nodes.texts import Format
-from dag.nodes.upstreams import Cluster, ExtensionCluster, TlsVersion, Trust
+from dag.nodes.tracing import Tracing
+from dag.nodes.upstreams import Cluster, TlsVersion, Trust
 
 
 class ListenerKey(NamedTuple):
@@ -171,31 +172,6 @@ class AccessLog:
     """The fields of a JSON object, instead; what is empty is left out."""
     level: Literal["info", "error", "critical", "disabled"] = "info"
     """All; status 300 and above; 500 and above; none."""
-
-
-class CustomTag(NamedTuple):
-    """A tag on every span: literal text or the value of a request header."""
-
-    name: str
-    literal: str = ""
-    header: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tracing:
-    """Spans go to an OpenTelemetry collector."""
-
-    cluster: ExtensionCluster
-    service_name: str = "contour"
-    timeout: float | None = None
-    overall: float = 100.0
-    """Percent, as are the other two."""
-    client: float = 100.0
-    random: float = 100.0
-    max_path_length: int = 256
-    tags: tuple[CustomTag, ...] = ()
-    pod_details: bool = True
-    """Tags with the pod's name and namespace (from the environment of Envoy)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,10 @@ policy_authority_kind = error(ConditionType.ResolvedRefs, Gateway.InvalidKind)
 
 
 def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
+    is_served = ref.kind != "XTelemetryPolicy"
+    then = "is in force as far as it is valid" if is_served else "is not in force for the Gateway"
     message = (
         f"the status of {ref} is full of what other controllers say, so nothing is told there;"
-        " what it says is in force as far as it is valid"
+        f" what it says {then}"
     )
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")

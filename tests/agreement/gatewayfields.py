@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from dag import nodes
+
 Document = dict[str, Any]
 
 _GROUP = "gateway.networking.k8s.io/v1"
@@ -105,6 +107,36 @@ def rewrites(chance: Random) -> Document:
     return {"backendRefs": backends}
 
 
+def _share(chance: Random) -> Document:
+    denominator = chance.choice((1, 100, 1_000_000, 2**31 - 1))
+    return {"numerator": chance.randrange(denominator + 1), "denominator": denominator}
+
+
+def telemetry(chance: Random) -> Document:
+    """`tracing` of an XTelemetryPolicy."""
+    names = chance.sample(("x-key", "Authorization", "a-bin", "!#$&'*+-.^_`|~"), 2)
+    headers = [{"name": it, "value": chance.choice(("a", "Basic YTpi", '"{}"'))} for it in names]
+    keys = sorted(nodes.REQUEST_PROPERTIES)
+    attributes: list[Document] = [
+        {"name": f"a.b:/{it}", "sourceType": "Attribute", "attributeKey": it} for it in keys
+    ]
+    attributes.append({"name": "h", "sourceType": "Header", "headerName": chance.choice(names)})
+    text = chance.choice(("%", "%REQ(x)%", "a" * 1024))
+    attributes.append({"name": "l", "sourceType": "Literal", "literalValue": text})
+    found: Document = {
+        "mode": "Enabled",
+        "provider": {"backendRef": _backend(chance), "headers": headers},
+        "attributes": chance.sample(attributes, chance.randrange(len(attributes))),
+    }
+    optional: Document = {
+        "samplingRate": _share(chance),
+        "parentBasedSampling": {"mode": chance.choice(("Enabled", "Disabled"))},
+        "serviceName": chance.choice(("s", "a.b:/c-d_e", "s" * 253)),
+        "spanName": chance.choice(("in", "a b c", "n" * 256)),
+    }
+    return found | {name: it for name, it in optional.items() if chance.random() < 0.7}
+
+
 OF_GATEWAYS: Mapping[str, Callable[[Random], Document]] = {
     "listeners[].filters": filters,
     "addresses[].routability": routability,
@@ -114,7 +146,8 @@ OF_RULES: Mapping[str, Callable[[Random], Document]] = {
     "rules[].sessionPersistence": session,
     "rules[].backendRefs[].filters": rewrites,
 }
-FIELDS = (*OF_GATEWAYS, *OF_RULES)
+TRACING = "XTelemetryPolicy tracing"
+FIELDS = (*OF_GATEWAYS, *OF_RULES, TRACING)
 
 
 def documents(field: str, seed: int) -> list[Document]:
@@ -128,8 +161,15 @@ def documents(field: str, seed: int) -> list[Document]:
     gateway = {"apiVersion": _GROUP, "kind": "Gateway", "metadata": named}
     route = {"apiVersion": _GROUP, "kind": "HTTPRoute", "metadata": named | {"name": "route"}}
     asked = {"parentRefs": [{"name": "gw"}], "rules": [rule]}
-    return [
+    found: list[Document] = [
         _CLASS,
         gateway | {"spec": {"gatewayClassName": "contour", **spec}},
         route | {"spec": asked},
     ]
+    if field == TRACING:
+        target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
+        policy = {"targetRefs": [target], "tracing": telemetry(chance)}
+        version = "gateway.networking.x-k8s.io/v1alpha1"
+        made: Document = {"apiVersion": version, "kind": "XTelemetryPolicy", "metadata": named}
+        found.append(made | {"spec": policy})
+    return found

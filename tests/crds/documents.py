@@ -183,6 +183,13 @@ def trustbundle() -> Document:
     return _document("certificates.k8s.io/v1", "ClusterTrustBundle", spec)
 
 
+def telemetrypolicy(**tracing: Any) -> Document:
+    collector = {"backendRef": {"name": "collector", "port": 4317}}
+    targets = [{"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gateway"}]
+    spec = {"targetRefs": targets, "tracing": {"mode": "Enabled", "provider": collector} | tracing}
+    return _document("gateway.networking.x-k8s.io/v1alpha1", "XTelemetryPolicy", spec)
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
@@ -191,7 +198,7 @@ def of_every_kind() -> list[Document]:
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
-        envoyproxy(), trustbundle(), securitypolicy(),
+        envoyproxy(), trustbundle(), securitypolicy(), telemetrypolicy(),
     ]  # fmt: skip
 
 

@@ -25,6 +25,7 @@ _DOCUMENTED = {
     "TCPRoute": "gateway-api.md",
     "UDPRoute": "gateway-api.md",
     "BackendTLSPolicy": "gateway-api.md",
+    "XTelemetryPolicy": "gateway-api.md",
     "ReferenceGrant": "gateway-api.md",
     "Ingress": "ingress.md",
     "ContourConfiguration": "configuration.md",

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from crds import kinds, schema
+from crds.gateway.references import EXPERIMENTAL_GROUP
 from tests.crds import openapi
 
 GATEWAY = [it for it in kinds.KINDS.values() if it.group == kinds.GATEWAY]
+EXPERIMENTAL = [it for it in kinds.KINDS.values() if it.group == EXPERIMENTAL_GROUP]
+"""Kinds that are in the experimental channel of v1.7 alone."""
 CHANNELS = ("standard", "experimental")
 RELEASES = ("v1.6.1", "v1.7.0")
 OPTIONAL_ONCE = {"TLSRoute": {"hostnames"}}
@@ -40,7 +43,10 @@ def common(
 
 every = pytest.mark.parametrize(
     ("kind", "release", "channel"),
-    [(kind, *it) for kind in GATEWAY for it in itertools.product(RELEASES, CHANNELS)],
+    [
+        *((kind, *it) for kind in GATEWAY for it in itertools.product(RELEASES, CHANNELS)),
+        *((kind, "v1.7.0", "experimental") for kind in EXPERIMENTAL),
+    ],
     ids=lambda it: it.kind if isinstance(it, kinds.Kind) else str(it),
 )
 
@@ -78,3 +84,7 @@ def test_no_field_is_here_that_the_experimental_channel_does_not_have() -> None:
     for kind in GATEWAY:
         theirs = {path for it in RELEASES for path in stored(kind, it, "experimental")}
         assert set(fields(schema.structural(kind.model))) <= theirs
+    for kind in EXPERIMENTAL:
+        assert set(fields(schema.structural(kind.model))) <= set(
+            stored(kind, "v1.7.0", "experimental")
+        )

@@ -160,3 +160,14 @@ kind: {kind}
 metadata: {{{", ".join(metadata)}}}
 spec: {{{spec}}}
 """
+
+
+def telemetry_policy(
+    name: str, tracing: str, targets: tuple[str, ...] = ("gw",), created: str = ""
+) -> str:
+    """An XTelemetryPolicy for Gateways."""
+    group = "gateway.networking.k8s.io"
+    named = ", ".join(f"{{group: {group}, kind: Gateway, name: {it}}}" for it in targets)
+    spec = f"targetRefs: [{named}], tracing: {{{tracing}}}"
+    found = _manifest("XTelemetryPolicy", name, spec, created)
+    return found.replace("gateway.networking.k8s.io/v1", "gateway.networking.x-k8s.io/v1alpha1", 1)

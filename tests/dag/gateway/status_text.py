@@ -68,10 +68,19 @@ def set_messages(engine: Engine, name: str, of: str) -> list[str]:
     return [it.message for it in _set_listener(engine, name, of).conditions]
 
 
-def policy(engine: Engine, name: str) -> list[str]:
-    """The conditions of a BackendTLSPolicy, as its first Gateway has them; empty without one."""
-    found = engine.answer(STATUSES["BackendTLSPolicy"], key(name))
-    return short(found.ancestors[0].conditions) if isinstance(found, statuses.PolicyStatus) else []
+def policy(engine: Engine, name: str, kind: str = "BackendTLSPolicy") -> list[str]:
+    """The conditions of a policy, as its first Gateway has them; empty without one."""
+    return short(_policy(engine, name, kind))
+
+
+def policy_messages(engine: Engine, name: str, kind: str = "BackendTLSPolicy") -> list[str]:
+    """The messages of the same."""
+    return [it.message for it in _policy(engine, name, kind)]
+
+
+def _policy(engine: Engine, name: str, kind: str) -> tuple[statuses.Condition, ...]:
+    found = engine.answer(STATUSES[kind], key(name))
+    return found.ancestors[0].conditions if isinstance(found, statuses.PolicyStatus) else ()
 
 
 def kinds(engine: Engine, name: str, of: str = "gw") -> list[str]:

@@ -32,6 +32,8 @@ class Peers:
     """Requests of the rate limit service."""
     traced: list[bytes] = field(default_factory=list)
     """Encoded exports to the collector of traces."""
+    trace_headers: list[tuple[str, str]] = field(default_factory=list)
+    """Of these exports."""
 
 
 @asynccontextmanager
@@ -94,8 +96,9 @@ class _RateLimits(rls_pb2_grpc.RateLimitServiceServicer):
 
 
 def _collector(peers: Peers) -> Any:
-    async def export(request: bytes, _: Any) -> bytes:
+    async def export(request: bytes, context: Any) -> bytes:
         peers.traced.append(request)
+        peers.trace_headers.extend((it.key, it.value) for it in context.invocation_metadata())
         return b""
 
     handler = grpc.unary_unary_rpc_method_handler(export)
