@@ -1,6 +1,6 @@
 """What an XTelemetryPolicy has Envoy tell a collector (Gateway API 1.7, experimental, GEP-5253)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -15,6 +15,18 @@ pytestmark = pytest.mark.envoy
 
 _HOST = "www.example.com"
 _CLASS = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec:
+  gateway: {controllerName: projectcontour.io/gateway-controller}
+  tracing: {serviceName: of-the-house, extensionService: {namespace: default, name: house}}
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ExtensionService
+metadata: {name: house}
+spec: {protocol: h2c, services: [{name: collector, port: 80}]}
+---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
 metadata: {name: contour}
@@ -43,6 +55,8 @@ spec:
 """
 
 
+_HOUSE = b"of-the-house"
+"""The name that the ContourConfiguration gives."""
 _TO = "mode: Enabled, provider: {backendRef: {name: collector, port: 80}%s}"
 _ON = _TO % ""
 
@@ -70,9 +84,11 @@ class Traced:
         wait(is_followed, f"spans with {mark}")
         return mark
 
-    def ask(self, name: str, *, sampled: bool | None = None, **headers: str) -> str:
+    def ask(
+        self, name: str, sent: Mapping[str, str] | None = None, *, sampled: bool | None = None
+    ) -> str:
         """One request, perhaps of a trace that its sender has decided about; the path."""
-        path = f"{name}-{uuid4()}"
+        path, headers = f"{name}-{uuid4()}", dict(sent or {})
         if sampled is not None:
             flags = "01" if sampled else "00"
             headers["traceparent"] = f"00-{uuid4().hex}-{uuid4().hex[:16]}-{flags}"
@@ -108,6 +124,7 @@ def test_spans_go_to_the_provider(traced: Traced) -> None:
     traced.follow(_ON)
     path = traced.ask("plain")
     wait(lambda: traced.spans(path), "a span")
+    assert not any(_HOUSE in it for it in traced.spans(path))
     assert traced.running.reasons("XTelemetryPolicy default/p") == ""
 
 
@@ -119,7 +136,7 @@ def test_spans_have_the_names_and_attributes_that_are_asked_for(traced: Traced) 
         "{name: code, sourceType: Attribute, attributeKey: http.response.status_code}"
     )
     traced.follow(f"{_ON}, serviceName: edge-1, spanName: in and out, attributes: [{attributes}]")
-    path = traced.ask("named", **{"X-Who": "anna-7", "User-Agent": "browser-9"})
+    path = traced.ask("named", {"X-Who": "anna-7", "User-Agent": "browser-9"})
     wait(lambda: traced.spans(path), "a span")
     for word in ("edge-1", "in and out", "who", "anna-7", "agent", "browser-9", "way", "code"):
         assert word.encode() in traced.spans(path)[0]
@@ -158,11 +175,29 @@ def test_parents_that_do_not_count_decide_nothing(traced: Traced) -> None:
     assert traced.is_told(traced.ask("parent", sampled=False))
 
 
-@pytest.mark.parametrize("fields", ["mode: Disabled", "mode: ImplementationDefault"])
-def test_without_a_provider_nothing_is_traced(traced: Traced, fields: str) -> None:
+def test_tracing_that_is_disabled_is_so_whatever_the_configuration_says(traced: Traced) -> None:
     traced.follow(_ON)
-    traced.running.write("policy.yaml", _policy(fields))
-    wait(lambda: _is_silent(traced), "no spans")
+    traced.running.write("policy.yaml", _policy("mode: Disabled"))
+    wait(lambda: _is_silent(traced) and _is_silent(traced), "no spans")
+
+
+def test_the_default_is_what_the_configuration_says(traced: Traced) -> None:
+    traced.follow(_ON)
+    traced.running.write("policy.yaml", _policy("mode: ImplementationDefault"))
+    paths: list[str] = []
+
+    def is_told() -> bool:
+        paths.append(traced.ask("default"))
+        return any(_HOUSE in it for path in paths for it in traced.spans(path))
+
+    wait(is_told, "spans with the name that it gives")
+
+
+def test_while_its_provider_is_missing_nobody_else_gets_the_spans(traced: Traced) -> None:
+    traced.follow(_ON)
+    traced.running.write("policy.yaml", _policy(_ON.replace("name: collector", "name: gone")))
+    wait(lambda: _is_silent(traced) and _is_silent(traced), "no spans")
+    traced.running.until_told("XTelemetryPolicy default/p", "BackendNotFound")
 
 
 def _is_silent(traced: Traced) -> bool:
