@@ -5,6 +5,7 @@
 - `translations`: the rows of clusters and Secrets that extensions have answered for.
 - `remembering`: which questions extensions have answered, as those about all clusters need it.
 - `conversation`: one extension; what it is asked, in which order, and what its replies come to.
+- `troubles`: what is wrong with the answers of one extension.
 - `asker`: all extensions of an instance, and when the first of their answers are there.
 - `answers`: replies on disk, by the content of their questions.
 """

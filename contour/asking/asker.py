@@ -48,6 +48,7 @@ class Asker:
         self._conversations: dict[str, Conversation] = {}
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
         self._waiting: dict[str, dict[bytes, Question]] = {}
+        self._doubted: set[bytes] = set()
         self._settling: asyncio.Handle | None = None
         self._has_begun = False
 
@@ -68,6 +69,12 @@ class Asker:
         if (conversation := self._conversations.get(question.server)) is not None:
             conversation.drop(question.key)
 
+    def doubt(self, question: Question, *, is_refused: bool) -> None:
+        """What was replied is refused, or is not any more."""
+        (self._doubted.add if is_refused else self._doubted.discard)(question.key)
+        if (conversation := self._conversations.get(question.server)) is not None:
+            conversation.doubt(question.key, is_refused=is_refused)
+
     def connect(self, name: str, found: Connection | None) -> None:
         """An extension is reached this way; None: it is not there any more."""
         for task in self._tasks.pop(name, ()):
@@ -81,6 +88,7 @@ class Asker:
         conversation = self._conversations[name] = Conversation(found, asked, self)
         for it in self._waiting.get(name, {}).values():
             conversation.want(it, is_known=isinstance(self.known(it), Reply))
+            conversation.doubt(it.key, is_refused=it.key in self._doubted)
         is_starting = found.server.is_sidecar and not self._has_begun
         tasks = [_begun(conversation.run(partial(_there, found.server) if is_starting else None))]
         if isinstance(asked, client.Client):
@@ -156,7 +164,9 @@ class Asker:
             self._settling = asyncio.get_running_loop().call_soon(self._settled)
 
     def _settled(self) -> None:
+        """What is served is on disk before: it survives the end of the process at any moment."""
         self._settling = None
+        self._answers.write()
         self._settle()
 
 

@@ -7,7 +7,8 @@ one, whatever fails meanwhile.
 
 An extension that is away is asked one question every quarter of a second until it answers; the
 others wait for that and not each for its own deadline. Questions that fail alone are asked again
-one at a time; when one of them is answered, all are, for the extension may have been mended.
+one at a time; when one of them is answered, all are, for the extension may have been mended. So are
+those whose replies are refused, and all of them when one is answered otherwise.
 
 An extension that hangs or dies may lose questions. While one waits and there is no answer at all,
 the extension is asked another question every quarter of a second. A question that was asked half a
@@ -17,9 +18,10 @@ second before another one that has been answered is lost: it is given up and ask
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from contour.asking import exchanged
+from contour.asking.troubles import Troubles, words
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure
@@ -64,6 +66,10 @@ class Replied(Protocol):
         """What is known of a question."""
 
 
+Found: TypeAlias = Reply | Failure
+"""What comes of a question that is asked once."""
+
+
 class _Sent(NamedTuple):
     """A question that is under way."""
 
@@ -89,7 +95,7 @@ class Conversation:
         """The longest one first."""
         self._second: set[bytes] = set()
         """Those of them that are asked a second time, because the first time was lost."""
-        self._probes: dict[asyncio.Task[Answer | Failure], None] = {}
+        self._probes: dict[asyncio.Task[Found], None] = {}
         self._heard = 0.0
         """When there was an answer at last."""
         self._failing: dict[bytes, None] = {}
@@ -100,9 +106,9 @@ class Conversation:
         self._away: Failure | None = None
         self._open: dict[bytes, float] = {}
         """Questions of which nothing is known, and since when they are open."""
-        self._silent: dict[bytes, str] = {}
-        self._unstable: set[bytes] = set()
-        self._is_turned = False
+        self._doubted: dict[bytes, None] = {}
+        """Questions whose replies are refused, in the order in which they are asked again."""
+        self._troubles = Troubles()
         self._tasks: set[asyncio.Task[None]] = set()
 
     # What is wanted.
@@ -123,10 +129,16 @@ class Conversation:
         self._questions.pop(key, None)
         self._open.pop(key, None)
         self._failing.pop(key, None)
+        self._doubted.pop(key, None)
         self._second.discard(key)
-        self._is_turned |= key in self._silent or key in self._unstable
-        self._silent.pop(key, None)
-        self._unstable.discard(key)
+        self._troubles.forget(key)
+
+    def doubt(self, key: bytes, *, is_refused: bool) -> None:
+        """What was replied is refused, or is not any more: the extension may be mended."""
+        if is_refused and key in self._questions:
+            self._doubted[key] = None
+        else:
+            self._doubted.pop(key, None)
 
     def again(self) -> None:
         """Asks everything again: what has no answer first."""
@@ -137,7 +149,8 @@ class Conversation:
 
     def _note_return(self) -> None:
         """The extension answers again: what it has not answered is asked again."""
-        self._missed, self._away, self._is_turned = 0, None, True
+        self._missed, self._away = 0, None
+        self._troubles.turn()
         self._again(self._failing)
 
     def _queue(self, question: Question, *, is_known: bool) -> None:
@@ -157,28 +170,15 @@ class Conversation:
 
     def turned(self) -> tuple[str, ...] | None:
         """What is wrong with its answers; None if that has not changed since the last call."""
-        if not self._is_turned:
-            return None
-        self._is_turned = False
-        found: list[str] = []
-        if self._away is not None:
-            found.append(f"does not answer: {_words(self._away)}")
-        elif self._silent:
-            why = self._silent[min(self._silent)]
-            found.append(f"{len(self._silent)} of {len(self._questions)} questions fail: it {why}")
-        if self._unstable:
-            number = len(self._unstable)
-            found.append(f"answers {number} equal questions differently; the first answers stay")
-        return tuple(found)
+        return self._troubles.turned(self._away, len(self._questions))
 
     def _tell(self, question: Question, found: Reply | Silence) -> None:
         key = question.key
         self._open.pop(key, None)
         if isinstance(found, Silence):
-            self._is_turned |= self._silent.get(key) != found.why
-            self._silent[key] = found.why
+            self._troubles.note_silence(key, found.why)
         else:
-            self._is_turned |= self._silent.pop(key, None) is not None
+            self._troubles.note_reply(key)
         self._told.replied(question, found)
 
     # Asking.
@@ -265,7 +265,7 @@ class Conversation:
         self._probes[probe] = None
         probe.add_done_callback(partial(self._probed, self._now()))
 
-    def _probed(self, since: float, probe: asyncio.Task[Answer | Failure]) -> None:
+    def _probed(self, since: float, probe: asyncio.Task[Found]) -> None:
         self._probes.pop(probe, None)
         if probe.cancelled():
             return
@@ -315,7 +315,7 @@ class Conversation:
                 continue
             self._failing[key] = None
             if self._told.known(question) is None:
-                self._tell(question, Silence(f"does not answer: {_words(self._away)}"))
+                self._tell(question, Silence(f"does not answer: {words(self._away)}"))
 
     async def _converse(self, question: Question) -> None:
         since = self._now()
@@ -328,68 +328,67 @@ class Conversation:
         if reply is not None and self._questions.get(question.key) is question:
             self._take(question, reply)
 
-    async def _confirmed(
-        self, question: Question, answer: Answer | Failure
-    ) -> Answer | Failure | None:
-        """An answer that is not the last one counts if it is given twice."""
-        if isinstance(answer, Failure):
-            return answer
+    async def _confirmed(self, question: Question, found: Found) -> Found | None:
+        """A reply that is not the last one counts if it is given twice."""
+        if isinstance(found, Failure):
+            return found
         before = self._told.known(question)
-        reply = exchanged.reply(question, answer)
-        if not isinstance(before, Reply) or before == reply:
-            self._is_turned |= question.key in self._unstable
-            self._unstable.discard(question.key)
-            return answer
+        if not isinstance(before, Reply) or before == found:
+            self._troubles.note_steady(question.key)
+            return found
         second = await self._ask(question)
-        if isinstance(second, Failure) or exchanged.reply(question, second) == reply:
+        if isinstance(second, Failure) or second == found:
             return second
-        self._unstable.add(question.key)
-        self._is_turned = True
+        self._troubles.note_other(question.key)
         return None
 
-    async def _ask(self, question: Question) -> Answer | Failure:
+    async def _ask(self, question: Question) -> Found:
         if self._asked is None:
             return Failure("Unavailable", self.connection.refusal)
-        return await self._asked.ask(question.hook, exchanged.encoded(question))
+        found = await self._asked.ask(question.hook, exchanged.encoded(question))
+        return found if isinstance(found, Failure) else exchanged.reply(question, found)
 
-    def _take(self, question: Question, found: Answer | Failure) -> None:
-        if isinstance(found, Answer):
+    def _take(self, question: Question, found: Found) -> None:
+        if isinstance(found, Reply):
             self._missed = 0
             if question.key in self._failing:
                 del self._failing[question.key]
                 self._again(self._failing)
-            self._tell(question, exchanged.reply(question, found))
+            if question.key in self._doubted and self._told.known(question) != found:
+                self._again(self._doubted.keys() - {question.key})
+            self._tell(question, found)
             return
         self._note_absence(found)
         if not isinstance(self._told.known(question), Reply):
-            self._tell(question, Silence(f"does not answer: {_words(found)}"))
+            self._tell(question, Silence(f"does not answer: {words(found)}"))
         self._failing[question.key] = None
 
     def _note_absence(self, found: Failure) -> None:
         if found.reason == "DeadlineExceeded":
             self._missed += 1
         if found.reason == "Unavailable" or self._missed >= _MISSED:
-            self._away, self._is_turned = found, True
+            self._away = found
+            self._troubles.turn()
             self._waker.set()
 
     async def _ask_failing(self) -> None:
-        """Asks one of the questions that fail alone, again and again."""
+        """Asks one of the questions that fail alone, again and again, and one of those whose
+        replies are refused."""
         while True:
             await asyncio.sleep(_AGAIN)
-            key = next(iter(self._failing), None)
-            if key is not None and self._away is None:
-                self._failing[key] = self._failing.pop(key)
-                self._again((key,))
+            for waiting in (self._failing, self._doubted):
+                key = next(iter(waiting), None)
+                if key is not None and self._away is None:
+                    waiting[key] = waiting.pop(key)
+                    self._again((key,))
 
     def _again(self, keys: Iterable[bytes]) -> None:
         for key in keys:
             if key not in self._asking:
-                self._queue(self._questions[key], is_known=False)
+                question = self._questions[key]
+                is_known = isinstance(self._told.known(question), Reply)
+                self._queue(question, is_known=is_known)
         self._waker.set()
-
-
-def _words(found: Failure) -> str:
-    return f"{found.reason}: {found.message}" if found.message else found.reason
 
 
 Connect = Callable[[Connection], Asked | None]

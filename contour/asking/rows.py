@@ -38,6 +38,9 @@ class Questioner(Protocol):
     def drop(self, question: Question) -> None:
         """Nobody wants to know it any more."""
 
+    def doubt(self, question: Question, *, is_refused: bool) -> None:
+        """What was replied is refused, or is not any more."""
+
     def connect(self, name: str, found: Connection | None) -> None:
         """An extension is reached this way; None: it is not there any more."""
 
@@ -49,6 +52,9 @@ class Nobody:
         """It stays open."""
 
     def drop(self, question: Question) -> None:
+        """Does nothing."""
+
+    def doubt(self, question: Question, *, is_refused: bool) -> None:
         """Does nothing."""
 
     def connect(self, name: str, found: Connection | None) -> None:
@@ -69,6 +75,7 @@ class HookRows:
         self._engine = engine
         self.questioner: Questioner = Nobody()
         self._uses: Counter[bytes] = Counter()
+        self._refused: Counter[bytes] = Counter()
         self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
         self._turned: set[ObjectRef] = set()
         self._translations = Translations(engine)
@@ -100,7 +107,9 @@ class HookRows:
         if not isinstance(old, Translated) and not isinstance(new, Translated):
             answered = (it.answered if it is not None else () for it in (old, new))
             has_written = self._memory.note(change.key.fleet, *answered)
-        return self._count(old, new) or bool(self._turned) or has_written
+        is_known = self._count(old, new)
+        self._doubt(old, new)
+        return is_known or bool(self._turned) or has_written
 
     def flush(self) -> None:
         """Writes what objects are told, once for all their hosts that have changed, and what
@@ -150,6 +159,18 @@ class HookRows:
                 self.questioner.drop(before[key])
                 self._engine.write(questions.REPLIES, key, None)
         return is_known
+
+    def _doubt(self, old: State | None, new: State | None) -> None:
+        """Counts whose replies are refused: they are asked again."""
+        for it in new.refused if new else ():
+            self._refused[it.key] += 1
+            if self._refused[it.key] == 1:
+                self.questioner.doubt(it, is_refused=True)
+        for it in old.refused if old else ():
+            self._refused[it.key] -= 1
+            if not self._refused[it.key]:
+                del self._refused[it.key]
+                self.questioner.doubt(it, is_refused=False)
 
     def _begin(self, question: Question) -> bool:
         known = self.questioner.want(question)

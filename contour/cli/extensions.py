@@ -78,5 +78,8 @@ class _Unmodified:
     def drop(self, question: Question) -> None:
         """Does nothing."""
 
+    def doubt(self, question: Question, *, is_refused: bool) -> None:
+        """Does nothing."""
+
     def connect(self, name: str, found: Connection | None) -> None:
         """Does nothing."""

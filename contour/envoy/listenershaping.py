@@ -39,6 +39,7 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     found = GoodListener(node, plain._replace(answer=answer), tuple(sorted(known.added)))
     silent = translating.lacking(view, key.fleet, names.values(), known, way.answered)
     whole = ShapedListener(found, tuple(way.asked), tuple(way.answered), told, origins=origins)
+    whole = whole._replace(refused=whole.answered if checked.refused else ())
     if end.is_whole and checked.body is not None and silent is None:
         return whole
     told = told if silent is None else (*way.told, *silent)

@@ -51,7 +51,8 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
     gated = _gated(view, host, attempt)
     if gated.served is None or gated.until_then == "last" or not attempt.refused:
         return gated
-    return _without_refused(host, servers, referred, attempt)
+    found = _without_refused(host, servers, referred, attempt)
+    return found._replace(refused=attempt.found.answered)
 
 
 @dataclass(slots=True)

@@ -114,6 +114,7 @@ class _State:
     asked: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     silent: list[Told] = field(default_factory=list)
+    refused: list[Question] = field(default_factory=list)
     is_whole: bool = True
     is_stopped: bool = False
     """An extension that may not be passed over has not answered."""
@@ -165,6 +166,7 @@ def translated(view: View, key: FleetKey) -> Translated | None:
         state.is_whole,
         not state.is_stopped,
         passed.authors(view),
+        tuple(state.refused),
     )
 
 
@@ -182,12 +184,14 @@ def _pass(view: View, server: nodes.HookServer, remembered: int, state: _State) 
         if reply is not None:
             state.silent.append(Told(server.name, reply.why))
     elif reply.body is not None:
-        _take(server, state, asked, reply.body)
+        _take(server, state, question, reply.body)
 
 
-def _take(server: nodes.HookServer, state: _State, asked: Lists, body: bytes) -> None:
+def _take(server: nodes.HookServer, state: _State, question: Question, body: bytes) -> None:
     may_remove = lists.MayRemove(server.may_remove_clusters, server.may_remove_secrets)
-    found = lists.checked(asked, state.held(), body, may_remove)
+    found = lists.checked(question.lists, state.held(), body, may_remove)
+    if found.refused:
+        state.refused.append(question)
     state.told += (Told(server.name, it) for it in found.refused)
     if not found.is_taken:
         state.silent += (Told(server.name, it) for it in found.refused)

@@ -105,9 +105,11 @@ class _Reading:
             same = frozenset(self._asked.get(name, ()))
             found: list[bytes] = []
             for it in values:
-                # What we have sent is in canonical form already.
-                found.append(it if it in same else self._settled(name, it))
-                yield
+                if it in same:  # what we have sent is in canonical form already
+                    found.append(it)
+                else:
+                    found.append(self._settled(name, it))
+                    yield
             self._check_names(name, found)
             self.resources[name] = tuple(found)
 
@@ -127,14 +129,12 @@ class _Reading:
 
 
 def _check_unique(name: Field, found: list[bytes]) -> None:
-    seen: set[str] = set()
-    for body in found:
-        it = wire.name(body)
-        if not it:
-            raise _WrongNameError(f"one of {name} has no name")
-        if it in seen:
-            raise _WrongNameError(f"{name} has {it} twice")
-        seen.add(it)
+    names = [wire.name(it) for it in found]
+    if not all(names):
+        raise _WrongNameError(f"one of {name} has no name")
+    if len(set(names)) < len(names):
+        twice = next(it for at, it in enumerate(names) if it in names[:at])
+        raise _WrongNameError(f"{name} has {twice} twice")
 
 
 def _check_same(name: Field, asked: bytes, found: bytes) -> None:

@@ -42,6 +42,10 @@ FIELDS: Mapping[Hook, tuple[Field, ...]] = {
 """The fields that hold resources."""
 
 
+_FIRST, _LONG = b"\x0a", 0x80
+"""How a message begins whose field 1 is a string, and the length that needs more than one byte."""
+
+
 class UnreadableError(Exception):
     """The bytes are no message of the expected type."""
 
@@ -113,7 +117,10 @@ def decoded_reply(hook: Hook, body: bytes) -> Reply:
 
 def name(body: bytes) -> str:
     """The name of an encoded Cluster, Secret, Listener or virtual host, of which nothing else is
-    decoded; a Route's is in another field. Raises UnreadableError."""
+    decoded; a Route's is in another field. A name that comes first is the only one, as every
+    encoder writes it. Raises UnreadableError."""
+    if body[:1] == _FIRST and len(body) > 1 and body[1] < min(_LONG, len(body) - 1):
+        return body[2 : 2 + body[1]].decode(errors="replace")
     return str(getattr(_parsed(_CLASSES["Named"], body), "name"))  # noqa: B009 — made here
 
 

@@ -55,12 +55,9 @@ def _different(
     asked: Mapping[str, bytes], answer: Mapping[str, bytes]
 ) -> Iterator[tuple[str, bytes]]:
     """Names and bodies; no body where there is none any more."""
-    if asked == answer:
-        return
-    for name in sorted(asked.keys() | answer.keys()):
-        body = answer.get(name, b"")
-        if body != asked.get(name):
-            yield name, body
+    found = {name: body for name, body in answer.items() if asked.get(name) != body}
+    found |= dict.fromkeys(asked.keys() - answer.keys(), b"")
+    yield from sorted(found.items())
 
 
 def without_private_parts(body: bytes) -> bytes:

@@ -162,6 +162,8 @@ class Shaped(NamedTuple):
     host without changes."""
     origins: tuple[ObjectRef, ...] = ()
     """The objects that are told: those that want the host, or the routes that wait."""
+    refused: tuple[Question, ...] = ()
+    """Those whose replies led to something that is refused."""
 
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
@@ -179,6 +181,7 @@ class ShapedListener(NamedTuple):
     is_finished: bool = True
     until_then: Literal["last", "unmodified"] = "unmodified"
     origins: tuple[ObjectRef, ...] = ()
+    refused: tuple[Question, ...] = ()
 
 
 shaped_listener: OpenQuery[TemplateKey, ShapedListener | None] = OpenQuery("shaped_listener")
@@ -259,6 +262,8 @@ class Translated(NamedTuple):
     passes: bool = True
     """What is new may be served without the changes that are missing."""
     origins: tuple[ObjectRef, ...] = ()
+    refused: tuple[Question, ...] = ()
+    """Those whose replies have something that is refused."""
 
     def __repr__(self) -> str:
         return f"<of {self.wanted}: {len(self.clusters)} and {len(self.secrets)} changed>"

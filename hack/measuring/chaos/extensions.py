@@ -35,12 +35,7 @@ REQUESTS = 50_000
 CALLED = "guarded.example.com"
 KIND = {"group": "example.com", "version": "v1", "kind": "Guard"}
 REFUSED = "403 "
-WRITTEN = 3
-"""Seconds after which the control plane has written all answers into its file."""
-
-
 DIES, RESTART = "dies", "is away while the control plane starts again"
-OTHERS = "answers for others"
 FAULTS = (*(it for it in SCRIPTS if it != GOOD), DIES, RESTART)
 
 
@@ -119,8 +114,6 @@ async def _one(site: Site[Fed], server: Guarding, fault: str, chance: Random, se
     numbers = chance.sample(range(HOSTS), EDITS + 1)
     edited, other = numbers[:-1], numbers[-1]
     before = await _tag(site, other)
-    if fault == RESTART:
-        await asyncio.sleep(WRITTEN)
     if fault in (DIES, RESTART):
         await server.end()
     else:
@@ -136,9 +129,7 @@ async def _one(site: Site[Fed], server: Guarding, fault: str, chance: Random, se
         await asyncio.sleep(chance.uniform(0.05, 0.5))
     await asyncio.sleep(chance.uniform(0.5, 2.0))
     seen.pushed += await _tag(site, other) != before
-    if fault == OTHERS:
-        await server.end()
-    if fault in (DIES, RESTART, OTHERS):
+    if fault in (DIES, RESTART):
         await server.start()
     else:
         await server.ask(GOOD)
