@@ -17,6 +17,7 @@ from contour.answers.analyzed import ShownFinding
 from contour.answers.explained import Explained
 from contour.asking.answers import Answers
 from contour.asking.asker import Asker
+from contour.asking.lasting import FILE, Lasting
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
@@ -81,7 +82,7 @@ class Instance:
     locator: Callable[[], Locate] = lambda: _nowhere
     """Makes what tells where the fields of objects stand, for each listing."""
     answers: Path | None = None
-    """Where replies of extensions are kept; None: nowhere."""
+    """Where replies of extensions are kept, and beside it last good states; None: nowhere."""
     store: Store | None = None
     """Where key sets are kept from one run to the next."""
     controller: Controller = field(init=False)
@@ -101,8 +102,11 @@ class Instance:
             gives_hints=self.gives_hints,
         )
         controller = self.controller
-        self.asker = Asker(controller.engine, controller.settle, Answers(self.answers))
+        lasting = Lasting(self.answers and self.answers.with_name(FILE))
+        answers = Answers(self.answers)
+        self.asker = Asker(controller.engine, controller.settle, answers, lasting=lasting)
         controller.hook_rows.questioner = self.asker
+        controller.hook_rows.outlast(lasting)
         write = partial(keysets.write, self.controller.engine)
         self.key_sets = Keeper(write, self.controller.settle, self.store)
         self.controller.on_key_set = self.key_sets.note

@@ -8,4 +8,5 @@
 - `troubles`: what is wrong with the answers of one extension.
 - `asker`: all extensions of an instance, and when the first of their answers are there.
 - `answers`: replies on disk, by the content of their questions.
+- `lasting`: last good states on disk, of what waits; as `values` writes them.
 """

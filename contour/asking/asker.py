@@ -14,6 +14,7 @@ from typing import Final
 
 from contour.asking.answers import Answers
 from contour.asking.conversation import Asked, Connect, Conversation
+from contour.asking.lasting import Lasting
 from contour.envoy.hooks import lists, questions
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import client
@@ -29,6 +30,8 @@ STARTS: Final = 30.0
 """Seconds that a sidecar may take to start before its questions fail."""
 _LOOKS: Final = 0.02
 _SWEEPS: Final = 1.0
+_KEEPS: Final = 10
+"""So often in that time states are written of what waits; most edits do not wait so long."""
 
 
 class Asker:
@@ -40,10 +43,12 @@ class Asker:
         settle: Callable[[], None],
         answers: Answers,
         connect: Connect | None = None,
+        lasting: Lasting | None = None,
     ) -> None:
         self._engine = engine
         self._settle = settle
         self._answers = answers
+        self.lasting = lasting or Lasting()
         self._connect = connect or connected
         self._conversations: dict[str, Conversation] = {}
         self._tasks: dict[str, list[asyncio.Task[None]]] = {}
@@ -126,16 +131,19 @@ class Asker:
         except TimeoutError:
             log.warning("extensions have not answered everything within %g s", patience)
         self._has_begun = True
+        self.lasting.begin()
         self._sweep()
 
     def _is_open(self) -> bool:
         return any(it.is_open for it in self._conversations.values())
 
     async def run(self) -> None:
-        """Tells of what is slow or fails, and keeps answers, until it is cancelled."""
+        """Tells of what is slow or fails, and keeps answers and states, until it is cancelled."""
         try:
             while True:
-                await asyncio.sleep(_SWEEPS)
+                for _ in range(_KEEPS):
+                    await asyncio.sleep(_SWEEPS / _KEEPS)
+                    self.lasting.write()
                 self._sweep()
         finally:
             await self.close()
@@ -148,6 +156,7 @@ class Asker:
             it.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._answers.close()
+        self.lasting.close()
 
     def _sweep(self) -> None:
         for name, it in self._conversations.items():

@@ -5,8 +5,10 @@ a row. Questions are counted, since hosts may share one. Nothing here waits for 
 """
 
 from collections import Counter, defaultdict
-from typing import Protocol, TypeAlias
+from collections.abc import Hashable
+from typing import Protocol, TypeAlias, TypeVar
 
+from contour.asking.lasting import Lasting
 from contour.asking.registering import Registrations
 from contour.asking.remembering import Memory
 from contour.asking.translations import Translations
@@ -25,7 +27,7 @@ from contour.envoy.hooks.questions import (
 from crds.meta import ObjectRef
 from dag import hookservers, nodes
 from dag.engine.incremental import Engine
-from dag.engine.view import Change
+from dag.engine.view import Change, Table
 from dag.hookservers import Connection
 
 
@@ -66,6 +68,23 @@ MOST_TOLD = 5
 
 Key: TypeAlias = nodes.HostKey | TemplateKey | FleetKey | StreamKey
 State: TypeAlias = Shaped | ShapedListener | Translated
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+V_co = TypeVar("V_co", covariant=True)
+
+
+class _Waiting(Protocol[V_co]):
+    """A host, listener or stream, which may wait for extensions."""
+
+    @property
+    def served(self) -> V_co | None:
+        """What is served of it meanwhile."""
+        ...
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it does not wait."""
+        ...
 
 
 class HookRows:
@@ -74,6 +93,7 @@ class HookRows:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.questioner: Questioner = Nobody()
+        self._lasting = Lasting()
         self._uses: Counter[bytes] = Counter()
         self._refused: Counter[bytes] = Counter()
         self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
@@ -82,6 +102,10 @@ class HookRows:
         self._memory = Memory(engine)
         self._registrations = Registrations(engine, self._translations)
 
+    def outlast(self, lasting: Lasting) -> None:
+        """Keeps last good states there, for the next process."""
+        self._lasting = self._translations.lasting = lasting
+
     def note(self, change: Change) -> bool:
         """Takes an answer that has changed; whether there are rows to be written, or were."""
         if self._registrations.note(change):
@@ -89,13 +113,14 @@ class HookRows:
         if change.query is hookservers.connection:
             self.questioner.connect(change.key, change.new)
         if change.query is questions.shaped_stream:
-            self._keep_good_stream(change.key, change.new)
+            self._keep_good(questions.GOOD_STREAMS, change.key, change.new)
             self._tell(change.key, change.old, change.new)
             return True
+        has_written = change.query is questions.translated
         if change.query is questions.shaped:
-            self._keep_good(change.key, change.new)
+            has_written = self._keep_good(questions.GOOD, change.key, change.new)
         elif change.query is questions.shaped_listener:
-            self._keep_good_listener(change.key, change.new)
+            has_written = self._keep_good(questions.GOOD_LISTENERS, change.key, change.new)
         elif change.query is questions.translated:
             self._keep_lists(change.key.fleet, change.new)
         else:
@@ -103,10 +128,9 @@ class HookRows:
         old: State | None = change.old
         new: State | None = change.new
         self._tell(change.key, old, new)
-        has_written = change.query is questions.translated
         if not isinstance(old, Translated) and not isinstance(new, Translated):
             answered = (it.answered if it is not None else () for it in (old, new))
-            has_written = self._memory.note(change.key.fleet, *answered)
+            has_written |= self._memory.note(change.key.fleet, *answered)
         is_known = self._count(old, new)
         self._doubt(old, new)
         return is_known or bool(self._turned) or has_written
@@ -120,22 +144,22 @@ class HookRows:
         for it in turned:
             self._engine.write(hookservers.UNFINISHED, it, self._texts(it) or None)
 
-    def _keep_good(self, key: nodes.HostKey, new: Shaped | None) -> None:
+    def _keep_good(self, table: Table[K, V], key: K, new: _Waiting[V] | None) -> bool:
+        """Writes a last good state; whether it is one that an earlier process has left. What waits
+        keeps it for the next one."""
         if new is None:
-            self._engine.write(questions.GOOD, key, None)
-        elif new.is_good:
-            self._engine.write(questions.GOOD, key, new.served)
-
-    def _keep_good_listener(self, key: TemplateKey, new: ShapedListener | None) -> None:
-        if new is None:
-            self._engine.write(questions.GOOD_LISTENERS, key, None)
-        elif new.is_finished:
-            self._engine.write(questions.GOOD_LISTENERS, key, new.served)
-
-    def _keep_good_stream(self, key: StreamKey, new: ShapedStream | None) -> None:
+            self._engine.write(table, key, None)
+        elif _is_good(new, is_finished=new.is_finished):
+            self._engine.write(table, key, new.served)
         if new is None or new.is_finished:
-            found = new.served if new is not None else None
-            self._engine.write(questions.GOOD_STREAMS, key, found)
+            self._lasting.keep(table, key, None)
+            return False
+        good = self._engine.row(table, key)
+        is_recalled = good is None and (good := self._lasting.recall(table, key)) is not None
+        if is_recalled:
+            self._engine.write(table, key, good)
+        self._lasting.keep(table, key, good)
+        return is_recalled
 
     def _keep_lists(self, fleet: str, new: Translated | None) -> None:
         if self._translations.keep(fleet, new):
@@ -197,6 +221,11 @@ class HookRows:
         texts = sorted(set(found.values()))
         more = len(texts) - MOST_TOLD
         return tuple(texts) if more <= 0 else (*texts[:MOST_TOLD], f"and {more} more")
+
+
+def _is_good(found: object, *, is_finished: bool) -> bool:
+    """Whether what is served becomes the last good state."""
+    return found.is_good if isinstance(found, Shaped) else is_finished
 
 
 def _text(key: Key, found: State | ShapedStream) -> str:

@@ -7,10 +7,13 @@ what uses one depends on its row alone. Only rows that differ are written.
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
+from contour.asking.lasting import Lasting
 from contour.envoy.hooks import passed, questions
+from contour.envoy.hooks import secrets as private
 from contour.envoy.hooks.lists import EMPTY, Lists
-from contour.envoy.hooks.passed import Item, Passed, PassedSecret
+from contour.envoy.hooks.passed import Item, KeptSecret, Passed, PassedSecret
 from contour.envoy.hooks.questions import Translated
+from contour.xds import resources
 from dag.engine.incremental import Engine
 from dag.engine.view import Table
 
@@ -47,6 +50,8 @@ class Translations:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.lasting = Lasting()
+        """Where the rows are kept for the next process."""
         self._written: dict[str, _Written] = {}
 
     def keep(self, fleet: str, found: Translated | None) -> bool:
@@ -56,8 +61,10 @@ class Translations:
         if found is None:
             self._write(fleet, _Written())
             return False
-        if not (found.is_finished or found.passes):
-            return False
+        if not found.is_finished:
+            self._recall(fleet, found.wanted)
+            if not found.passes:
+                return False
         last = self._written.get(fleet)
         if last is None or not last.is_of(found):
             self._write(fleet, _next(last or _Written(), found))
@@ -75,8 +82,29 @@ class Translations:
         self._replace(fleet, passed.ADDED_CLUSTERS, old.added_clusters, new.added_clusters)
         self._replace(fleet, passed.SECRETS, old.secrets, new.secrets)
         self._replace(fleet, passed.ADDED_SECRETS, old.added_secrets, new.added_secrets)
+        self._outlast(fleet, old, new)
         if new != _Written():
             self._written[fleet] = new
+
+    def _recall(self, fleet: str, ours: Lists) -> None:
+        """Takes the rows that an earlier process has left, as far as the same is wanted still."""
+        if self.lasting.has_left:
+            last = self._written.get(fleet, _Written())
+            self._write(fleet, _recalled(self.lasting, fleet, ours, last))
+
+    def _outlast(self, fleet: str, old: _Written, new: _Written) -> None:
+        """Keeps the rows for the next process, as far as they have changed."""
+        self._keep(fleet, passed.CLUSTERS, old.clusters, new.clusters)
+        self._keep(fleet, passed.ADDED_CLUSTERS, old.added_clusters, new.added_clusters)
+        self._keep(fleet, passed.KEPT_SECRETS, _kept(old), _kept(new))
+        self._keep(fleet, passed.KEPT_ADDED_SECRETS, _kept_added(old), _kept_added(new))
+
+    def _keep(
+        self, fleet: str, table: Table[Item, _V], old: Mapping[str, _V], new: Mapping[str, _V]
+    ) -> None:
+        for name in old.keys() | new.keys():
+            if old.get(name) != (it := new.get(name)):
+                self.lasting.keep(table, Item(fleet, name), it)
 
     def _replace(
         self, fleet: str, table: Table[Item, _V], old: Mapping[str, _V], new: Mapping[str, _V]
@@ -105,3 +133,46 @@ def _next(last: _Written, found: Translated) -> _Written:
     }
     added = {**added, **last.added_clusters}
     return _Written(clusters, added, secrets, {**more, **last.added_secrets}, ours)
+
+
+def _kept(found: _Written) -> Mapping[str, KeptSecret]:
+    """The Secrets of the objects as they are kept: without private parts."""
+    asked = found.wanted.secrets
+    return {
+        name: KeptSecret(_digest(asked[name]), it.body and private.without_private_parts(it.body))
+        for name, it in found.secrets.items()
+        if name in asked
+    }
+
+
+def _kept_added(found: _Written) -> Mapping[str, bytes]:
+    bodies = ((name, it.body) for name, it in found.added_secrets.items())
+    return {name: private.without_private_parts(it) for name, it in bodies if it is not None}
+
+
+def _digest(secret: bytes) -> bytes:
+    return resources.digest(private.without_private_parts(secret))
+
+
+def _recalled(lasting: Lasting, fleet: str, ours: Lists, last: _Written) -> _Written:
+    """These rows, and those that an earlier process has left of what is wanted. A cluster is the
+    same one if its name is, and a Secret if all of it is that is not private."""
+    clusters, secrets = dict(last.clusters), dict(last.secrets)
+    for name in ours.clusters.keys() - clusters.keys():
+        if (row := lasting.recall(passed.CLUSTERS, Item(fleet, name))) is not None:
+            clusters[name] = row
+    for name in ours.secrets.keys() - secrets.keys():
+        kept = lasting.recall(passed.KEPT_SECRETS, Item(fleet, name))
+        if kept is not None and kept.asked == _digest(ours.secrets[name]):
+            body = kept.body and private.put_back(kept.body, ours.secrets[name])
+            secrets[name] = PassedSecret(body)
+    added, more = dict(last.added_clusters), dict(last.added_secrets)
+    for at in (it for it in lasting.left(passed.ADDED_CLUSTERS) if it.fleet == fleet):
+        if (cluster := lasting.recall(passed.ADDED_CLUSTERS, at)) is not None:
+            added[at.name] = cluster
+    for at in (it for it in lasting.left(passed.KEPT_ADDED_SECRETS) if it.fleet == fleet):
+        if (secret := lasting.recall(passed.KEPT_ADDED_SECRETS, at)) is not None:
+            more[at.name] = PassedSecret(private.put_back(secret, None))
+    same = {name: body for name, body in ours.secrets.items() if name in secrets}
+    wanted = Lists({**last.wanted.clusters, **ours.clusters}, {**same, **last.wanted.secrets})
+    return _Written(clusters, added, secrets, more, wanted)

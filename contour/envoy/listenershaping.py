@@ -24,7 +24,7 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     names = {it: name.name for it, name in used.items()}
     template = templates.template(node, plain._replace(names=names), is_quic=key.is_quic)
     servers = view.ask(settings.hook_servers, ())
-    last = _last(view, key, node)
+    last = _last(view, key, node, plain)
     way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key))
     end = way.listener(template)
     checked = templates.Checked(end.body)
@@ -52,10 +52,15 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     return waiting._replace(served=found if is_open else None)
 
 
-def _last(view: View, key: TemplateKey, node: nodes.Listener) -> GoodListener | None:
-    """What was served last, if that can serve still."""
+def _last(
+    view: View, key: TemplateKey, node: nodes.Listener, plain: policy.Downstream
+) -> GoodListener | None:
+    """What was served last, if that can serve still: an earlier process may have routed in another
+    way."""
     found = view.read(questions.GOOD_LISTENERS, key)
-    return found if found is not None and found.node.protocol == node.protocol else None
+    if found is None or found.policy.sharded != plain.sharded:
+        return None
+    return found if found.node.protocol == node.protocol else None
 
 
 PUBLISHED = (questions.shaped_listener,)

@@ -34,6 +34,14 @@ class PassedSecret:
     """As it is served, with its private parts; None: it is not served."""
 
 
+class KeptSecret(NamedTuple):
+    """The same without private parts, for the next process."""
+
+    asked: bytes
+    """A digest of the Secret that extensions were asked about."""
+    body: bytes | None
+
+
 class Asked(NamedTuple):
     """A question about a host or listener of a fleet."""
 
@@ -56,6 +64,9 @@ ADDED_SECRETS: Table[Item, PassedSecret] = Table("Secrets that extensions have a
 REMEMBERED: Table[Remembered, int] = Table("questions that extensions remember")
 """The sum of their keys, which does not depend on their order. Servers remember what they were
 asked about hosts and listeners, so it is part of the question about all clusters."""
+KEPT_SECRETS: Table[Item, KeptSecret] = Table("Secrets as they are kept")
+KEPT_ADDED_SECRETS: Table[Item, bytes] = Table("added Secrets as they are kept")
+"""Of Secrets there are rows with private parts; for the next process they are kept so."""
 COVERED: Table[Asked, bool] = Table("questions that answers about all clusters cover")
 """Those that had been answered when extensions were asked about all clusters."""
 

@@ -110,6 +110,12 @@ def taken(found: Iterable[Secret], held: Mapping[str, bytes]) -> Taken:
     return Taken(secrets, tuple(refused))
 
 
+def put_back(body: bytes, ours: bytes | None) -> bytes | None:
+    """A Secret of which no private parts were kept; None if it cannot serve without them."""
+    found = body if ours is None else with_private_parts(body, ours)
+    return found if _can_serve(Secret.FromString(found)) else None
+
+
 def _refusals(found: Secret, ours: bytes | None) -> Iterator[str]:
     if found.ByteSize() > MOST_BYTES:
         yield f"to {found.ByteSize()} bytes, of which {MOST_BYTES} are allowed"

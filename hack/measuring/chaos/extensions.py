@@ -20,7 +20,7 @@ from random import Random
 from typing import Any
 
 from hack.measuring.guarding import GOOD, GUARDED, SCRIPTS, Guarding
-from tests.testbed import served, world
+from tests.testbed import probe, served, world
 from tests.testbed.envoys import backends
 from tests.testbed.fed import Fed
 from tests.testbed.figures import Figure, percentile
@@ -121,7 +121,7 @@ async def _one(site: Site[Fed], server: Guarding, fault: str, chance: Random, se
     if fault == RESTART:
         await site.control.end()
         await site.restart()
-    awaited = []
+    awaited: list[tuple[Request, probe.Sign]] = []
     for number in edited:
         document, request, sign = site.edited(number)
         awaited.append((request, sign))

@@ -9,7 +9,6 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 from tests.contour.asking import served, test_listeners, test_translation
 from tests.contour.asking.served import WORLD, Manager, add_header
 from tests.contour.asking.test_translation import configuration
-from tests.testbed.extensionserver import Scripted
 
 MENDED = served.changing(add_header)
 
@@ -35,7 +34,6 @@ async def test_a_host_whose_answer_is_refused_is_asked_about_again_and_gently() 
         assert of.asked < asked + WORLD.hosts, "one at a time"
         server.script = MENDED
         await of.until(lambda: all(of.is_changed(it) for it in range(WORLD.hosts)))
-        assert await _is_quiet(of, server)
 
 
 async def test_an_answer_that_is_refused_and_otherwise_each_time_is_told_and_asked_gently() -> None:
@@ -48,7 +46,7 @@ async def test_an_answer_that_is_refused_and_otherwise_each_time_is_told_and_ask
 
     async with served.shaped(served.changing(differently)) as of:
         before, asked = [of.host(it) for it in range(WORLD.hosts)], of.asked
-        await of.until(lambda: "3 equal questions differently" in configuration(of))
+        await of.until(lambda: "equal questions differently" in configuration(of))
         assert of.asked < asked + 2 * WORLD.hosts, "each of them twice"
         assert [of.host(it) for it in range(WORLD.hosts)] == before
 
@@ -59,7 +57,6 @@ async def test_a_listener_whose_answer_is_refused_is_asked_about_again() -> None
         assert of.listener(test_listeners.PLAIN) is None
         server.script = test_listeners.changing(test_listeners.add_filter)
         await of.until(lambda: of.listener(test_listeners.PLAIN) is not None)
-        assert await _is_quiet(of, server)
 
 
 async def test_clusters_of_which_something_is_refused_are_asked_about_again() -> None:
@@ -70,11 +67,3 @@ async def test_clusters_of_which_something_is_refused_are_asked_about_again() ->
         server.script = test_translation.changing(test_translation.add)
         await of.until(lambda: test_translation.ADDED in test_translation.clusters(of))
         assert "of type EDS" not in configuration(of)
-        assert await _is_quiet(of, server)
-
-
-async def _is_quiet(of: served.Shaped, server: Scripted) -> bool:
-    """Whether nothing is asked again any more."""
-    (conversation,) = of.instance.asker._conversations.values()
-    await of.until(lambda: not conversation._asking)
-    return not conversation._doubted and not conversation._failing and server is of.servers[0]
