@@ -5,14 +5,17 @@ import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import grpc
 import pytest
 
 from contour.cli import manifestinput
 from crds.meta import NamespacedName
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
+from tests.e2e import peers
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import processes, tokens
+from tests.testbed.patience import PATIENCE
 from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
@@ -99,6 +102,48 @@ def test_a_request_without_a_token_spends_nothing(limited: Standalone) -> None:
     limited.until_status(f"http://{host}/", 401)
     assert _ask(limited, "/", 3, host) == [401] * 3
     assert _ask(limited, "/", 3, host, token) == [200, 200, 429]
+
+
+CALLED = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: called}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [called.example.com]
+  rules:
+  - matches: [{method: {service: a.Echo}}]
+    filters:
+    - type: ExtensionRef
+      extensionRef: {group: gateway.envoyproxy.io, kind: RateLimitFilter, name: two}
+    - type: ExtensionRef
+      extensionRef: {group: gateway.envoyproxy.io, kind: AuthenticationFilter, name: called}
+    backendRefs: [{name: calls, port: 80}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: AuthenticationFilter
+metadata: {name: called}
+spec: {type: JWT, jwtProviders: [{name: one, localJWKS: {inline: '$jwks'}}]}
+"""
+
+
+def test_calls_of_a_grpc_route_need_a_token_and_are_counted(limited: Standalone) -> None:
+    options = [("grpc.default_authority", "called.example.com")]
+    target = f"127.0.0.1:{limited.ports['http']}"
+    with peers.calls("calls") as port, grpc.insecure_channel(target, options=options) as channel:
+
+        def call(*metadata: tuple[str, str]) -> grpc.StatusCode:
+            try:
+                channel.unary_unary("/a.Echo/Say")(b"", timeout=PATIENCE, metadata=metadata)
+            except grpc.RpcError as error:
+                return error.code()
+            return grpc.StatusCode.OK
+
+        limited.write("calls.yaml", peers.service("calls", port))
+        limited.write("called.yaml", CALLED.replace("$jwks", tokens.jwks()))
+        wait(lambda: call() is grpc.StatusCode.UNAUTHENTICATED, "the guard")
+        found = [call(("authorization", f"Bearer {tokens.token()}")) for _ in range(3)]
+    assert found == [grpc.StatusCode.OK, grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE]
 
 
 @pytest.mark.parametrize("path", ["/missing", "/redirect"])

@@ -12,7 +12,7 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -103,6 +103,10 @@ P99 = 20.0
 """Milliseconds that the slowest of a hundred decisions may take while every host is rebuilt."""
 
 
+_PATIENCE = 600.0
+"""Seconds in which all hosts have to be served."""
+
+
 @measures("rate-limit-latency", "bench")
 def latency(options: Options) -> Iterator[Figure]:
     """Requests that are counted, one after another, at rest and while every host is rebuilt."""
@@ -111,13 +115,15 @@ def latency(options: Options) -> Iterator[Figure]:
 
 async def _latency(options: Options) -> list[Figure]:
     hosts, rounds = (1_000, 2) if options.quick else (10_000, 5)
-    others = {"hosts.yaml": world.text(World.of(hosts).documents())}
     async with answering() as backend:
         with (
             tempfile.TemporaryDirectory(prefix="limits-") as path,
-            _running(Path(path), "", backend, others) as it,
+            _running(Path(path), "", backend) as it,
             contextlib.closing(it.connection("http", HOST)) as connection,
         ):
+            it.write("hosts.yaml", world.text(World.of(hosts).documents()))
+            last = f"http://{world.fqdn(hosts - 1)}/"
+            processes.wait(lambda: it.ask(last).status != 404, "the hosts", _PATIENCE)
             pid = _process(it)
             rest, waited = _asked(connection, 5), _waited(pid)
             rebuilding: list[float] = []
@@ -154,18 +160,12 @@ def _asked(connection: http.client.HTTPConnection, duration: float) -> list[floa
     return found
 
 
-NO_OTHERS: Mapping[str, str] = {}
-
-
 @contextlib.contextmanager
-def _running(
-    folder: Path, redis: str, backend: int, others: Mapping[str, str] = NO_OTHERS
-) -> Iterator[Standalone]:
+def _running(folder: Path, redis: str, backend: int) -> Iterator[Standalone]:
     settings = f"redis: {{address: '{redis}'}}" if redis else "failClosed: false"
     files = {
         "limits.yaml": world.text(_limited(backend)),
         "configuration.yaml": _configuration(settings),
-        **others,
     }
     with standalone.standalone(folder, files) as it:
         subject = "RateLimitFilter default/exact"
