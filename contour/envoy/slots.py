@@ -59,6 +59,8 @@ class Use(NamedTuple):
 
     node: nodes.VirtualHost
     written: pb.VirtualHost
+    told: frozenset[str]
+    """The filters to which the host, a route or a share of a route says something."""
 
 
 class Slot(NamedTuple):
@@ -71,18 +73,17 @@ class Slot(NamedTuple):
     """Whether requests of a host pass the filter of this name."""
 
 
+def _told(written: pb.VirtualHost) -> Iterator[str]:
+    yield from written.typed_per_filter_config
+    for route in written.routes:
+        yield from route.typed_per_filter_config
+        for share in route.route.weighted_clusters.clusters:
+            yield from share.typed_per_filter_config
+
+
 def _is_told(use: Use, name: str) -> bool:
     """Whether the host, a route or a share of a route says something to the filter."""
-    written = use.written
-    if name in written.typed_per_filter_config:
-        return True
-    return any(
-        name in it.typed_per_filter_config
-        or any(
-            name in share.typed_per_filter_config for share in it.route.weighted_clusters.clusters
-        )
-        for it in written.routes
-    )
+    return name in use.told
 
 
 def _has_descriptors(use: Use, name: str) -> bool:
@@ -183,7 +184,7 @@ def write_silent(target: route_pb2.RouteConfiguration) -> None:
 
 def write_enabled(target: pb.VirtualHost, node: nodes.VirtualHost) -> None:
     """Enables those that a host uses; its routes and policies are written already."""
-    use = Use(node, target)
+    use = Use(node, target, frozenset(_told(target)))
     # All are found before any is written: what is enabled is told something.
     for name in [it.name for it in SLOTS if it.is_used(use, it.name)]:
         if name not in target.typed_per_filter_config:
