@@ -127,7 +127,12 @@ def method_handlers_generic_handler(
 # Clients
 
 class UnaryUnaryMultiCallable(Generic[_Request, _Response]):
-    def __call__(self, request: _Request, timeout: float | None = None) -> _Response: ...
+    def __call__(
+        self,
+        request: _Request,
+        timeout: float | None = None,
+        metadata: Sequence[tuple[str, str]] | None = None,
+    ) -> _Response: ...
 
 class Channel:
     def unary_unary(
