@@ -12,5 +12,6 @@ class ConfigMap:
 
     metadata: ObjectMeta
     data: dict[str, str] = Field(default_factory=dict)
+    """Texts by key; certificate authorities are looked for in `ca.crt`."""
     binary_data: dict[str, Encoded] = Field(default_factory=dict)
     """The decoded values; the document has them in base64."""

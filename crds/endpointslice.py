@@ -14,8 +14,11 @@ class EndpointConditions:
     """The state of an endpoint. An absent `ready` or `serving` means true."""
 
     ready: Flag | None = None
+    """Whether the endpoint takes new connections. Without a value it does."""
     serving: Flag | None = None
+    """Whether the endpoint answers, be it ready or terminating."""
     terminating: Flag | None = None
+    """Whether the endpoint is shutting down."""
 
 
 @excerpt
@@ -23,9 +26,12 @@ class Endpoint:
     """One endpoint. Its addresses are interchangeable."""
 
     addresses: tuple[str, ...]
+    """IP addresses of one endpoint; the first one is used."""
     conditions: EndpointConditions = EndpointConditions()
     node_name: str = ""
+    """The node on which the endpoint runs."""
     zone: str = ""
+    """The zone in which the endpoint runs; traffic can prefer it."""
 
 
 @excerpt
@@ -37,7 +43,9 @@ class EndpointPort:
     port: Port | None = None
     """Absent means all ports."""
     protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    """The transport protocol of the port."""
     app_protocol: str = ""
+    """The protocol that the application speaks on the port, such as `kubernetes.io/h2c`."""
 
 
 @excerpt
@@ -46,6 +54,7 @@ class EndpointSlice:
 
     metadata: ObjectMeta
     address_type: Literal["IPv4", "IPv6", "FQDN"]
+    """What the addresses of the endpoints are; those of type `FQDN` are not served."""
     endpoints: tuple[Endpoint, ...] = ()
     ports: tuple[EndpointPort, ...] = ()
 

@@ -18,7 +18,9 @@ class ServiceBackendPort:
     """A port of a Service, either by name or by number."""
 
     name: str = ""
+    """The name of the port; either this or the number is set."""
     number: Port | None = None
+    """The number of the port; either this or the name is set."""
     _one = rule(
         "exactly one of name and number must be set",
         lambda it: bool(it.name) != (it.number is not None),
@@ -30,6 +32,7 @@ class IngressServiceBackend:
     """A port of a Service in the namespace of the Ingress."""
 
     name: str
+    """The name of the Service, in the namespace of the Ingress."""
     port: ServiceBackendPort
 
 
@@ -38,8 +41,11 @@ class TypedLocalObjectReference:
     """An object of any kind in the namespace of the referrer."""
 
     api_group: str = ""
+    """The API group of the object; empty for Kubernetes' core kinds."""
     kind: str
+    """The kind of the object."""
     name: str
+    """The name of the object."""
 
 
 @model
@@ -48,6 +54,7 @@ class IngressBackend:
 
     service: IngressServiceBackend | None = None
     resource: TypedLocalObjectReference | None = None
+    """An object other than a Service. It is not served."""
     _one = rule(
         "exactly one of service and resource must be set",
         lambda it: (it.service is None) != (it.resource is None),
@@ -63,7 +70,10 @@ class HTTPIngressPath:
     """The requests whose path matches, and the backend that they go to."""
 
     path: str = ""
+    """The path that requests must have; it begins with `/`."""
     path_type: Literal["Exact", "Prefix", "ImplementationSpecific"]
+    """How the path is compared: `Exact`, by segments as a `Prefix`, or as a prefix of
+    characters."""
     backend: IngressBackend
     _absolute = rule(
         "path must start with /, unless pathType is ImplementationSpecific", _starts_with_slash
@@ -90,6 +100,7 @@ class IngressRule:
     """The requests for one host; an empty host means all hosts."""
 
     host: Host = ""
+    """The host of the requests, perhaps with a wildcard label first; without it, all hosts."""
     http: HTTPIngressRuleValue | None = None
     _named = rule("host must be a DNS name, not an IP address", lambda it: _is_a_name(it.host))
 
@@ -99,7 +110,9 @@ class IngressTLS:
     """Hosts that are served over TLS with the certificate of a Secret."""
 
     hosts: tuple[Host, ...] = ()
+    """The hosts that are served with the certificate."""
     secret_name: str = ""
+    """The Secret with the certificate and its key, in the namespace of the Ingress."""
 
 
 @model
@@ -107,9 +120,13 @@ class IngressSpec:
     """The hosts, paths and certificates of an Ingress."""
 
     ingress_class_name: str | None = None
+    """The IngressClass, which says what controller serves the Ingress."""
     default_backend: IngressBackend | None = None
+    """The backend of requests that no rule matches."""
     tls: tuple[IngressTLS, ...] = ()
+    """Hosts that are served over TLS, with their certificates."""
     rules: tuple[IngressRule, ...] = ()
+    """Hosts, and the paths that lead to backends."""
     _routes = rule(
         "either defaultBackend or rules must be given",
         lambda it: bool(it.rules) or it.default_backend is not None,
@@ -129,6 +146,7 @@ class IngressClassSpec:
     """The controller that serves the Ingresses of a class."""
 
     controller: str = ""
+    """The controller that serves Ingresses of the class."""
 
 
 @excerpt

@@ -32,6 +32,7 @@ class Secret:
 
     metadata: ObjectMeta
     type: str = "Opaque"
+    """What the Secret holds, such as `kubernetes.io/tls`."""
     data: dict[str, Encoded] = Field(default_factory=dict, repr=False)
     """The decoded values; the document has them in base64."""
     string_data: dict[str, str] = Field(default_factory=dict, repr=False)

@@ -11,9 +11,13 @@ class ServicePort:
     """One port of a Service. EndpointSlices refer to it by its name."""
 
     name: str = ""
+    """The name of the port; EndpointSlices refer to it."""
     port: Port
+    """The number of the port, as clients of the Service see it."""
     protocol: Literal["TCP", "UDP", "SCTP"] = "TCP"
+    """The transport protocol of the port."""
     app_protocol: str = ""
+    """The protocol that the application speaks, such as `kubernetes.io/h2c`."""
     target_port: int | str | None = None
     """Of the endpoints; they are what counts where there are EndpointSlices."""
 
@@ -23,7 +27,9 @@ class ServiceSpec:
     """What the rules read of a Service. Its endpoints are in EndpointSlices."""
 
     type: Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] = "ClusterIP"
+    """Only `ExternalName` is treated differently: its requests go to a DNS name."""
     external_name: str = ""
+    """The DNS name of the backend, for the type `ExternalName`."""
     ports: tuple[ServicePort, ...] = ()
     traffic_distribution: str = ""
     """Which endpoints clients prefer, such as `PreferSameZone`."""

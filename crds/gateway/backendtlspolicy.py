@@ -31,8 +31,11 @@ class PolicyTarget:
     """The target of a policy: a Service, or one port of it."""
 
     group: Group
+    """The API group of the target; empty for a Service."""
     kind: KindName
+    """The kind of the target, which is a Service."""
     name: ObjectName
+    """The name of the target, in the namespace of the policy."""
     section_name: Subdomain | None = None
     """The name of a port of the Service; all ports if absent."""
 
@@ -50,8 +53,11 @@ class SubjectAltName:
     """A subject alternative name that the certificate of an endpoint may have, by type."""
 
     type: Annotated[str, Known("Hostname", "URI")]
+    """Which of the other two fields is set."""
     hostname: Hostname | None = None
+    """The DNS name that the certificate must have, for the type `Hostname`."""
     uri: Uri | None = None
+    """The URI that the certificate must have, for the type `URI`."""
     _field = rule(
         "exactly the field that type names must be specified: hostname or uri",
         _has_the_field_it_names,
@@ -95,6 +101,7 @@ class BackendTLSPolicySpec:
     target_refs: tuple[PolicyTarget, ...] = Field(min_length=1, max_length=16)
     validation: BackendTLSPolicyValidation
     options: Annotated[dict[str, _Option], Unserved()] = Field(default_factory=dict, max_length=16)
+    """Settings of single implementations. None is known here."""
     _targets = rule(
         "sectionName must be specified and unique when targetRefs includes 2 or more references"
         " to the same target",

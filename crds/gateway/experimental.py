@@ -18,6 +18,7 @@ class HTTPRouteRetry:
     """When a failed request is retried."""
 
     codes: tuple[Annotated[int, Strict(), Field(ge=400, le=599)], ...] = ()
+    """The statuses of responses after which a request is retried."""
     attempts: Natural32 = 1
     """Attempts after the first one; 0 is no retry. v1.6 has no default, and allows no 0."""
     backoff: GatewayDuration | None = None
@@ -36,6 +37,7 @@ class CookieConfig:
     """How long the cookie of a session is valid, as v1.6 writes it."""
 
     lifetime_type: _Lifetime = "Session"
+    """`Session` ends with the browser; `Permanent` lasts for `absoluteTimeout`."""
 
 
 @model
@@ -47,6 +49,7 @@ class SessionCookie:
     path: str = Field(default="/", max_length=1024)
     """Its attribute `Path`."""
     lifetime_type: _Lifetime = "Session"
+    """`Session` ends with the browser; `Permanent` lasts for `absoluteTimeout`."""
 
 
 @model
@@ -54,6 +57,7 @@ class SessionHeader:
     """The header of a session."""
 
     name: _SessionName
+    """The name of the header that carries the session."""
 
 
 def _permanent_cookie_has_a_timeout(it: Any) -> bool:
@@ -75,8 +79,11 @@ class SessionPersistence:
     """
 
     session_name: str | None = Field(default=None, max_length=128)
+    """The name of the cookie or of the header that carries the session."""
     absolute_timeout: GatewayDuration | None = None
+    """How long a session lasts, whatever is sent in it."""
     type: Annotated[str, Known("Cookie", "Header")] = "Cookie"
+    """Whether a cookie or a header carries the session."""
     cookie_config: CookieConfig | None = None
     cookie: SessionCookie | None = None
     header: SessionHeader | None = None

@@ -23,7 +23,9 @@ class HTTPHeader:
     """A header and its value."""
 
     name: HeaderName
+    """The name of the header, in any case."""
     value: HeaderValue
+    """The value of the header, taken literally."""
 
 
 def _names_are_unique(headers: tuple[HTTPHeader, ...]) -> bool:
@@ -35,8 +37,11 @@ class HTTPHeaderFilter:
     """Headers that are set, added and removed."""
 
     set: tuple[HTTPHeader, ...] = Field(default=(), max_length=16)
+    """Headers that replace those with the same name."""
     add: tuple[HTTPHeader, ...] = Field(default=(), max_length=16)
+    """Headers that are added to those with the same name."""
     remove: tuple[str, ...] = Field(default=(), max_length=16)
+    """Names of headers that are removed, in any case."""
     _names = rule(
         "set and add must not repeat a name",
         lambda it: _names_are_unique(it.set) and _names_are_unique(it.add),
@@ -59,8 +64,11 @@ class HTTPPathModifier:
     """A new path, or a replacement for the prefix that matched."""
 
     type: Annotated[str, Known("ReplaceFullPath", "ReplacePrefixMatch")]
+    """Which of the other two fields is set."""
     replace_full_path: str | None = Field(default=None, max_length=1024)
+    """The path that replaces the whole one."""
     replace_prefix_match: str | None = Field(default=None, max_length=1024)
+    """The path that replaces the prefix that the rule matches."""
     _path = rule(
         "exactly the field that type names must be specified: replaceFullPath or"
         " replacePrefixMatch",
@@ -73,11 +81,14 @@ class HTTPRequestRedirectFilter:
     """A redirect; what is absent stays as it is in the request."""
 
     scheme: Annotated[str | None, Known("http", "https")] = None
+    """The scheme in the Location of the redirect; without it, that of the request."""
     hostname: Subdomain | None = None
+    """The host in the Location of the redirect; without it, that of the request."""
     path: HTTPPathModifier | None = None
     port: Port | None = None
     """If absent: the well-known port of the scheme, or the listener's port if no scheme is set."""
     status_code: Annotated[int, Strict(), Known(301, 302, 303, 307, 308)] = 302
+    """The status of the response that redirects."""
 
 
 @model
@@ -85,6 +96,7 @@ class HTTPURLRewriteFilter:
     """The host and path that the backend gets."""
 
     hostname: Subdomain | None = None
+    """The host that backends see in requests."""
     path: HTTPPathModifier | None = None
 
 
@@ -93,7 +105,9 @@ class Fraction:
     """A share of the requests, as a fraction."""
 
     numerator: Natural32
+    """The number of requests out of as many as the denominator says."""
     denominator: Positive32 = 100
+    """The number that the numerator is divided by."""
     _whole = rule(
         "numerator must be less than or equal to denominator",
         lambda it: it.numerator <= it.denominator,
@@ -106,6 +120,7 @@ class HTTPRequestMirrorFilter:
 
     backend_ref: BackendObjectReference
     percent: Percent | None = None
+    """The share of the requests that is mirrored; without it and `fraction`, all are."""
     fraction: Fraction | None = None
     _share = rule(
         "Only one of percent or fraction may be specified in HTTPRequestMirrorFilter",
@@ -135,14 +150,23 @@ class HTTPRouteFilter:
     """One step in the processing of a request."""
 
     type: Annotated[str, Known(*_FIELDS)]
+    """Which of the other fields is set, and so what the filter does."""
     request_header_modifier: HTTPHeaderFilter | None = None
+    """Changes headers of requests before they are sent to backends."""
     response_header_modifier: HTTPHeaderFilter | None = None
+    """Changes headers of responses before they are sent to clients."""
     request_mirror: HTTPRequestMirrorFilter | None = None
+    """Sends a copy of requests to another backend, whose response is dropped."""
     request_redirect: HTTPRequestRedirectFilter | None = None
+    """Answers requests with a redirect."""
     url_rewrite: HTTPURLRewriteFilter | None = None
+    """Changes the host or the path of requests before they are sent to backends."""
     extension_ref: LocalObjectReference | None = None
+    """A filter of another kind, such as an AuthenticationFilter or a RateLimitFilter."""
     cors: HTTPCORSFilter | None = None
+    """Says which cross-origin requests browsers may send."""
     external_auth: HTTPExternalAuthFilter | None = None
+    """An authorization service decides whether requests are allowed."""
     _field = rule(
         "exactly the field that type names must be specified: "
         + ", ".join(wire_name(it) for it in _FIELDS.values()),

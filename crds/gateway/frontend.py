@@ -29,6 +29,7 @@ class FrontendTLSValidation:
 
     ca_certificate_refs: tuple[ObjectReference, ...] = Field(min_length=1, max_length=16)
     mode: Annotated[str, Known("AllowValidOnly", "AllowInsecureFallback")] = "AllowValidOnly"
+    """Whether clients without a valid certificate are refused or let in."""
     _scope = rule("ClusterTrustBundle references must not specify namespace", _bundles_have_none)
 
 
@@ -44,6 +45,7 @@ class TLSPortConfig:
     """The TLS settings for the clients of one port."""
 
     port: Port
+    """The port of the listeners to which the settings apply."""
     tls: TLSConfig
 
 

@@ -48,8 +48,11 @@ class ListenerTLSConfig:
     """Whether a listener terminates TLS or passes it through, and its certificates."""
 
     mode: Annotated[str, Known("Terminate", "Passthrough")] = "Terminate"
+    """`Terminate` ends TLS at the Gateway; `Passthrough` leaves it to the backend."""
     certificate_refs: tuple[SecretObjectReference, ...] = Field(default=(), max_length=64)
+    """Secrets with the certificates that clients are shown."""
     options: dict[str, _Short] = Field(default_factory=dict, max_length=16)
+    """Settings of single implementations. None is known here."""
     _certificates = rule(
         "certificateRefs or options must be specified when mode is Terminate",
         lambda it: it.mode != "Terminate" or it.certificate_refs or it.options,
@@ -63,6 +66,7 @@ class RouteNamespaces:
     from_: Annotated[str, Known("All", "Selector", "Same")] = Field(
         default="Same", validation_alias="from"
     )
+    """Which namespaces may attach routes: all, the same, selected ones or none."""
     selector: LabelSelector | None = None
     """Used only with `from: Selector`."""
 
@@ -72,7 +76,9 @@ class RouteGroupKind:
     """A kind of route."""
 
     group: Group = GROUP
+    """The API group of the routes that may attach."""
     kind: KindName
+    """The kind of the routes that may attach, such as HTTPRoute."""
 
 
 @model
@@ -127,10 +133,13 @@ class Listener:
     """A port that routes can attach to, for one host name or for all."""
 
     name: Subdomain
+    """The name of the listener, unique in its Gateway; routes refer to it."""
     hostname: Hostname | None = None
     """If absent, all host names."""
     port: Port
+    """The port on which clients connect; several listeners may have the same."""
     protocol: Protocol
+    """What clients speak on the port: HTTP, HTTPS, TLS, TCP or UDP."""
     tls: ListenerTLSConfig | None = None
     allowed_routes: AllowedRoutes = AllowedRoutes()
     filters: ListenerFilters | None = None
@@ -181,6 +190,7 @@ class GatewaySpecAddress:
     """An address that is requested for the Gateway."""
 
     type: str = Field(default="IPAddress", min_length=1, max_length=253)
+    """Whether the address is an IP address or a host name."""
     value: str | None = Field(default=None, max_length=253)
     """If absent, any free address."""
     routability: Annotated[str, StringConstraints(max_length=253)] = ""
@@ -212,7 +222,9 @@ class GatewayInfrastructure:
     """
 
     labels: dict[str, _LabelValue] = Field(default_factory=dict, max_length=8)
+    """Labels of the objects that are created for the Gateway."""
     annotations: dict[str, _Short] = Field(default_factory=dict, max_length=16)
+    """Annotations of the objects that are created for the Gateway."""
     parameters_ref: LocalObjectReference | None = None
     _keys = rule("keys must be names, perhaps with a DNS name and / before them", _keys_are_names)
 
@@ -224,6 +236,7 @@ class ListenerNamespaces:
     from_: Annotated[str, Known("All", "Selector", "Same", "None")] = Field(
         default="None", validation_alias="from"
     )
+    """Which namespaces may attach ListenerSets: all, the same, selected ones or none."""
     selector: LabelSelector | None = None
     """Used only with `from: Selector`."""
 
@@ -262,8 +275,11 @@ class GatewaySpec:
     """The listeners of a Gateway, and its infrastructure."""
 
     gateway_class_name: ObjectName
+    """The GatewayClass, which says what controller serves the Gateway."""
     listeners: tuple[Listener, ...] = Field(min_length=1, max_length=64)
+    """Ports on which the Gateway takes requests, each with a protocol and perhaps a host."""
     addresses: tuple[GatewaySpecAddress, ...] = Field(default=(), max_length=16)
+    """Addresses that the Gateway is to have; without any, those that are assigned to it."""
     infrastructure: GatewayInfrastructure | None = None
     allowed_listeners: AllowedListeners | None = None
     default_scope: Annotated[str | None, Known("All", "None")] = None

@@ -24,9 +24,11 @@ class GatewayClassSpec:
     """The controller of the class, and its parameters."""
 
     controller_name: ControllerName
+    """The controller that serves Gateways of the class; it cannot be changed later."""
     parameters_ref: ParametersReference | None = None
     """A reference to a ContourConfiguration."""
     description: Annotated[str, StringConstraints(max_length=64)] | None = None
+    """A text for people; it has no effect."""
 
 
 @model

@@ -38,9 +38,11 @@ class GRPCMethodMatch:
     """A gRPC service, a method, or both, matched exactly or by a regular expression."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    """Whether names are compared literally or as regular expressions."""
     service: str | None = Field(default=None, max_length=1024)
     """The name of the service with its package, such as `com.example.User`."""
     method: str | None = Field(default=None, max_length=1024)
+    """The name of the method; without it, all methods of the service match."""
     _either = rule(
         "One or both of 'service' or 'method' must be specified",
         lambda it: it.type not in {"Exact", "RegularExpression"} or it.service or it.method,
@@ -61,8 +63,11 @@ class GRPCHeaderMatch:
     """The value of a header. Names are case-insensitive."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    """Whether the value is compared literally or as a regular expression."""
     name: HeaderName
+    """The name of the header, in any case."""
     value: HeaderValue
+    """The value that the header must have."""
 
 
 @model
@@ -72,6 +77,7 @@ class GRPCRouteMatch:
     method: GRPCMethodMatch | None = None
     """If absent, all methods."""
     headers: tuple[GRPCHeaderMatch, ...] = Field(default=(), max_length=16)
+    """Headers that a request must have; all of them."""
 
 
 _FIELDS: dict[str, str] = {
@@ -92,10 +98,15 @@ class GRPCRouteFilter:
     """One step in the processing of a call."""
 
     type: Annotated[str, Known(*_FIELDS)]
+    """Which of the other fields is set, and so what the filter does."""
     request_header_modifier: HTTPHeaderFilter | None = None
+    """Changes headers of requests before they are sent to backends."""
     response_header_modifier: HTTPHeaderFilter | None = None
+    """Changes headers of responses before they are sent to clients."""
     request_mirror: HTTPRequestMirrorFilter | None = None
+    """Sends a copy of requests to another backend, whose response is dropped."""
     extension_ref: LocalObjectReference | None = None
+    """A filter of another kind, such as an AuthenticationFilter."""
     _field = rule(
         "exactly the field that type names must be specified: "
         + ", ".join(wire_name(it) for it in _FIELDS.values()),
@@ -126,6 +137,7 @@ class GRPCRouteRule:
     """Calls that meet one of the matches pass the filters and go to the backends."""
 
     name: Subdomain | None = None
+    """The name of the rule, unique in its route."""
     matches: tuple[GRPCRouteMatch, ...] = Field(default=(), max_length=64)
     filters: tuple[GRPCRouteFilter, ...] = Field(default=(), max_length=16)
     backend_refs: tuple[GRPCBackendRef, ...] = Field(default=(), max_length=16)

@@ -35,12 +35,17 @@ class HTTPCORSFilter:
     """The cross-origin requests that browsers may send (CORS)."""
 
     allow_origins: tuple[Origin, ...] = Field(default=(), max_length=64)
+    """Origins whose pages may send requests; the host may begin with a wildcard."""
     allow_credentials: Flag | None = None
+    """Whether browsers may send cookies and the like."""
     allow_methods: Annotated[tuple[str, ...], Known(*METHODS, "*")] = Field(
         default=(), max_length=9
     )
+    """Methods that browsers may use; `*` stands for all."""
     allow_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
+    """Headers that browsers may send; `*` stands for all."""
     expose_headers: tuple[HeaderName, ...] = Field(default=(), max_length=64)
+    """Headers of responses that pages may read."""
     max_age: Positive32 = 5
     """The number of seconds for which browsers may cache the response to a preflight request."""
     _stars = rule(
@@ -54,6 +59,7 @@ class GRPCAuthConfig:
     """What a gRPC authorization service gets of the request."""
 
     allowed_headers: tuple[str, ...] = Field(default=(), max_length=64)
+    """Headers of requests that the authorization service is sent."""
 
 
 @model
@@ -70,8 +76,11 @@ class HTTPAuthConfig:
         ]
         | None
     ) = None
+    """A prefix of the path of requests to the authorization service."""
     allowed_headers: tuple[str, ...] = Field(default=(), max_length=64)
+    """Headers of requests that the authorization service is sent, beside the usual ones."""
     allowed_response_headers: tuple[str, ...] = Field(default=(), max_length=64)
+    """Headers of its response that are added to the request for the backend."""
 
 
 @model
@@ -79,6 +88,7 @@ class ForwardBodyConfig:
     """How much of the request body the authorization service gets."""
 
     max_size: Natural32 | None = None
+    """The largest body that is sent to the authorization service, in bytes; 0 sends none."""
 
 
 @model
@@ -86,6 +96,7 @@ class HTTPExternalAuthFilter:
     """A service that decides whether a request is allowed."""
 
     protocol: Annotated[str, Known("HTTP", "GRPC")]
+    """Whether the authorization service speaks HTTP or Envoy's gRPC protocol."""
     backend_ref: BackendObjectReference
     grpc: GRPCAuthConfig | None = None
     http: HTTPAuthConfig | None = None

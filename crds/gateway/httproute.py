@@ -45,6 +45,7 @@ class HTTPRouteTimeouts:
     """Timeouts of requests; `0s` means no limit."""
 
     request: GatewayDuration | None = None
+    """The timeout of a request with all of its retries."""
     backend_request: GatewayDuration | None = None
     """The timeout of each attempt."""
     _fits = rule(
@@ -73,6 +74,7 @@ class HTTPRouteRule:
     """Requests that meet one of the matches pass the filters and go to the backends."""
 
     name: Subdomain | None = None
+    """The name of the rule, unique in its route."""
     matches: tuple[HTTPRouteMatch, ...] = Field(default=(HTTPRouteMatch(),), max_length=64)
     filters: tuple[HTTPRouteFilter, ...] = Field(default=(), max_length=16)
     backend_refs: tuple[HTTPBackendRef, ...] = Field(default=(), max_length=16)

@@ -17,8 +17,11 @@ class ParentGatewayReference:
     """The Gateway that the listeners are added to."""
 
     group: Group = GROUP
+    """The API group of the parent, which is that of the Gateway API."""
     kind: KindName = "Gateway"
+    """The kind of the parent, which is Gateway."""
     name: ObjectName
+    """The name of the Gateway to which the listeners are added."""
     namespace: Label | None = None
     """If absent, the namespace of the ListenerSet."""
 

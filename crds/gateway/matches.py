@@ -37,7 +37,9 @@ class HTTPPathMatch:
     """The path of a request. A prefix matches whole path segments."""
 
     type: Annotated[str, Known("Exact", "PathPrefix", "RegularExpression")] = "PathPrefix"
+    """Whether the path, its beginning or a regular expression is compared."""
     value: str = Field(default="/", max_length=1024)
+    """The path, its beginning or the regular expression."""
     _plain = rule(
         "value must be an absolute, normalised path of valid characters"
         " when type one of ['Exact', 'PathPrefix']",
@@ -50,8 +52,11 @@ class HTTPHeaderMatch:
     """The value of a header. Names are case-insensitive."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    """Whether the value is compared literally or as a regular expression."""
     name: HeaderName
+    """The name of the header, in any case."""
     value: HeaderValue
+    """The value that the header must have."""
 
 
 @model
@@ -59,8 +64,11 @@ class HTTPQueryParamMatch:
     """The value of a query parameter."""
 
     type: Annotated[str, Known("Exact", "RegularExpression")] = "Exact"
+    """Whether the value is compared literally or as a regular expression."""
     name: HeaderName
+    """The name of the query parameter, as it is written in the URL."""
     value: Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+    """The value that the query parameter must have."""
 
 
 def _headers_are_unique(match: Any) -> bool:
@@ -77,7 +85,10 @@ class HTTPRouteMatch:
 
     path: HTTPPathMatch = HTTPPathMatch()
     headers: tuple[HTTPHeaderMatch, ...] = Field(default=(), max_length=16)
+    """Headers that a request must have; all of them."""
     query_params: tuple[HTTPQueryParamMatch, ...] = Field(default=(), max_length=16)
+    """Query parameters that a request must have; all of them."""
     method: Annotated[str | None, Known(*METHODS)] = None
+    """The method that a request must have."""
     _headers = rule("headers must not repeat a name", _headers_are_unique)
     _query_params = rule("queryParams must not repeat a name", _query_params_are_unique)

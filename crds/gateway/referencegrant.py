@@ -12,8 +12,11 @@ class ReferenceGrantFrom:
     """The objects of one kind in one namespace that may refer."""
 
     group: Group
+    """The API group of the objects that may refer."""
     kind: KindName
+    """The kind of the objects that may refer, such as HTTPRoute."""
     namespace: Label
+    """The namespace of the objects that may refer."""
 
 
 @model
@@ -21,7 +24,9 @@ class ReferenceGrantTo:
     """The objects that may be referred to."""
 
     group: Group
+    """The API group of the objects that may be referred to; empty for Services and Secrets."""
     kind: KindName
+    """The kind of the objects that may be referred to, such as Service."""
     name: ObjectName | None = None
     """If absent, all objects of the kind."""
 

@@ -42,13 +42,17 @@ class ParentReference:
     """The Gateway, or one of its listeners, that a route attaches to."""
 
     group: Group = GROUP
+    """The API group of the parent."""
     kind: KindName = "Gateway"
+    """The kind of the parent, such as Gateway or ListenerSet."""
     namespace: Label | None = None
     """If absent, the namespace of the route."""
     name: ObjectName
+    """The name of the parent."""
     section_name: Subdomain | None = None
     """The name of a listener; if absent, all listeners that allow the route."""
     port: Port | None = None
+    """The port of the listeners to which the route attaches; without it, any."""
 
 
 @model
@@ -56,11 +60,15 @@ class BackendObjectReference:
     """The backend of requests, normally a port of a Service."""
 
     group: Group = ""
+    """The API group of the backend; empty for a Service."""
     kind: KindName = "Service"
+    """The kind of the backend, which is Service."""
     name: ObjectName
+    """The name of the backend."""
     namespace: Label | None = None
     """If absent, the namespace of the referrer; any other requires a ReferenceGrant."""
     port: Port | None = None
+    """The port of the Service; it is required for a Service."""
     _port = rule("Must have port for Service reference", _has_port_if_service)
 
 
@@ -69,8 +77,11 @@ class SecretObjectReference:
     """A reference to a certificate."""
 
     group: Group = ""
+    """The API group of the object; empty for a Secret."""
     kind: KindName = "Secret"
+    """The kind of the object, which is Secret."""
     name: ObjectName
+    """The name of the Secret."""
     namespace: Label | None = None
     """If absent, the namespace of the referrer; any other requires a ReferenceGrant."""
 
@@ -80,9 +91,13 @@ class ObjectReference:
     """An object of any kind, normally a ConfigMap or Secret with certificate authorities."""
 
     group: Group
+    """The API group of the object; empty for Kubernetes' core kinds."""
     kind: KindName
+    """The kind of the object."""
     name: ObjectName
+    """The name of the object."""
     namespace: Label | None = None
+    """The namespace of the object; another one than its own has to grant it."""
 
 
 @model
@@ -90,8 +105,11 @@ class LocalObjectReference:
     """An object of any kind in the namespace of the referrer."""
 
     group: Group
+    """The API group of the object; empty for Kubernetes' core kinds."""
     kind: KindName
+    """The kind of the object."""
     name: ObjectName
+    """The name of the object, in the same namespace."""
 
 
 @model

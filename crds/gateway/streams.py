@@ -20,6 +20,7 @@ class StreamRule:
     """The backends of the connections or packets."""
 
     name: Subdomain | None = None
+    """The name of the rule, unique in its route."""
     backend_refs: tuple[BackendRef, ...] = Field(min_length=1, max_length=16)
 
 

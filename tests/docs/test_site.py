@@ -1,0 +1,116 @@
+"""The documentation site: built without a warning, its links hold, its search needs no server."""
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.command import Command
+
+from hack.site import __main__ as site
+from hack.site import links, staging
+from tests.testbed.processes import ROOT, wait
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("zensical") is None and "CI" not in os.environ,
+    reason="Zensical is not installed: hack/docs installs it",
+)
+
+
+@pytest.fixture(name="built", scope="module")
+def _built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "site"
+    assert site.build(folder) == []
+    return folder
+
+
+def test_every_page_of_docs_is_in_the_navigation_once() -> None:
+    listed = staging.pages()
+    assert len(listed) == len(set(listed))
+    ours = {str(it.relative_to(ROOT)) for it in Path(ROOT, "docs").rglob("*.md")}
+    assert ours <= set(listed)
+
+
+def test_a_link_to_a_page_that_is_not_in_the_navigation_is_told() -> None:
+    rest = [it for it in staging.pages() if it != "docs/conformance.md"]
+    assert any("docs/conformance.md" in it for it in staging.unlisted(rest))
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("<a href='b.html'>", ""),
+        ("<a href='b.html#there'>", ""),
+        ("<a href='https://example.com'>", ""),
+        ("<a href='c.html'>", "there is no such file"),
+        ("<a href='b.html#gone'>", "there is no such anchor"),
+        ("<a href='#gone'>", "there is no such anchor"),
+        ("<img src='https://example.com/a.png'>", "fetches https://example.com/a.png"),
+        ("<script src='gone.js'>", "there is no such file"),
+    ],
+)
+def test_a_link_to_nothing_is_told(tmp_path: Path, body: str, problem: str) -> None:
+    (tmp_path / "a.html").write_text(body)
+    (tmp_path / "b.html").write_text("<h1 id=there>")
+    found = links.broken(tmp_path)
+    assert len(found) == bool(problem)
+    assert all(problem in it for it in found)
+
+
+def test_a_warning_of_the_generator_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = staging.stage
+
+    def staged(folder: Path) -> None:
+        stage(folder)
+        (folder / "pages" / "README.md").write_text("# Home\n\n[nothing](docs/gone.md)\n")
+
+    monkeypatch.setattr(staging, "stage", staged)
+    (told, *_) = site.build(tmp_path / "site")
+    assert "page does not exist" in told
+    assert not (tmp_path / "site").exists()
+
+
+@pytest.fixture(name="browser")
+def _browser(tmp_path: Path) -> Iterator[Chrome]:
+    wanted = ChromeOptions()
+    wanted.binary_location = "/usr/bin/chromium"
+    wanted.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    usual = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
+    away = ("--disable-background-networking", "--host-resolver-rules=MAP * ~NOTFOUND")
+    for it in (*usual, *away, "--window-size=1200,900", f"--user-data-dir={tmp_path / 'profile'}"):
+        wanted.add_argument(it)
+    browser = Chrome(wanted, Service("/usr/bin/chromedriver"))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+@pytest.mark.browser
+def test_the_site_is_searched_without_a_server(built: Path, browser: Chrome) -> None:
+    browser.get((built / "docs" / "kubectl.html").as_uri())
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("kubectl contour")
+    browser.find_element(By.TAG_NAME, "body").send_keys("/")
+    browser.switch_to.active_element.send_keys("quarantine")
+    script = partial(browser.execute, Command.W3C_EXECUTE_SCRIPT)
+    found = partial(script, {"script": _RESULTS, "args": []})
+    wait(lambda: "ExplanationArchitecture" in found()["value"], "a result")
+    browser.switch_to.active_element.send_keys(Keys.ENTER)
+    wait(lambda: "/ARCHITECTURE.html" in browser.current_url, "the page of the result")
+    logged = browser.execute("getLog", {"type": "browser"})["value"]
+    assert not [it["message"] for it in logged if it["level"] == "SEVERE"]
+
+
+_RESULTS = """
+const hosts = [...document.querySelectorAll("*")].filter((it) => it.shadowRoot);
+return hosts.map((it) => it.shadowRoot.textContent).join(" ");
+"""
+"""The search is in shadow trees of its own."""
