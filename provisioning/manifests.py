@@ -5,6 +5,7 @@ them up to date in a cluster. They stay the same when they are applied again: no
 is made up, and nothing is empty that an API server would leave out.
 """
 
+import hashlib
 from collections.abc import Iterable
 
 from pydantic import TypeAdapter
@@ -21,7 +22,7 @@ from provisioning.installation import (
     Operator,
     Place,
 )
-from provisioning.names import VERSION
+from provisioning.names import IMAGE, VERSION
 from provisioning.secrets import Names
 from provisioning.templating import Document
 
@@ -144,7 +145,7 @@ def certgen(place: Place) -> list[Document]:
     secrets = (names.authority, names.of_leaf("contour"), names.of_leaf("envoy"))
     values = {
         "certgen": name,
-        "version": VERSION.replace(".", "-"),
+        "version": VERSION.replace(".", "-") + image_mark(place.image),
         "rights": rights.certificates(secrets),
         "subject": _account(name, place),
         "labels": rendering.labels(name, "contour-certgen", place),
@@ -152,6 +153,12 @@ def certgen(place: Place) -> list[Document]:
         "beside": _BESIDE,
     }
     return rendering.rendered("certgen", place, values)
+
+
+def image_mark(image: str) -> str:
+    """What tells the Job of one image from that of another: the template of a Job cannot change, so
+    the same name would have another image refused. Empty for the usual image."""
+    return "" if image == IMAGE else f"-{hashlib.sha256(image.encode()).hexdigest()[:8]}"
 
 
 def configuration(given: Installation) -> list[Document]:

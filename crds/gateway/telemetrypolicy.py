@@ -38,9 +38,13 @@ class TelemetryAttribute:
     """An attribute of every span, by where its value comes from."""
 
     name: _Name
+    """The name of the attribute in the spans."""
     source_type: Annotated[str, Known("Header", "Literal", "Attribute")]
+    """Where the value comes from: a header, a literal text or a property of the request."""
     header_name: _HeaderName | None = None
+    """The header of the request whose value the attribute has."""
     literal_value: str | None = Field(default=None, min_length=1, max_length=1024)
+    """The value that the attribute always has."""
     attribute_key: _Key | None = None
     """The name that OpenTelemetry has for a property of the request."""
     _header = rule(
@@ -71,6 +75,7 @@ class ParentBasedSampling:
     """Whether the decision of who has sent the request holds."""
 
     mode: _Mode = "ImplementationDefault"
+    """Whether the decision in the request is followed."""
     sampling_rate: Fraction | None = None
     """Of the requests whose parent is sampled."""
     _rate = rule(
@@ -84,11 +89,14 @@ class TelemetryTracing:
     """Which requests are traced, and what their spans say."""
 
     mode: _Mode = "ImplementationDefault"
+    """Whether requests are traced."""
     provider: TelemetryProvider | None = None
     sampling_rate: Fraction | None = None
     parent_based_sampling: ParentBasedSampling | None = None
     service_name: _ServiceName | None = None
+    """The name of the service in the spans."""
     span_name: _SpanName | None = None
+    """The name of the spans."""
     attributes: tuple[TelemetryAttribute, ...] = ()
     _provider = rule(
         "provider is required when mode is Enabled, and must be empty otherwise",

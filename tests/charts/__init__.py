@@ -1,0 +1,1 @@
+"""The Helm charts, with the real Helm."""
