@@ -46,6 +46,7 @@ ONE_OF_EACH = "".join(
             for kind in ("TLS", "TCP", "UDP")
         ),
         gateways.policy("it", "hostname: a.com, wellKnownCACertificates: System"),
+        gateways.telemetry_policy("it", f"mode: Enabled, provider: {{backendRef: {TO}}}", ("it",)),
         proxies.root("it", f"routes: [{proxies.to('s1')}]"),
         ingresses.ingress("it", f"defaultBackend: {ingresses.backend('s1')}"),
         """
