@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +11,9 @@ from contour.host import errors, installation
 
 settings.register_profile("any", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any")  # no test judges the time that it takes
+
+# A script lets what it starts with `&` ignore SIGINT, and whatever the tests start would ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
 
