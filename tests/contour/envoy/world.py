@@ -15,7 +15,7 @@ from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
-from dag.gateway import filteredlisteners
+from dag.gateway import filteredlisteners, telemetry
 from dag.references import secrets, trust
 
 FLEET = "web"
@@ -59,6 +59,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
         (it for it in view.read(LISTENERS, key.fleet) or () if it.name == key.name), None
     ),
     filteredlisteners.filters: lambda view, key: (),
+    telemetry.of_listener: lambda view, key: None,
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),

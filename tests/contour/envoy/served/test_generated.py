@@ -62,6 +62,23 @@ GUARDS: dict[str, tuple[Any, ...]] = {
             upstream_headers=(MATCH,), body=nodes.AuthorizationBody(9, True, True),
         ),
     ),
+    "access": (
+        nodes.Access(
+            (
+                nodes.AccessRule("DENY", ("GET", "PUT"), nodes.Prefix("/p"), is_other_path=True),
+                nodes.AccessRule("ALLOW", ranges=(nodes.IpRange("::/0", "Remote"),)),
+                nodes.AccessRule(
+                    "ALLOW",
+                    headers=(("x-a", (TEXT, "b")), ("x-b", ("c",))),
+                    claims=(
+                        nodes.Claims("p", ("a", "b"), ("v", TEXT)),
+                        nodes.Claims("p", ("l",), ("v",), is_list=True),
+                    ),
+                ),
+            )
+        ),
+        nodes.Access((), "ALLOW"),
+    ),
     "local_rate_limit": tuple(
         nodes.LocalRateLimit(1, unit, 2, status, (("x-a", TEXT),))
         for unit in ("second", "minute", "hour")
