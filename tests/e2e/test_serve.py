@@ -55,6 +55,10 @@ metadata: {name: site}
 spec: {virtualhost: {fqdn: site.example.com}, routes: [{services: [{name: one, port: 80}]}]}
 """
 
+# Of a class of one's own: instances of other tests in this cluster say nothing about it.
+OWN_CONFIGURATION = CONFIGURATION.replace("ingress: {", "ingress: {classNames: [$namespace], ")
+OWN_PROXY = PROXY.replace("spec: {", "spec: {ingressClassName: $namespace, ")
+
 GATEWAY = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -186,19 +190,21 @@ def test_when_the_leader_dies_another_goes_on(instance: Instance) -> None:
 
 def test_an_instance_waits_for_its_configuration_and_follows_it(instance: Instance) -> None:
     replica = instance.start_replica()
-    instance.apply(SERVICES + "---" + PROXY)
+    instance.apply(SERVICES + "---" + OWN_PROXY)
     waiting = f"waiting for ContourConfiguration {instance.namespace}/contour"
     instance.until(lambda: waiting in replica.log.read_text(), waiting)
     status, words = replica.page("pages", "/readyz")
     assert (status, waiting in words) == (503, True)
     assert replica.page("pages", "/healthz")[0] == 200
     assert not instance.condition("HTTPProxy", "site", "Valid")
-    broken = CONFIGURATION.replace("  envoy:\n", "  envoy:\n    timeouts: {requestTimeout: 48h}\n")
+    broken = OWN_CONFIGURATION.replace(
+        "  envoy:\n", "  envoy:\n    timeouts: {requestTimeout: 48h}\n"
+    )
     instance.apply(broken)
     told = instance.until_condition("ContourConfiguration", "contour", "Valid", status="False")
     assert "spec.envoy.timeouts.requestTimeout" in str(told)
     assert replica.page("pages", "/readyz")[0] == 503
-    instance.apply(CONFIGURATION)
+    instance.apply(OWN_CONFIGURATION)
     instance.until_ready(replica)
     instance.until_condition("ContourConfiguration", "contour", "Valid", status="True")
     envoy = instance.start_envoy(replica)
@@ -207,7 +213,7 @@ def test_an_instance_waits_for_its_configuration_and_follows_it(instance: Instan
     instance.apply(broken)
     instance.until_condition("ContourConfiguration", "contour", "Valid", status="False")
     assert instance.ask("site.example.com").backend == "one"
-    instance.delete(CONFIGURATION)
+    instance.delete(OWN_CONFIGURATION)
     assert instance.ask("site.example.com").backend == "one"
     assert replica.is_ready
 
@@ -231,7 +237,7 @@ FILE = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
 def test_a_file_of_envoy_gateway_is_the_configuration(instance: Instance) -> None:
     path = instance.folder / "config.yaml"
     path.write_text(f"{FILE}gateway: {{controllerName: somebody.else/entirely}}\n")
-    instance.apply(SERVICES + "---" + PROXY + "---" + GATEWAY)
+    instance.apply(SERVICES + "---" + OWN_PROXY + "---" + GATEWAY)
     replica = instance.start_replica("--config-path", str(path))
     instance.until_ready()
     path.write_text(f"{FILE}gateway: {{controllerName: {instance.controller_name}}}\n")
