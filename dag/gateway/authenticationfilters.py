@@ -21,7 +21,6 @@ from dag.gateway.resolving import Reference
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Findings, Place
-from dag.values import headers
 
 KIND = "AuthenticationFilter"
 
@@ -118,20 +117,11 @@ def _provider(at: Place, written: crd.JWTAuthenticationProvider) -> nodes.JwtPro
         jwks=tokenkeys.source(at, written),
         issuer=written.issuer,
         audiences=written.audiences,
-        claim_headers=tuple(_claim_headers(at, written)),
+        claim_headers=tokenkeys.claim_headers(
+            at, written.claim_to_headers, problems.filter_not_valid
+        ),
     )
     return replace(made, name=blake2b(repr(made).encode(), digest_size=16).hexdigest())
-
-
-def _claim_headers(at: Place, written: crd.JWTAuthenticationProvider) -> Iterator[tuple[str, str]]:
-    for index, it in enumerate(written.claim_to_headers):
-        place = at.at("claimToHeaders", index)
-        if not it.claim:
-            raise Refused(problems.filter_not_valid(place.at("claim"), "must not be empty"))
-        if refusal := headers.request_refusal(it.header):
-            text = f"{it.header[:60]!r} {refusal}"
-            raise Refused(problems.filter_not_valid(place.at("header"), text))
-        yield it.claim, it.header.lower()
 
 
 def _entries(key: NamespacedName, found: Remarks) -> Iterator[tuple[NamespacedName, Remarks]]:

@@ -98,7 +98,9 @@ def _provider(at: Place, written: crd.PolicyTokenProvider, payload: str) -> node
         issuer=written.issuer,
         audiences=written.audiences,
         forward=True,
-        claim_headers=tuple(_claim_headers(at, written)),
+        claim_headers=tokenkeys.claim_headers(
+            at, written.claim_to_headers, complaints.policy_closes
+        ),
         sources=_sources(at, written.extract_from),
         is_rerouting=written.recompute_route,
         payload=payload,
@@ -119,17 +121,6 @@ def _keys(at: Place, written: crd.PolicyTokenProvider) -> tokenkeys.KeySource:
         raise Refused(complaints.policy_closes(place.at("cacheDuration"), text))
     tls = nodes.UpstreamTls(system=True, sni=uris.host(wanted.uri))
     return nodes.RemoteJwks(wanted.uri, tls, tokenkeys.TIMEOUT, refresh)
-
-
-def _claim_headers(at: Place, written: crd.PolicyTokenProvider) -> Iterator[tuple[str, str]]:
-    for index, it in enumerate(written.claim_to_headers):
-        place = at.at("claimToHeaders", index)
-        if not it.claim:
-            raise Refused(complaints.policy_closes(place.at("claim"), "must not be empty"))
-        if why := headers.request_refusal(it.header):
-            text = f"{it.header[:60]!r} {why}"
-            raise Refused(complaints.policy_closes(place.at("header"), text))
-        yield it.claim, it.header.lower()
 
 
 def _sources(at: Place, written: crd.TokenSources | None) -> nodes.TokenSources | None:

@@ -5,7 +5,7 @@ or from an object beside it (`localJWKS`). What a filter says wrongly is refused
 missing are told, and leave their provider out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from crds.envoygateway import authenticationfilter as crd
 from crds.meta import ObjectRef
@@ -17,7 +17,7 @@ from dag.problems.places import Place
 from dag.problems.shared import Constructor
 from dag.references import jwks, keysets, trust
 from dag.references.keysets import State
-from dag.values import uris
+from dag.values import headers, uris
 
 TIMEOUT = 5.0
 """Seconds in which the server of a key set has to answer."""
@@ -101,3 +101,16 @@ def _object(at: Place, reference: crd.ContentReference, not_valid: Constructor) 
         text = f"kind {kind} is not supported; use ConfigMap or Secret"
         raise Refused(not_valid(at, text))
     return ObjectRef(reference.kind, at.subject.namespace, reference.name)
+
+
+def claim_headers(
+    at: Place, written: Sequence[crd.ClaimHeader], not_valid: Constructor
+) -> tuple[tuple[str, str], ...]:
+    """Claims with the headers that they become, in lower case, of a filter or a policy."""
+    for index, it in enumerate(written):
+        place = at.at("claimToHeaders", index)
+        if not it.claim:
+            raise Refused(not_valid(place.at("claim"), "must not be empty"))
+        if why := headers.request_refusal(it.header):
+            raise Refused(not_valid(place.at("header"), f"{it.header[:60]!r} {why}"))
+    return tuple((it.claim, it.header.lower()) for it in written)
