@@ -109,7 +109,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
 @pytest.mark.envoy
 def test_an_instance_starts_with_what_it_can_read(running: Standalone) -> None:
     assert running.ask("http://half.example.com/").backend == "one"
-    assert "half.yaml:2" in running.log.read_text()
+    running.until_logged("half.yaml:2")
 
 
 @pytest.mark.envoy
