@@ -18,7 +18,8 @@ from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import authenticationfilters, securitytokens
+from dag.gateway import authenticationfilters
+from dag.gateway.envoypolicies import securitytokens
 from dag.problems import Problem
 from dag.references import jwks, keysets
 

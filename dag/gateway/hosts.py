@@ -13,13 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.gateway import (
-    attachment,
-    completion,
-    listenerguards,
-    routecertificates,
-    servedlisteners,
-)
+from dag.gateway import attachment, completion, listenerguards, routecertificates, servedlisteners
 from dag.gateway import routes as kinds
 from dag.gateway.attachment import AttachmentPoint, Candidate
 from dag.gateway.servedlisteners import ServedListener

@@ -28,8 +28,8 @@ from dag.gateway import (
     guards,
     persistence,
     ratelimitfilters,
-    securityguards,
 )
+from dag.gateway.envoypolicies import securityguards
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import actions, policytargets, securityguards, securitypolicies
-from dag.gateway.securityguards import Guard
+from dag.gateway import actions
+from dag.gateway.envoypolicies import policytargets, securityguards, securitypolicies
+from dag.gateway.envoypolicies.securityguards import Guard
 from dag.gateway.servedlisteners import ServedListener
 
 

@@ -20,7 +20,6 @@ from dag.gateway import (
     proxystatus,
     ratelimitstatus,
     routestatus,
-    securitypolicies,
     selection,
     servedlisteners,
     serviceparents,
@@ -29,6 +28,7 @@ from dag.gateway import (
     telemetry,
     telemetrystatus,
 )
+from dag.gateway.envoypolicies import securitypolicies
 from dag.references import grants
 
 INDEXES = (

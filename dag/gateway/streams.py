@@ -12,7 +12,8 @@ from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored
-from dag.gateway import backends, policytargets, securitypolicies
+from dag.gateway import backends
+from dag.gateway.envoypolicies import policytargets, securitypolicies
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems

@@ -14,8 +14,8 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import policytargets, securitypolicies
-from dag.gateway.securitypolicies import Effect
+from dag.gateway.envoypolicies import policytargets, securitypolicies
+from dag.gateway.envoypolicies.securitypolicies import Effect
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.problems.places import Place

@@ -17,9 +17,10 @@ from crds.records import dataclass
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import backends, guards, securityaccess, securityservers, securitytokens
-from dag.gateway.policyancestors import Ancestry
-from dag.gateway.policytargets import PolicyKind
+from dag.gateway import backends, guards
+from dag.gateway.envoypolicies import securityaccess, securityservers, securitytokens
+from dag.gateway.envoypolicies.policyancestors import Ancestry
+from dag.gateway.envoypolicies.policytargets import PolicyKind
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place, gathered

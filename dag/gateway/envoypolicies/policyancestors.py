@@ -15,8 +15,9 @@ from crds.unserved import unserved
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
-from dag.gateway import conditions, listenersets, policytargets, selection
-from dag.gateway.policytargets import TARGETS, Claim, Policy, PolicyKind
+from dag.gateway import conditions, listenersets, selection
+from dag.gateway.envoypolicies import policytargets
+from dag.gateway.envoypolicies.policytargets import TARGETS, Claim, Policy, PolicyKind
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.problems.places import Place
