@@ -16,23 +16,42 @@ LOOPBACK = "127.0.0.1"
 
 _TYPES = "type.googleapis.com/envoy.extensions.filters"
 _DIRECT: Message = {"direct_response": {"status": 200, "body": {"inline_string": "ok"}}}
-_PROXIED: Message = {"route": {"cluster": "backend"}}
 
 
 def direct(
     hosts: Sequence[str], port: int, logs: Sequence[Message] = (), address: str = LOOPBACK
 ) -> Message:
     """The listeners of an Envoy that answers all requests to these hosts itself."""
-    return {"listeners": [_listener(hosts, _address(port, address), _DIRECT, logs)]}
+    return {
+        "listeners": [_listener([(it, _DIRECT) for it in hosts], _address(port, address), logs)]
+    }
 
 
-def proxied(hosts: Sequence[str], port: int, backend: int, logs: Sequence[Message]) -> Message:
-    """The listeners and clusters of an Envoy that sends all requests to this port."""
+def proxied(
+    hosts: Sequence[str], port: int, backend: int, services: int, logs: Sequence[Message]
+) -> Message:
+    """The listeners and clusters of an Envoy that sends all requests to this port.
+
+    There are as many clusters as the measured world has Services, since each has connections and
+    statistics of its own.
+    """
+    routed = [
+        (it, {"route": {"cluster": _cluster_name(number % services)}})
+        for number, it in enumerate(hosts)
+    ]
+    listener = _listener(routed, _address(port), logs)
+    return {"listeners": [listener], "clusters": [_cluster(it, backend) for it in range(services)]}
+
+
+def _cluster_name(number: int) -> str:
+    return f"service-{number}"
+
+
+def _cluster(number: int, backend: int) -> Message:
+    name = _cluster_name(number)
     endpoints = [{"lb_endpoints": [{"endpoint": {"address": _address(backend)}}]}]
-    assignment = {"cluster_name": "backend", "endpoints": endpoints}
-    cluster = {"name": "backend", "connect_timeout": "2s", "load_assignment": assignment}
-    listener = _listener(hosts, _address(port), _PROXIED, logs)
-    return {"listeners": [listener], "clusters": [cluster]}
+    assignment = {"cluster_name": name, "endpoints": endpoints}
+    return {"name": name, "connect_timeout": "2s", "load_assignment": assignment}
 
 
 def configure(envoy: Envoy, resources: Message) -> None:
@@ -48,11 +67,12 @@ def _address(port: int, address: str = LOOPBACK) -> Message:
 
 
 def _listener(
-    hosts: Sequence[str], address: Message, action: Message, logs: Sequence[Message]
+    hosts: Sequence[tuple[str, Message]], address: Message, logs: Sequence[Message]
 ) -> Message:
+    """`hosts`: each name, and what becomes of its requests."""
     virtual_hosts = [
         {"name": it, "domains": [it, f"{it}:*"], "routes": [{"match": {"prefix": "/"}} | action]}
-        for it in hosts
+        for it, action in hosts
     ]
     router = {"name": "router", "typed_config": {"@type": f"{_TYPES}.http.router.v3.Router"}}
     manager = {

@@ -75,7 +75,7 @@ async def _measured(hosts: int, is_direct: bool, rounds: int, number: int, chanc
             resources = (
                 handwritten.direct(names, port, logs)
                 if is_direct
-                else handwritten.proxied(names, port, backend, logs)
+                else handwritten.proxied(names, port, backend, of.services, logs)
             )
             async with _by_hand(resources) as other:
                 return compared(
