@@ -5,10 +5,14 @@ Includes of HTTPProxies and references to ExtensionServices need no permission, 
 here. Only objects that refer to another namespace at all have an answer.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crds import httpproxy
+from crds.envoygateway.policycredentials import SecretReference
+from crds.envoygateway.policyservers import PolicyServer
+from crds.envoygateway.policytargets import UnreadPolicy
+from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
 from crds.gateway.gateway import Gateway
 from crds.gateway.listenerset import ListenerSet
@@ -16,6 +20,7 @@ from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
+from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses, tables
 from dag.engine.view import Index, Kept, Query, View, query
@@ -133,6 +138,30 @@ def _of_telemetry_policy(found: XTelemetryPolicy) -> Wishes:
         yield "tracing.provider.backendRef", _object(tracing.provider.backend_ref, found)
 
 
+def _of_security_policy(found: SecurityPolicy | UnreadPolicy) -> Wishes:
+    if isinstance(found, UnreadPolicy):
+        return
+    spec = found.spec
+    if (asked := spec.ext_auth) is not None:
+        for name, server in (("grpc", asked.grpc), ("http", asked.http)):
+            if server is not None:
+                yield from _referring(f"extAuth.{name}.backendRefs", server.backend_refs, found)
+                if (one := server.backend_ref) is not None:
+                    yield f"extAuth.{name}.backendRef", _object(one, found)
+    if spec.api_key_auth is not None:
+        refs = spec.api_key_auth.credential_refs
+        yield from _referring("apiKeyAuth.credentialRefs", refs, found)
+    if spec.basic_auth is not None:
+        yield "basicAuth.users", _object(spec.basic_auth.users, found)
+
+
+def _referring(
+    at: str, references: Sequence[PolicyServer | SecretReference], found: SecurityPolicy
+) -> Wishes:
+    for index, it in enumerate(references):
+        yield f"{at}[{index}]", _object(it, found)
+
+
 def _object(it: Any, found: Any) -> ObjectRef | None:
     return ObjectRef(it.kind, it.namespace, it.name) if it.namespace else None
 
@@ -156,7 +185,9 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
     "TCPRoute": _of_route,
     "UDPRoute": _of_route,
     "XTelemetryPolicy": _of_telemetry_policy,
+    "SecurityPolicy": _of_security_policy,
 }
+_GROUPS = {"XTelemetryPolicy": EXPERIMENTAL_GROUP, "SecurityPolicy": ENVOY_GATEWAY}
 _BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
 
 
@@ -205,8 +236,7 @@ def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectR
         uses = (delegation.Use(target.key, it) for it in (delegation.EVERY, who.namespace))
         keys = {it for use in uses for it in view.bucket(delegation.DELEGATED, use)}
         return tuple(sorted(ObjectRef("TLSCertificateDelegation", *it) for it in keys))
-    group = EXPERIMENTAL_GROUP if who.kind == "XTelemetryPolicy" else GROUP
-    referrer = grants.Referrer(group, who.kind, who.namespace)
+    referrer = grants.Referrer(_GROUPS.get(who.kind, GROUP), who.kind, who.namespace)
     named = grants.Target("", target.kind, *target.key)
     wanted = ((referrer, named), (referrer, named._replace(name="")))
     keys = {it for granted in wanted for it in view.bucket(grants.GRANTED, granted)}

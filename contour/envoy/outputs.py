@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from contour.envoy import (
     alternatives,
+    authenticating,
     credentials,
     extending,
     limits,
@@ -33,6 +34,7 @@ PLAN = Plan(
     indexes=(
         routing.INDEXES
         + extending.INDEXES
+        + authenticating.INDEXES
         + listening.INDEXES
         + alternatives.INDEXES
         + limits.INDEXES
@@ -41,6 +43,7 @@ PLAN = Plan(
     kept=(
         runtime.KEPT
         + extending.KEPT
+        + authenticating.KEPT
         + routing.KEPT
         + listening.KEPT
         + alternatives.KEPT
@@ -54,6 +57,7 @@ PLAN = Plan(
         + credentials.PUBLISHED
         + routing.PUBLISHED
         + extending.PUBLISHED
+        + authenticating.PUBLISHED
         + listening.PUBLISHED
         + alternatives.PUBLISHED
         + monitors.PUBLISHED

@@ -33,6 +33,7 @@ from contour.envoy import compression, encoding
 from contour.envoy.guards import (
     access,
     addresses,
+    authentication,
     authorization,
     bodies,
     cookies,
@@ -84,6 +85,11 @@ def _told(written: pb.VirtualHost) -> Iterator[str]:
 def _is_told(use: Use, name: str) -> bool:
     """Whether the host, a route or a share of a route says something to the filter."""
     return name in use.told
+
+
+def _is_authenticated(use: Use, _: str) -> bool:
+    """Whether a policy is named whose filters are to run."""
+    return authentication.NAMED in use.told
 
 
 def _has_descriptors(use: Use, name: str) -> bool:
@@ -148,6 +154,8 @@ SLOTS = (
     Slot(cors.NAME, _always(cors.installed()), _is_told),
     Slot(addresses.NAME, _always(addresses.installed()), _is_told),
     Slot(ratelimits.LOCAL, _always(ratelimits.installed_local()), _is_told),
+    Slot(authentication.NAMED, _always(authentication.named()), _is_told),
+    Slot(authentication.NAME, _always(authentication.discovered()), _is_authenticated),
     Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),

@@ -1,7 +1,8 @@
 """Manifests in, everything the controller would do out: for `contour translate`, without a server.
 
 The same controller as online; only the fleets are plain collections here. Acceptance by Envoy is
-assumed. Private keys never leave: they are replaced before anything is shown.
+assumed. Private keys never leave, nor does what else Envoy's definitions call sensitive, such as
+API keys and passwords: they are replaced before anything is shown.
 """
 
 from collections import defaultdict
@@ -12,6 +13,7 @@ from typing import Any
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
+from udpa.annotations import sensitive_pb2
 
 from contour.envoy import definitions, messages
 from contour.rawconfig import parsing
@@ -108,7 +110,8 @@ def _shown(resource: resources.Resource) -> dict[str, Any]:
 
 
 def _ordered(of: Descriptor | None, value: Raw) -> Raw:
-    """The JSON of a message with its maps sorted: protobuf has them in another order each time."""
+    """The JSON of a message with its maps sorted, since protobuf has them in another order each
+    time, and without what is sensitive."""
     fields = parsing.fields_of(of) if of is not None else {}
     if "@type" in value:
         inner = definitions.of(str(value["@type"]).rpartition("/")[2])
@@ -120,6 +123,8 @@ def _ordered(of: Descriptor | None, value: Raw) -> Raw:
 
 
 def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
+    if field is not None and field.GetOptions().Extensions[sensitive_pb2.sensitive]:
+        return _redacted(value)
     if is_list(value):
         return [_ordered_field(field, it) for it in value]
     if not is_mapping(value):
@@ -129,6 +134,15 @@ def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
         inner = of.fields_by_name["value"]
         return {key: _ordered_field(inner, it) for key, it in sorted(value.items())}
     return _ordered(of, value)
+
+
+def _redacted(value: object) -> object:
+    """The same form without any of its texts."""
+    if is_list(value):
+        return [_redacted(it) for it in value]
+    if is_mapping(value):
+        return {key: _redacted(it) for key, it in value.items()}
+    return REDACTED
 
 
 def _redact(secret: Message) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from crds.envoygateway.opaque import Opaque
 from crds.envoygateway.policyauthorization import Authorization
+from crds.envoygateway.policycredentials import APIKeyAuth, BasicAuth
 from crds.envoygateway.policyservers import ExternalAuthorization
 from crds.envoygateway.policytargets import PolicyTargets
 from crds.envoygateway.policytokens import PolicyTokens
@@ -63,11 +64,9 @@ class SecurityPolicySpec(PolicyTargets):
     """Which requests may pass, by addresses, headers, methods, paths and claims of tokens."""
     ext_auth: ExternalAuthorization | None = None
     """A server that is asked about each request and decides whether it may pass."""
-    basic_auth: Annotated[Opaque | None, _CLOSED] = None
+    basic_auth: BasicAuth | None = None
     """Requests need the name and password of a user (HTTP basic authentication)."""
-    api_key_auth: Annotated[Opaque | None, _CLOSED] = Field(
-        default=None, validation_alias="apiKeyAuth"
-    )
+    api_key_auth: APIKeyAuth | None = Field(default=None, validation_alias="apiKeyAuth")
     """The keys one of which requests need, in a header, a parameter or a cookie."""
     oidc: Annotated[Opaque | None, _CLOSED] = None
     """The OpenID provider at which users log in before their requests may pass."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.evaluation import access, matching
+from dag.evaluation import access, authentication, matching
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Outcome, Trace
 
@@ -31,6 +31,11 @@ def refusal(
     limited = is_limited(host, route)
     if limited:
         trace.note("guard", "noted", "local rate limit: may answer 429", route.origin)
+    if isinstance(found.authentication, nodes.Authentication):
+        words = authentication.lacking(found.authentication, request)
+        if words:
+            trace.note("guard", "failed", words, found.authentication.source)
+            return Answer(401, words, route=route, may_be_refused=limited)
     is_lacking = isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request)
     if isinstance(found.jwt, nodes.Jwt) and is_lacking:
         words = f"JWT: the request has no token of the provider {found.jwt.provider}"
@@ -76,6 +81,7 @@ def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Requ
     found = in_force(host.policies, route.policies)
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
+        authentication.UNDECIDED: isinstance(found.authentication, nodes.Authentication),
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
         "authorization: claims of the token decide": _is_undecided(found.access, request),
         "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),

@@ -8,6 +8,7 @@ requests go. Elsewhere: how Envoy is told (`contour.envoy`).
 """
 
 from dag.nodes.access import Access, AccessRule, Claims, IpFilter, IpRange
+from dag.nodes.authentication import ApiKeys, Authentication, KeySource, Known, Passwords
 from dag.nodes.guards import (
     LIMIT_STATUSES,
     OFF,
@@ -118,6 +119,8 @@ __all__ = [
     "Action",
     "AlternativeName",
     "AnyCluster",
+    "ApiKeys",
+    "Authentication",
     "Authorization",
     "AuthorizationBody",
     "Backend",
@@ -161,6 +164,8 @@ __all__ = [
     "IpRange",
     "Jwt",
     "JwtProvider",
+    "KeySource",
+    "Known",
     "Leniency",
     "Limit",
     "LimitUnit",
@@ -178,6 +183,7 @@ __all__ = [
     "Off",
     "Operator",
     "OutlierDetection",
+    "Passwords",
     "Path",
     "Policies",
     "Prefix",

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag.nodes.access import Access, IpFilter
+from dag.nodes.authentication import Authentication
 from dag.nodes.texts import HeaderMatch, ValueMatch
 from dag.nodes.tokens import Jwt
 from dag.nodes.upstreams import Cluster, ExtensionCluster, LocalCluster
@@ -214,6 +215,7 @@ class Policies:
 
     cors: Cors | Off | None = None
     ip_filter: IpFilter | Off | None = None
+    authentication: Authentication | Off | None = None
     jwt: Jwt | Off | None = None
     authorization: Authorization | Off | None = None
     access: Access | Off | None = None

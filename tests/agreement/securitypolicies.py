@@ -71,9 +71,61 @@ def ext_auth(chance: Random) -> Document:
     return {"extAuth": made | {"http": server}}
 
 
+def api_key_auth(chance: Random) -> Document:
+    """`apiKeyAuth`."""
+    names = chance.sample(SECRETS, chance.randrange(1, len(SECRETS) + 1))
+    sources = [chance.choice(_SOURCES) for _ in range(chance.choice((1, 1, 3)))]
+    made: Document = {"credentialRefs": [{"name": it} for it in names], "extractFrom": sources}
+    if chance.random() < 0.5:
+        made["forwardClientIDHeader"] = chance.choice(("x-client", "X-Client-ID", "x-a_b"))
+    if chance.random() < 0.5:
+        made["sanitize"] = chance.random() < 0.7
+    return {"apiKeyAuth": made}
+
+
+SECRETS = ("one-key", "many-keys", "same-keys")
+_SOURCES: tuple[Document, ...] = (
+    {"headers": ["x-api-key", "Authorization"]},
+    {"headers": ["a" * 200]},
+    {"params": ["key", "ü", "a b", "%", "k" * 300]},
+    {"cookies": ["key", "a-b", "__Host-k"]},
+)
+
+
+def basic_auth(chance: Random) -> Document:
+    """`basicAuth`."""
+    made: Document = {"users": {"name": chance.choice(("one-user", "many-users"))}}
+    if chance.random() < 0.5:
+        made["forwardUsernameHeader"] = chance.choice(("x-user", "X-User-ID", "x-a_b"))
+    return {"basicAuth": made}
+
+
+def _secrets() -> list[Document]:
+    """What keys and users may be, at the limits of their form."""
+    digest = "{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="
+    users = [f"{it}:{digest}" for it in ("me", "ü", "a b", "%REQ(x)%", "u" * 200, '"', "me")]
+    texts = {
+        "one-key": {"me": "secret"},
+        "many-keys": {f"client-{it}": f"key {it} %REQ(x)% ü" for it in range(500)},
+        "same-keys": {"a": "secret", "b": "secret", "c": "x" * 4096, "d": '"', "e": "\n"},
+        "one-user": {".htpasswd": f"me:{digest}"},
+        "many-users": {".htpasswd": "\n".join(["# users", *users, ""])},
+    }
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": name, "namespace": "default"},
+            "stringData": it,
+        }
+        for name, it in texts.items()
+    ]
+
+
 def every(chance: Random) -> Document:
     """All of them on one route."""
-    return cors(chance) | authorization(chance) | ext_auth(chance)
+    shown = api_key_auth(chance) | basic_auth(chance)
+    return cors(chance) | authorization(chance) | ext_auth(chance) | shown
 
 
 FIELDS: Mapping[str, Callable[[Random], Document]] = {
@@ -81,6 +133,8 @@ FIELDS: Mapping[str, Callable[[Random], Document]] = {
     "jwt": jwt,
     "authorization": authorization,
     "extAuth": ext_auth,
+    "apiKeyAuth": api_key_auth,
+    "basicAuth": basic_auth,
     "all": every,
 }
 
@@ -94,6 +148,7 @@ def documents(field: str, seed: int, count: int) -> list[Document]:
         _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [listener]}),
         _policy("whole", "Gateway", "gw", FIELDS[field](chance)),
         _route("bare"),
+        *_secrets(),
     ]
     for number in range(count):
         found += (_route(f"r{number}"), _policy(f"p{number}", "HTTPRoute", f"r{number}",

@@ -15,6 +15,7 @@ from tests.dag.gateway.manifests import (
     route,
     to,
 )
+from tests.dag.gateway.test_securitypolicies import policy
 from tests.dag.world import apply, delete, key, world
 
 GIVEN = gateway_class() + gateway("gw")
@@ -106,7 +107,8 @@ def test_what_is_delegated_is_told(kind: str, text: str, fields: list[str]) -> N
 
 def granted(kind: str, target: str) -> str:
     """Objects of a kind in `default` may use those of a kind in `certs`."""
-    from_ = f"group: gateway.networking.k8s.io, kind: {kind}, namespace: default"
+    group = "gateway.envoyproxy.io" if kind == "SecurityPolicy" else "gateway.networking.k8s.io"
+    from_ = f"group: {group}, kind: {kind}, namespace: default"
     return grant("g", "certs", from_, f"group: '', kind: {target}")
 
 
@@ -118,6 +120,11 @@ DECIDING = (
     "{name: http, port: 80, protocol: HTTP, filters: {requests: [{type: ExternalAuth,"
     f" externalAuth: {{protocol: GRPC, grpc: {{}}, backendRef: {BACKEND}}}}}]}}}}"
 )
+USERS = "basicAuth: {users: {name: cert, namespace: certs}}"
+KEYED = (
+    "apiKeyAuth: {credentialRefs: [{name: cert, namespace: certs}], extractFrom: [{params: [k]}]}"
+)
+ASKED = f"extAuth: {{grpc: {{backendRefs: [{BACKEND}]}}}}"
 SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
 
 
@@ -148,6 +155,19 @@ SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
             gateway("it", DECIDING),
             "Service",
             "listeners[0].filters.requests[0].externalAuth.backendRef",
+        ),
+        (
+            "SecurityPolicy",
+            route("r") + policy("it", ASKED),
+            "Service",
+            "extAuth.grpc.backendRefs[0]",
+        ),
+        ("SecurityPolicy", route("r") + policy("it", USERS), "Secret", "basicAuth.users"),
+        (
+            "SecurityPolicy",
+            route("r") + policy("it", KEYED),
+            "Secret",
+            "apiKeyAuth.credentialRefs[0]",
         ),
         ("Gateway", gateway("it", rest=SHOWN), "Secret", "tls.backend.clientCertificateRef"),
     ],

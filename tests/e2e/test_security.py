@@ -3,6 +3,7 @@
 With both ways of cutting hosts into RouteConfigurations.
 """
 
+from base64 import b64encode
 from collections.abc import Iterator
 
 import pytest
@@ -35,7 +36,7 @@ spec:
 """
 _NAMES = (
     "ip", "localip", "rules", "claims", "optional", "lenient", "cors", "oidc", "asked", "called",
-    "parts", "bare",
+    "parts", "bare", "keyed", "basic", "both", "unknown",
 )  # fmt: skip
 
 
@@ -61,6 +62,10 @@ def _guarded(
             yield found
 
 
+def basic(text: str) -> dict[str, str]:
+    return {"authorization": f"Basic {b64encode(text.encode()).decode()}"}
+
+
 def bearer(**claims: object) -> dict[str, str]:
     return {"authorization": f"Bearer {tokens.token(**claims)}"}
 
@@ -69,6 +74,7 @@ FOO = {"iss": "https://foo.bar.com"}
 JOHN = {**FOO, "user": {"name": "John Doe", "roles": ["user", "admin"]}, "sub": "me"}
 ALL = {**JOHN, "scope": "read modify more"}
 USER = {"x-user-id": "example-user"}
+KEY = {"x-api-key": "supersecret"}
 PREFLIGHT = {"access-control-request-method": "GET"}
 CASES = [
     # Addresses, in order.
@@ -151,6 +157,45 @@ CASES = [
     Case("http://called.example.com/", 403),
     Case("http://called.example.com/", headers={"x-word": "open"}, seen={"x-tenant": "gold"}),
     Case("http://called.example.com/", 403, headers={"x-word": "open", "x-secret": "s"}),
+    # Keys of clients: the first place that has one decides; backends get the name, not the key.
+    Case("http://keyed.example.com/", 401),
+    Case("http://keyed.example.com/", 401, headers={"x-api-key": "nonsense"}),
+    Case("http://keyed.example.com/", 401, headers={"x-api-key": "client1"}),
+    Case(
+        "http://keyed.example.com/",
+        headers={**KEY, "x-client-id": "admin"},
+        seen={"x-client-id": "client1", "x-api-key": None},
+    ),
+    Case("https://keyed.example.com/", headers=KEY, seen={"x-client-id": "client1"}),
+    Case("http://keyed.example.com/?key=othersecret&a=b", path="/?a=b"),
+    Case(
+        "http://keyed.example.com/",
+        headers={"cookie": "a=b; key=othersecret"},
+        seen={"x-client-id": "client2"},
+    ),
+    Case("http://keyed.example.com/?key=supersecret", 401, headers={"x-api-key": "nonsense"}),
+    # Names and passwords of users.
+    Case("http://basic.example.com/", 401),
+    Case("http://basic.example.com/", 401, headers=basic("foo:nonsense")),
+    Case("http://basic.example.com/", 401, headers=basic("bar:test1")),
+    Case(
+        "http://basic.example.com/",
+        headers={**basic("foo:test1"), "x-user": "admin"},
+        seen={"x-user": "foo"},
+    ),
+    Case("https://basic.example.com/", headers=basic("foo:test1")),
+    # Both, one after the other, for one rule of a route; and rules behind them.
+    Case("http://both.example.com/", backend="one"),
+    Case("http://both.example.com/shut", 401, headers=KEY),
+    Case("http://both.example.com/shut", 401, headers=basic("foo:test1")),
+    Case("http://both.example.com/shut", headers={**KEY, **basic("foo:test1")}),
+    Case(
+        "http://both.example.com/shut",
+        403,
+        method="POST",
+        headers={**KEY, **basic("foo:test1")},
+    ),
+    Case("http://unknown.example.com/", 500, headers=basic("foo:test1")),
     # What is not served closes; parts of Gateways and routes; nobody else is guarded.
     Case("http://oidc.example.com/", 500),
     Case("http://x.guarded.example.com/", 403),

@@ -16,6 +16,7 @@ from contour.envoy import encoding
 from contour.envoy.guards import (
     access,
     addresses,
+    authentication,
     authorization,
     bodies,
     cors,
@@ -83,6 +84,7 @@ class _Written(NamedTuple):
 _WRITTEN = (
     _Written("cors", cors.NAME, cors.policy, cors.off),
     _Written("ip_filter", addresses.NAME, addresses.policy, addresses.off),
+    _Written("authentication", authentication.NAMED, authentication.policy, authentication.off),
     _Written("jwt", tokens.NAME, tokens.policy, tokens.off),
     _Written("local_rate_limit", ratelimits.LOCAL, ratelimits.local, ratelimits.off_local),
     _Written("access", access.NAME, access.policy, access.off),

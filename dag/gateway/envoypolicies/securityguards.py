@@ -67,6 +67,7 @@ def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | 
         cors=own.cors or wanted.cors,
         jwt=own.jwt or wanted.jwt,
         authorization=own.authorization or wanted.authorization,
+        authentication=wanted.authentication,
         access=wanted.access,
     )
 

@@ -18,7 +18,12 @@ from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import backends, guards
-from dag.gateway.envoypolicies import securityaccess, securityservers, securitytokens
+from dag.gateway.envoypolicies import (
+    securityaccess,
+    securitycredentials,
+    securityservers,
+    securitytokens,
+)
 from dag.gateway.envoypolicies.policyancestors import Ancestry
 from dag.gateway.envoypolicies.policytargets import PolicyKind
 from dag.problems import Problem, Refused
@@ -90,6 +95,9 @@ def _policies(view: View, found: SecurityPolicy, own: Place) -> Findings[nodes.P
     try:
         if spec.cors is not None:
             made = replace(made, cors=_cors(spec.cors))
+        if spec.api_key_auth is not None or spec.basic_auth is not None:
+            shown = yield from securitycredentials.required(view, key, spec)
+            made = replace(made, authentication=shown)
         if spec.jwt is not None:
             tokens = yield from securitytokens.required(view, key, spec.jwt)
             made = replace(made, jwt=tokens)

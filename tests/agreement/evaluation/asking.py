@@ -122,3 +122,16 @@ def is_let_in(request: Request) -> bool:
     """Whether the authorization server lets it pass."""
     name, value = pools.LET_IN
     return request.header(name) == value
+
+
+def has_bad_key(request: Request) -> bool:
+    """Whether the first place that has a key has one of no client."""
+    header, parameter = pools.NAMES[0], pools.PARAMETERS[0]
+    found = [value for name, value in request.headers if name == header]
+    found += [value for name, value in request.queries() if name == parameter]
+    return found[:1] != [] and found[0] not in pools.KEYS
+
+
+def has_bad_password(request: Request) -> bool:
+    """Whether there is a password: nobody has the right one."""
+    return (request.header("authorization") or "").startswith("Basic ")

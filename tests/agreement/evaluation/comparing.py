@@ -45,6 +45,10 @@ MET = (
         "CORS",
         "IP filter",
         "JWT",
+        "API key",
+        "basic authentication",
+        "good key",
+        "bad key",
         "good token",
         "bad token",
         "let in",
@@ -89,6 +93,9 @@ class Judged:
         self.steps["SecurityPolicy"] += any(_APPLIES in it.text for it in trace.steps)
         if _is_noted(trace, _VERIFIED):
             self.steps["bad token" if asking.has_bad_token(asked) else "good token"] += 1
+        if _is_noted(trace, _COMPARED) and trace.answer.route is not None:
+            is_unknown = _is_unknown(trace.answer.route, asked)
+            self.steps["bad key" if is_unknown else "good key"] += 1
         if _is_noted(trace, _AUTHORIZED):
             self.steps["let in" if asking.is_let_in(asked) else "not let in"] += 1
         route = trace.answer.route
@@ -202,11 +209,13 @@ def difference(trace: Trace, asked: Request, answer: load.Answer | None) -> str:
 
 
 def _verified(trace: Trace, asked: Request) -> Answer:
-    """The answer; where the evaluation says that Envoy verifies the token, or asks a server, a
-    request that is not let in gets 401."""
+    """The answer; where the evaluation says that Envoy compares a key, verifies the token, or asks
+    a server, a request that is not let in gets 401."""
     route = trace.answer.route
     if route is None:
         return trace.answer
+    if _is_noted(trace, _COMPARED) and _is_unknown(route, asked):
+        return actions.refused(Answer(401, "the key or password is bad", route=route), route)
     if _is_noted(trace, _VERIFIED) and asking.has_bad_token(asked):
         return actions.refused(Answer(401, "the token is bad", route=route), route)
     if _is_noted(trace, _AUTHORIZED) and not asking.is_let_in(asked):
@@ -218,6 +227,16 @@ def _is_noted(trace: Trace, words: str) -> bool:
     return any(it.text.startswith(words) for it in trace.steps)
 
 
+def _is_unknown(route: nodes.Route, asked: Request) -> bool:
+    """Whether Envoy is shown a key or a password that it does not know."""
+    wanted = route.policies.authentication if route.policies is not None else None
+    assert isinstance(wanted, nodes.Authentication)
+    if wanted.key_sources and asking.has_bad_key(asked):
+        return True
+    return wanted.has_passwords and asking.has_bad_password(asked)
+
+
+_COMPARED = "authentication: Envoy compares"
 _APPLIES = "SecurityPolicy"
 _VERIFIED = "JWT: the token is verified"
 _AUTHORIZED = "authorization: a server decides"

@@ -96,6 +96,15 @@ _GUARDS = {
     "return replace(route, **kept)": "return route",
 }  # fmt: skip
 
+_AUTHENTICATION = {
+    "if node.key_sources and not any(_shows(it, request) for it in node.key_sources):":
+        "if False:",
+    "if node.has_passwords and not _has_password(request):": "if False:",
+    "return request.header(source.name) is not None": "return False",
+    "return any(unquote_plus(name) == source.name for name, _ in request.queries())":
+        "return False",
+}  # fmt: skip
+
 _ACCESS = {
     "if rule.methods and request.method not in rule.methods:": "if False:",
     "if is_there == rule.is_other_path:": "if not is_there:",
@@ -168,6 +177,7 @@ MUTANTS: Sequence[Mutant] = tuple(
         "actions": _ACTIONS,
         "guards": _GUARDS,
         "access": _ACCESS,
+        "authentication": _AUTHENTICATION,
         "matching": _MATCHING,
         "normalization": _NORMALIZATION,
         "places": _PLACES,

@@ -8,6 +8,23 @@ from tests.agreement.evaluation import pools
 Document = dict[str, Any]
 
 
+CLIENTS = "clients"
+"""The Secret with the keys of clients, and the users."""
+KEY_SOURCES = [{"headers": [pools.NAMES[0]]}, {"params": [pools.PARAMETERS[0]]}]
+
+
+def clients() -> Document:
+    """Some values that requests have are keys; nobody has the password."""
+    users = "nobody:{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="
+    entries = {f"client-{it}": it for it in pools.KEYS}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": CLIENTS, "namespace": "default"},
+        "stringData": entries | {".htpasswd": users},
+    }
+
+
 def made(number: int, namespace: str, chance: Random) -> Document:
     """Ordered rules over what requests have, for a route."""
     rules = [_access_rule(chance) for _ in range(chance.randrange(1, 5))]
@@ -16,6 +33,10 @@ def made(number: int, namespace: str, chance: Random) -> Document:
         authorization["defaultAction"] = chance.choice(("Allow", "Allow", "Deny"))
     target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": f"route-{number}"}
     spec = {"targetRefs": [target], "authorization": authorization}
+    if chance.random() < 0.25:
+        spec["apiKeyAuth"] = {"credentialRefs": [{"name": CLIENTS}], "extractFrom": KEY_SOURCES}
+    if chance.random() < 0.15:
+        spec["basicAuth"] = {"users": {"name": CLIENTS}}
     return {
         "apiVersion": "gateway.envoyproxy.io/v1alpha1",
         "kind": "SecurityPolicy",

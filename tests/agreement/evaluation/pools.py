@@ -17,6 +17,8 @@ METHODS = ("GET", "POST", "PUT", "DELETE")
 NAMES = ("x-one", "x-two")
 UNDERSCORED = ("x_low",)
 VALUES = ("1", "2", "blue", "Blue", "bluegreen")
+KEYS = ("1", "2", "blue")
+"""The values that are keys of clients."""
 PARAMETERS = ("q", "page")
 LET_IN = ("x-let-me-in", "please")
 """The header by which the authorization server lets a request pass."""

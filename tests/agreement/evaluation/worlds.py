@@ -343,6 +343,7 @@ def _filters(chance: Random, matches: Sequence[Document]) -> Iterator[Document]:
 def fixed(ports: Sequence[int], authorization: int) -> list[Document]:
     """What is the same in all worlds; the backends and the server listen on these ports."""
     found = [_gateway_class(), _gateway(), _certificate(), _keys(), _service(pools.EMPTY)]
+    found.append(policies.clients())
     server = {"services": [{"name": AUTHORIZATION, "port": 80}], "protocol": "h2c"}
     found.append(_document("projectcontour.io/v1alpha1", "ExtensionService", AUTHORIZATION, server))
     names = (*pools.BACKENDS, AUTHORIZATION)

@@ -175,6 +175,40 @@ def test_private_keys_are_never_shown(folder: Path) -> None:
     assert secret["tls_certificate"]["private_key"] == {"inline_string": "[redacted]"}
 
 
+GUARDED = """
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: GatewayClass, metadata: {name: contour},
+ spec: {controllerName: projectcontour.io/gateway-controller}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: Gateway, metadata: {name: gw},
+ spec: {gatewayClassName: contour, listeners: [{name: http, port: 80, protocol: HTTP}]}}
+---
+{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute, metadata: {name: r},
+ spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: web, port: 80}]}]}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: secrets},
+ stringData: {me: my-hidden-key, .htpasswd: "me:{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="}}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: it}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]
+  apiKeyAuth: {credentialRefs: [{name: secrets}], extractFrom: [{headers: [x-key]}]}
+  basicAuth: {users: {name: secrets}}
+"""
+
+
+def test_keys_and_passwords_of_policies_are_never_shown(tmp_path: Path) -> None:
+    (path := tmp_path / "web.yaml").write_text(MANIFESTS + GUARDED)
+    for format_ in ("json", "yaml"):
+        shown = translate(str(path), "-o", format_).output
+        assert "my-hidden-key" not in shown
+        assert "2jmj7l5rSw0yVb" not in shown
+        assert shown.count("[redacted]") > 3
+        assert "x-key" in shown
+
+
 def test_statuses_are_a_stream_of_objects_with_the_generation_seen(folder: Path) -> None:
     (shown,) = yaml.load_all(
         translate("-f", str(folder), "--to", "status").stdout, yaml.CSafeLoader

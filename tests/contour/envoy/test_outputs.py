@@ -8,6 +8,7 @@ import pytest
 
 from contour.envoy import (
     alternatives,
+    authenticating,
     credentials,
     extending,
     limits,
@@ -257,7 +258,8 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
-        *(alternatives, runtime, credentials, routing, extending, limits, listening, monitors),
+        *(alternatives, runtime, credentials, routing, extending, authenticating, limits),
+        *(listening, monitors),
         *(grpcclients, shaping, listenershaping, streamshaping, translating),
     )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}

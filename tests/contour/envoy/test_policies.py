@@ -41,6 +41,7 @@ def test_every_guard_that_a_host_turns_on_is_turned_off_by_a_route() -> None:
     every = nodes.Policies(
         cors=nodes.Cors(()),
         ip_filter=FILTER,
+        authentication=nodes.Authentication(ObjectRef("SecurityPolicy", "default", "some")),
         jwt=nodes.Jwt("some"),
         local_rate_limit=nodes.LocalRateLimit(1, "second"),
         body_limit=1,
@@ -51,7 +52,7 @@ def test_every_guard_that_a_host_turns_on_is_turned_off_by_a_route() -> None:
     off: dict[str, Any] = dict.fromkeys(names, nodes.OFF)
     found = policies.needed(nodes.Policies(**off), every)
     assert (found.authorization, found.rate_limits) == (None, None)
-    assert len(_told_by_a_route(nodes.Policies(**off), every)) == 7
+    assert len(_told_by_a_route(nodes.Policies(**off), every)) == 8
 
 
 def _told_by_a_route(own: nodes.Policies, host: nodes.Policies | None) -> set[str]:

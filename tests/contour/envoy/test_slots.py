@@ -18,6 +18,7 @@ from contour.demo import backends
 from contour.envoy import compression, shards, slots, virtual_hosts
 from contour.envoy.guards import (
     addresses,
+    authentication,
     bodies,
     cookies,
     errorpages,
@@ -25,9 +26,10 @@ from contour.envoy.guards import (
     sessions,
     tokens,
 )
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from dag.configuration.reading import Settings
+from dag.gateway.envoypolicies import securitycredentials
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.proxies import Proxy, until
 from tests.testbed import pairs
@@ -43,6 +45,14 @@ SESSION = nodes.SessionPersistence("s")
 DECIDED = nodes.Authorization(NOBODY)
 
 
+KEYS = nodes.Authentication(ObjectRef("SecurityPolicy", "shop", "keys"))
+STRANGE = nodes.Authentication(ObjectRef("SecurityPolicy", "shop", "strange"))
+KNOWN = nodes.Known(
+    nodes.ApiKeys((nodes.KeySource("header", "x-key"),), (("me", "mine"),)),
+    nodes.Passwords((("me", "2jmj7l5rSw0yVb/vlWAYkK/YBwk="),)),
+)
+
+
 class Guard(NamedTuple):
     policies: nodes.Policies
     status: int
@@ -51,6 +61,8 @@ class Guard(NamedTuple):
 
 GUARDS = {
     "addresses": Guard(nodes.Policies(ip_filter=DENY), 403),
+    "keys": Guard(nodes.Policies(authentication=KEYS), 401),
+    "keys that are not there": Guard(nodes.Policies(authentication=STRANGE), 403),
     "tokens": Guard(nodes.Policies(jwt=nodes.Jwt("shop/front/one")), 403),
     "authorization": Guard(nodes.Policies(authorization=DECIDED), 403),
     "authorization of bytes": Guard(
@@ -83,6 +95,11 @@ GUARDS = {
             None,
             world.route(nodes.Respond(200), policies=nodes.Policies(jwt=nodes.Jwt("some"))),
             {compression.NAME, tokens.NAME},
+        ),
+        (
+            None,
+            world.route(nodes.Respond(200), policies=nodes.Policies(authentication=KEYS)),
+            {compression.NAME, authentication.NAMED, authentication.NAME},
         ),
         (
             nodes.Policies(ip_filter=DENY, session=SESSION),
@@ -123,6 +140,8 @@ async def _world(
 ) -> AsyncIterator[Proxy]:
     async with backends.serving({"one": 0}) as found, proxies.proxy(folder) as proxy:
         proxy.world.engine.write(world.SETTINGS, (), Settings(routing=routing))
+        known = securitycredentials.Reading(KNOWN)
+        proxy.world.engine.write(world.KNOWN, NamespacedName("shop", "keys"), known)
         proxy.world.listeners(world.plain_listener(port), world.secure_listener(secure))
         proxy.world.endpoints(ONE, found["one"])
         for number, name in enumerate(("cert", "wild")):

@@ -16,6 +16,7 @@ from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
 from dag.gateway import filteredlisteners, telemetry
+from dag.gateway.envoypolicies import securitycredentials
 from dag.references import secrets, trust
 
 FLEET = "web"
@@ -29,6 +30,7 @@ LISTENERS: Table[str, tuple[nodes.Listener, ...]] = Table("listeners")
 ENDPOINTS: Table[nodes.ServicePort, nodes.Endpoints] = Table("endpoints")
 SECRETS: Table[NamespacedName, nodes.Secret] = Table("secrets")
 BUNDLES: Table[nodes.Trust, nodes.TrustBundle] = Table("bundles")
+KNOWN: Table[NamespacedName, securitycredentials.Reading] = Table("known to policies")
 EDGES: Table[tuple[()], nodes.Edge] = Table("edges")
 RATE_LIMIT_SERVICES: Table[tuple[()], nodes.RateLimitService] = Table("rate limit services")
 SETTINGS: Table[tuple[()], Settings] = Table("settings")
@@ -60,6 +62,9 @@ _ROWS: dict[Query[Any, Any], Any] = {
     ),
     filteredlisteners.filters: lambda view, key: (),
     telemetry.of_listener: lambda view, key: None,
+    securitycredentials.reading: lambda view, key: (
+        view.read(KNOWN, key) or securitycredentials.Reading(nodes.Known())
+    ),
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),

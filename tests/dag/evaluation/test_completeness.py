@@ -28,8 +28,10 @@ KNOWN: dict[type, set[str]] = {
     nodes.Respond: {"status", "body"},
     nodes.Policies: {
         "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "limits",
-        "access", "body_limit", "error_pages", "session",
+        "access", "body_limit", "error_pages", "session", "authentication",
     },
+    nodes.Authentication: {"source", "key_sources", "has_passwords"},
+    nodes.KeySource: {"kind", "name"},
     nodes.Jwt: {"provider", "source", "leniency"},
     nodes.Access: {"rules", "default"},
     nodes.AccessRule: {

@@ -191,14 +191,12 @@ def test_targets_that_are_none_are_told(target: str, words: str) -> None:
 def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
     other = gateway_class("other", controller="example.com/other")
     given = other + gateway("gw").replace("gatewayClassName: contour", "gatewayClassName: other")
-    it = world(given + service("s1") + route("r") + policy("a", "basicAuth: {}", GATEWAY, ROUTE))
+    it = world(given + service("s1") + route("r") + policy("a", "csrf: {}", GATEWAY, ROUTE))
     assert told(it, "a") == {}
 
 
 CLOSING = {
     "mergeType": "mergeType: StrategicMerge, cors: {allowOrigins: ['*']}",
-    "basicAuth": "basicAuth: {users: {name: users}}",
-    "apiKeyAuth": "apiKeyAuth: {credentialRefs: [], extractFrom: []}",
     "oidc": "oidc: {clientID: x}",
     "csrf": "csrf: {}",
     "authorization.rules[0].cel": "authorization: {rules: [{action: Allow, cel: 'true'}]}",

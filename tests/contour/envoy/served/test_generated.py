@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from tests.contour.envoy import world
 from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
@@ -45,6 +45,7 @@ COUNTED: tuple[nodes.CountedEntry, ...] = (
     nodes.ClientRange("10.0.0.0/8"),
     nodes.RemoteAddress(),
 )
+KEY_SOURCES = (nodes.KeySource("header", "x-key"), nodes.KeySource("cookie", "key"))
 GUARDS: dict[str, tuple[Any, ...]] = {
     "cors": (
         nodes.Cors((nodes.ValueMatch("present"),), ("*",), ("*",), ("*",), 0, True, True),
@@ -53,6 +54,10 @@ GUARDS: dict[str, tuple[Any, ...]] = {
     "ip_filter": (
         nodes.IpFilter("ALLOW", (nodes.IpRange("::/0"), nodes.IpRange("10.0.0.1/32", "Remote"))),
         nodes.IpFilter("DENY", ()),
+    ),
+    "authentication": (
+        nodes.Authentication(ObjectRef("SecurityPolicy", "shop", "keys"), KEY_SOURCES),
+        nodes.Authentication(ObjectRef("SecurityPolicy", "shop", "ü%REQ(x)%"), has_passwords=True),
     ),
     "jwt": tuple(nodes.Jwt(it.name) for it in PROVIDERS),
     "authorization": (

@@ -1,0 +1,172 @@
+"""Requests need a key or a password: Envoy's api_key_auth and basic_auth filters, by name.
+
+What is compared stands in no route. One configuration by ECDS has the filters of every policy, each
+under its name (`entry`); a route says the name and no more (`policy`), and a place in the chain
+then runs the filters of that name. So routes hold no secrets, a policy with ten thousand keys is
+there once however many hosts it guards, and a new key touches no route. A name that is not there
+(yet) lets nobody pass.
+
+The name travels in the filter state of the request, where no client and no server can write: a
+filter puts it there (`NAMED`), and the place reads it. Metadata would not do: what matches on them
+compares one policy after the other.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+from envoy.config.core.v3 import (
+    base_pb2,
+    config_source_pb2,
+    extension_pb2,
+    substitution_format_string_pb2,
+)
+from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as matching_pb
+from envoy.extensions.filters.common.matcher.action.v3 import skip_action_pb2
+from envoy.extensions.filters.common.set_filter_state.v3 import value_pb2
+from envoy.extensions.filters.http.api_key_auth.v3 import api_key_auth_pb2 as keys_pb
+from envoy.extensions.filters.http.basic_auth.v3 import basic_auth_pb2 as passwords_pb
+from envoy.extensions.filters.http.composite.v3 import composite_pb2
+from envoy.extensions.filters.http.rbac.v3 import rbac_pb2
+from envoy.extensions.filters.http.set_filter_state.v3 import set_filter_state_pb2 as state_pb
+from envoy.extensions.matching.common_inputs.network.v3 import network_inputs_pb2
+from google.protobuf.message import Message
+from xds.type.matcher.v3 import matcher_pb2
+
+from contour.envoy import encoding
+from crds.meta import ObjectRef
+from dag import nodes
+
+NAMED = "contour.authentication.named"
+"""The filter that puts the name where the place finds it."""
+NAME = "contour.authentication"
+"""The place, and the resource that configures it."""
+_STATE = "contour.authentication"
+_NONE = "none"
+"""The name of no policy."""
+
+
+def named() -> state_pb.Config:
+    """What stands in every chain: routes that say nothing ask for nothing."""
+    return _says(_NONE)
+
+
+def policy(node: nodes.Authentication) -> state_pb.Config:
+    """The policy whose keys and passwords are required."""
+    return _says(_name(node.source))
+
+
+def off() -> state_pb.Config:
+    """In place of the virtual host's."""
+    return _says(_NONE)
+
+
+def _says(name: str) -> state_pb.Config:
+    result = state_pb.Config()
+    result.on_request_headers.append(
+        value_pb2.FilterStateValue(
+            object_key=_STATE,
+            factory_key="envoy.string",
+            format_string=substitution_format_string_pb2.SubstitutionFormatString(
+                text_format_source=base_pb2.DataSource(inline_string=name)
+            ),
+        )
+    )
+    return result
+
+
+def _name(source: ObjectRef) -> str:
+    """Without `%`, which would be a command to Envoy."""
+    return blake2b(str(source).encode(), digest_size=16).hexdigest()
+
+
+def discovered() -> config_source_pb2.ExtensionConfigSource:
+    """What stands in every filter chain: where the filters come from."""
+    result = config_source_pb2.ExtensionConfigSource(
+        config_source=encoding.aggregated(), type_urls=[_TYPE]
+    )
+    result.default_config.CopyFrom(encoding.packed(_place()))
+    return result
+
+
+def head() -> bytes:
+    """The name and the type of the configuration."""
+    result = extension_pb2.TypedExtensionConfig(name=NAME)
+    result.typed_config.type_url = _TYPE
+    return encoding.encoded(result)
+
+
+def place() -> bytes:
+    """The configuration without any policy."""
+    return encoding.encoded(_place())
+
+
+def entry(source: ObjectRef, known: nodes.Known) -> bytes:
+    """The configuration with nothing but the filters of one policy."""
+    result = matching_pb.ExtensionWithMatcher()
+    chain = list(_filters(known))
+    action = composite_pb2.ExecuteFilterAction()
+    if len(chain) == 1:
+        action.typed_config.CopyFrom(chain[0])
+    else:
+        action.filter_chain.typed_config.extend(chain)
+    _write(result, _name(source), action)
+    return encoding.encoded(result)
+
+
+_TYPE = f"type.googleapis.com/{matching_pb.ExtensionWithMatcher.DESCRIPTOR.full_name}"
+
+
+def _place() -> matching_pb.ExtensionWithMatcher:
+    """No policy: nobody is asked for anything; a name that is not there: nobody may pass."""
+    result = matching_pb.ExtensionWithMatcher()
+    result.extension_config.name = "composite"
+    result.extension_config.typed_config.Pack(composite_pb2.Composite())
+    tree = result.xds_matcher.matcher_tree
+    tree.input.name = "name"
+    tree.input.typed_config.Pack(network_inputs_pb2.FilterStateInput(key=_STATE))
+    _write(result, _NONE, skip_action_pb2.SkipFilter())
+    nobody = rbac_pb2.RBAC()
+    nobody.rules.SetInParent()
+    closed = composite_pb2.ExecuteFilterAction(typed_config=_filter("nobody", nobody))
+    _write_action(result.xds_matcher.on_no_match, closed)
+    return result
+
+
+def _write(target: matching_pb.ExtensionWithMatcher, name: str, action: Message) -> None:
+    tree = target.xds_matcher.matcher_tree
+    _write_action(tree.exact_match_map.map[name], action)
+
+
+def _write_action(target: matcher_pb2.Matcher.OnMatch, action: Message) -> None:
+    target.action.name = "authentication"
+    target.action.typed_config.CopyFrom(encoding.packed(action))
+
+
+def _filters(known: nodes.Known) -> Iterator[extension_pb2.TypedExtensionConfig]:
+    """In the order in which a request passes them."""
+    if known.keys is not None:
+        yield _filter("envoy.filters.http.api_key_auth", _keys(known.keys))
+    if known.passwords is not None:
+        yield _filter("envoy.filters.http.basic_auth", _passwords(known.passwords))
+
+
+def _filter(name: str, content: Message) -> extension_pb2.TypedExtensionConfig:
+    return extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
+
+
+def _keys(node: nodes.ApiKeys) -> keys_pb.ApiKeyAuth:
+    result = keys_pb.ApiKeyAuth()
+    for client, key in node.keys:
+        result.credentials.add(client=client, key=key)
+    for it in node.sources:
+        result.key_sources.append(keys_pb.KeySource(**{it.kind: it.name}))
+    result.forwarding.header = node.client_header
+    result.forwarding.hide_credentials = node.is_hidden
+    return result
+
+
+def _passwords(node: nodes.Passwords) -> passwords_pb.BasicAuth:
+    users = "\n".join(f"{user}:{{SHA}}{digest}" for user, digest in node.users)
+    result = passwords_pb.BasicAuth(forward_username_header=node.user_header)
+    result.users.inline_string = users
+    return result
