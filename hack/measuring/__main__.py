@@ -11,6 +11,9 @@ from pathlib import Path
 import click
 import pytest
 
+from hack import figures
+from tests.testbed import published
+
 HERE = Path(__file__).parent
 WHERE = {"bench": [HERE / "bench"], "chaos": [HERE / "chaos", HERE.parents[1] / "tests" / "faults"]}
 MARKERS = {"bench": "bench", "chaos": "fault"}
@@ -38,6 +41,7 @@ class Names:
 @click.option("--runs", type=click.IntRange(1), help="How often, instead of the usual number.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of what is left to chance.")
 @click.option("--quick", is_flag=True, help="Smaller and fewer: everything within minutes.")
+@click.option("--publish", is_flag=True, help="Keep the figures in the repository.")
 @click.option("--list", "list_them", is_flag=True, help="Only say what there is.")
 def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     which: str,
@@ -46,6 +50,7 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     runs: int | None,
     seed: int,
     quick: bool,
+    publish: bool,
     list_them: bool,
 ) -> None:
     """Measures what is named, or everything; ends with 1 if a target is not reached."""
@@ -63,6 +68,12 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     arguments += [f"--seed={seed}", *(["--quick"] if quick else [])]
     arguments += [f"--runs={runs}"] if runs else []
     arguments += [f"--figures={path}"] if path else []
+    if publish:
+        try:
+            published.check_committed(figures.FOLDER)
+        except published.UncommittedError as error:
+            raise click.UsageError(str(error)) from error
+        arguments.append(f"--publish={figures.FOLDER}")
     sys.exit(pytest.main(arguments))
 
 

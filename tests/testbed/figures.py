@@ -25,6 +25,11 @@ class Figure:
             return None
         return self.value >= self.target if self.at_least else self.value <= self.target
 
+    @property
+    def limit(self) -> str:
+        """On which side of the target it has to be."""
+        return "≥" if self.at_least else "≤"
+
     def plain(self) -> dict[str, object]:
         """As JSON."""
         return {
@@ -32,12 +37,13 @@ class Figure:
             "value": round(self.value, 6),
             "unit": self.unit,
             "target": self.target,
+            "limit": self.limit,
             "reached": self.reached,
         }
 
     def row(self) -> tuple[str, ...]:
         """As a row of the table."""
-        target = "" if self.target is None else f"{'≥' if self.at_least else '≤'} {self.target:g}"
+        target = "" if self.target is None else f"{self.limit} {self.target:g}"
         reached = {None: "", True: "[green]yes", False: "[red]NO"}[self.reached]
         value = f"{self.value:,.4g}" if self.value < 1e4 else f"{self.value:,.0f}"
         return self.name, value, self.unit, target, reached

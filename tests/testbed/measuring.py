@@ -3,9 +3,11 @@
 A measurement is a function from `Options` to figures; `measures` makes a test item of it, which
 fails if a figure misses its target. Nothing of it runs unless it is asked for, by its marker
 (`-m fault`, `-m bench`) or by its name (`--row NAME`). Each is shown as a table; every single run
-is a line of `.measured/MARKER.jsonl`.
+is a line of `.measured/MARKER.jsonl`. With `--publish FOLDER` each is a file there, too, for the
+page of figures (`published`).
 """
 
+import inspect
 import json
 import random
 from collections.abc import Callable, Iterable
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.testbed import figures
+from tests.testbed import figures, published
 from tests.testbed.figures import Figure
 
 FILES = {"bench": "bench.jsonl", "fault": "chaos.jsonl"}
@@ -94,6 +96,7 @@ class Row(pytest.Item):
     def runtest(self) -> None:
         """Measures, and keeps the figures for the table."""
         found: list[Figure] = []
+        begun = published.Begun.now()
         try:
             found += self._measured.measure(self._options())
         except BaseException:
@@ -102,7 +105,9 @@ class Row(pytest.Item):
         finally:
             rows = [(it.row(), it.plain()) for it in found]
             title = f"{self.name}  (seed {self.config.getoption('seed')})"
-            self.user_properties.append(("figures", {"title": title, "rows": rows}))
+            about = {"about": inspect.getdoc(self._measured.measure), **begun.ended()}
+            told = {"title": title, "rows": rows, "circumstances": about}
+            self.user_properties.append(("figures", told))
         if missed := [it.name for it in found if it.reached is False]:
             raise MissedError("; ".join(missed))
 
@@ -137,6 +142,11 @@ class Tables:
             return
         name = found["title"].split()[0]
         self._figures += [it | {"name": f"{name}: {it['name']}"} for _, it in found["rows"]]
+        folder: Path | None = self._config.getoption("publish")
+        if folder is not None:
+            command = published.command(name, report.keywords, self._config.option)
+            plain = [it for _, it in found["rows"]]
+            published.write(folder, name, found["circumstances"] | command | {"figures": plain})
         reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None:
             reporter.write(figures.table(found["title"], (row for row, _ in found["rows"])))
@@ -157,6 +167,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--seed", type=int, default=1, help="Of everything that is left to chance.")
     add("--quick", action="store_true", help="Smaller and fewer.")
     add("--figures", type=Path, metavar="FILE", help="Also write all figures as JSON.")
+    add("--publish", type=Path, metavar="FOLDER", help="Also write a file of each measurement.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
