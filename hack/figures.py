@@ -34,7 +34,8 @@ def _section(record: Record) -> str:
     load = f"load {before:.1f} before and {after:.1f} after, loop {record['calibration']} ms"
     lines = [
         f"\n## `{record['command']}`\n\n{' '.join(record['about'].split())}\n\n",
-        f"Commit {record['commit']}, {record['date']}, {record['seconds']} s; {load}; {machine}.\n\n",
+        f"Commit {record['commit']}, {record['date']}, {record['seconds']} s; {load}; ",
+        f"{machine}.\n\n",
         "| figure | value | target |\n|---|---|---|\n",
         *_rows(record),
     ]

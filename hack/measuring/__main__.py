@@ -70,7 +70,7 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     arguments += [f"--figures={path}"] if path else []
     if publish:
         try:
-            published.check_committed(figures.FOLDER)
+            published.check_committed(HERE.parents[1], figures.FOLDER)
         except published.UncommittedError as error:
             raise click.UsageError(str(error)) from error
         arguments.append(f"--publish={figures.FOLDER}")

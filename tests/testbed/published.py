@@ -64,9 +64,10 @@ def command(name: str, keywords: Collection[str], options: argparse.Namespace) -
     return {"command": " ".join(words), "commit": _git("rev-parse", "--short=8", "HEAD")}
 
 
-def check_committed(folder: Path) -> None:
+def check_committed(checkout: Path, folder: Path) -> None:
     """Raises UncommittedError if anything but the figures themselves is not committed."""
-    changed = _git("status", "--porcelain", "--", ".", f":(exclude){folder}")
+    own = folder.relative_to(checkout)
+    changed = _git("-C", str(checkout), "status", "--porcelain", "--", ".", f":(exclude){own}")
     if changed:
         raise UncommittedError(f"commit first; figures belong to a commit:\n{changed}")
 

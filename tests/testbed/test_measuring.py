@@ -1,12 +1,15 @@
 """What is measured runs when it is asked for, and says what it found in three ways."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.testbed import published
 
 ROOT = Path(__file__).parents[2]
 ROWS = """
@@ -123,3 +126,30 @@ def test_a_row_that_is_not_there_is_an_error_that_names_those_that_are(tmp_path:
     found = asked(tmp_path, "--row", "nothing")
     assert found.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no nothing here; there is survived, beyond, lost" in found.stderr
+
+
+def test_what_is_published_names_its_command_its_commit_and_the_load(tmp_path: Path) -> None:
+    folder = tmp_path / "measured"
+    asked(tmp_path, "--row", "cost", "--runs", "3", "--publish", str(folder))
+    (record,) = published.records(folder)
+    assert record["command"] == "hack/bench cost --runs 3"
+    assert re.fullmatch("[0-9a-f]{8}", record["commit"])
+    assert record["figures"][0]["value"] == 3
+    assert {"load", "calibration", "seconds", "cores", "python", "envoy"} <= record.keys()
+
+
+def test_figures_of_what_is_not_committed_are_not_published(tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q")
+    product, folder = tmp_path / "product.py", tmp_path / "measured"
+    product.write_text("")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-qm", "one")
+    published.write(folder, "cost", {})
+    published.check_committed(tmp_path, folder)
+    product.write_text("changed")
+    with pytest.raises(published.UncommittedError, match=r"product\.py"):
+        published.check_committed(tmp_path, folder)
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(folder), *arguments], check=True)
