@@ -39,7 +39,7 @@ _PROBES: Final = 0.25
 """Seconds between two questions to an extension that is away, or has not answered for a while."""
 _LOST: Final = 0.5
 """Seconds; a question that was asked so long before one that is answered is lost."""
-_AGAIN: Final = 0.5
+_AGAIN: Final = 0.25
 """Seconds between two questions that have failed alone before."""
 _SLOW: Final = 1.0
 """Seconds after which it is told that there is no answer yet."""

@@ -22,6 +22,8 @@ from tests.testbed.programs import Spoken
 GUARDED = "/secret"
 """What it guards of each host."""
 GOOD = "answers"
+GOOD_TAG = "good"
+"""The header of hosts about which it answered as it should."""
 
 
 class Guarding(Spoken):
@@ -65,7 +67,7 @@ async def good(hook: Hook, body: bytes) -> bytes:
     """Guards a path of each host, and the routes that refer to its objects."""
     if hook == "Route":
         return _closed(body)
-    return _guarded(_asked(body), "good") if hook == "VirtualHost" else await echoed(hook, body)
+    return _guarded(_asked(body), GOOD_TAG) if hook == "VirtualHost" else await echoed(hook, body)
 
 
 async def _garbage(_: Hook, __: bytes) -> bytes:
