@@ -1,0 +1,1 @@
+"""The tutorials and how-to guides, followed as a reader follows them."""
