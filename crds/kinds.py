@@ -29,6 +29,7 @@ from crds.gateway.referencegrant import ReferenceGrant
 from crds.gateway.references import EXPERIMENTAL_GROUP
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
+from crds.gateway.xbackend import XBackend
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.namespace import Namespace
@@ -161,6 +162,9 @@ _ALL = (
         True,
         XTelemetryPolicy,
     )._replace(has_status=True, short_names=("xtelemetrypolicy",)),
+    Kind(EXPERIMENTAL_GROUP, "XBackend", "xbackends", ("v1alpha1",), True, XBackend)._replace(
+        has_status=True, short_names=("xbackend",)
+    ),
     Kind(
         ENVOY_GATEWAY,
         "AuthenticationFilter",

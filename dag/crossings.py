@@ -16,11 +16,10 @@ from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
 from crds.gateway.gateway import Gateway
 from crds.gateway.listenerset import ListenerSet
-from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
+from crds.gateway.xbackend import XBackend
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress
-from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses, tables
 from dag.engine.view import Index, Kept, Query, View, query
@@ -162,6 +161,12 @@ def _referring(
         yield f"{at}[{index}]", _object(it, found)
 
 
+def _of_xbackend(found: XBackend) -> Wishes:
+    tls = found.spec.tls
+    if tls is not None and tls.client_certificate_ref is not None:
+        yield "tls.clientCertificateRef", _object(tls.client_certificate_ref, found)
+
+
 def _object(it: Any, found: Any) -> ObjectRef | None:
     return ObjectRef(it.kind, it.namespace, it.name) if it.namespace else None
 
@@ -186,8 +191,8 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
     "UDPRoute": _of_route,
     "XTelemetryPolicy": _of_telemetry_policy,
     "SecurityPolicy": _of_security_policy,
+    "XBackend": _of_xbackend,
 }
-_GROUPS = {"XTelemetryPolicy": EXPERIMENTAL_GROUP, "SecurityPolicy": ENVOY_GATEWAY}
 _BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
 
 
@@ -236,8 +241,7 @@ def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectR
         uses = (delegation.Use(target.key, it) for it in (delegation.EVERY, who.namespace))
         keys = {it for use in uses for it in view.bucket(delegation.DELEGATED, use)}
         return tuple(sorted(ObjectRef("TLSCertificateDelegation", *it) for it in keys))
-    referrer = grants.Referrer(_GROUPS.get(who.kind, GROUP), who.kind, who.namespace)
-    named = grants.Target("", target.kind, *target.key)
+    referrer, named = grants.referrer(who), grants.backend(target)
     wanted = ((referrer, named), (referrer, named._replace(name="")))
     keys = {it for granted in wanted for it in view.bucket(grants.GRANTED, granted)}
     return tuple(sorted(ObjectRef("ReferenceGrant", *it) for it in keys))

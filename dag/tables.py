@@ -32,6 +32,7 @@ from crds.gateway.listenerset import ListenerSet
 from crds.gateway.referencegrant import ReferenceGrant
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
+from crds.gateway.xbackend import XBackend
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.meta import NamespacedName, ObjectRef
@@ -62,6 +63,7 @@ UDPROUTES: Table[NamespacedName, UDPRoute] = Table("UDPRoute")
 LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
 BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
 TELEMETRY_POLICIES: Table[NamespacedName, XTelemetryPolicy] = Table("XTelemetryPolicy")
+XBACKENDS: Table[NamespacedName, XBackend] = Table("XBackend")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
@@ -97,6 +99,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         LISTENER_SETS,
         BACKEND_TLS_POLICIES,
         TELEMETRY_POLICIES,
+        XBACKENDS,
         GRANTS,
         CONFIGURATIONS,
         AUTHENTICATION_FILTERS,

@@ -222,8 +222,7 @@ class Views:
         if len(addresses) > _ENDPOINTS:
             shown += (f"and {len(addresses) - _ENDPOINTS} more",)
         left_out = found.left_out if found is not None else ""
-        service = ObjectRef("Service", *port.service)
-        return BackendRow(service, port.port, share, shown, left_out)
+        return BackendRow(port.owner, port.port, share, shown, left_out)
 
 
 def _secure(instance: Instance, key: nodes.HostKey) -> nodes.SecureHost | None:
@@ -238,18 +237,19 @@ def _fits(wanted: str, text: str, origins: Iterable[ObjectRef]) -> bool:
 
 def _words(route: nodes.Route) -> tuple[str, tuple[ObjectRef, ...]]:
     """What a search looks at: the match, and the objects that take part."""
-    leads_to = [ObjectRef("Service", *it) for it in sorted(_services_of(route))]
+    leads_to = sorted(_owners_of(route))
     return routewords.shown(route.match), (route.origin, *leads_to)
 
 
 def _services(host: nodes.VirtualHost) -> set[NamespacedName]:
-    return {it for route in host.routes for it in _services_of(route)}
+    owners = {it for route in host.routes for it in _owners_of(route)}
+    return {it.key for it in owners if it.kind == "Service"}
 
 
-def _services_of(route: nodes.Route) -> Iterator[NamespacedName]:
+def _owners_of(route: nodes.Route) -> Iterator[ObjectRef]:
     if isinstance(route.action, nodes.Forward):
-        yield from (it.cluster.port.service for it in route.action.backends if it.cluster)
-        yield from (it.cluster.port.service for it in route.action.mirrors)
+        yield from (it.cluster.port.owner for it in route.action.backends if it.cluster)
+        yield from (it.cluster.port.owner for it in route.action.mirrors)
 
 
 def _conditions_of(match: nodes.Match) -> Iterator[str]:

@@ -27,8 +27,7 @@ from dag import nodes
 def endpoints(port: nodes.ServicePort, health_port: int | None = None) -> Name:
     """The endpoints of a Service port, whatever the policies of the clusters that use them."""
     # The port's name too: one name stands for one node, or a renamed port would remove its heir.
-    path = (port.service.namespace, port.service.name, str(port.port), port.port_name)
-    name = "/".join(it for it in path if it)
+    name = "/".join(it for it in (*_of_port(port), port.port_name) if it)
     return Name(ENDPOINTS, name if health_port is None else f"{name}/health:{health_port}")
 
 
@@ -51,11 +50,16 @@ def statistics(node: nodes.AnyCluster) -> str:
 def _path(node: nodes.AnyCluster) -> tuple[str, ...]:
     match node:
         case nodes.Cluster():
-            return (*node.port.service, str(node.port.port))
+            return _of_port(node.port)
         case nodes.ExtensionCluster():
             return ("extension", *node.name)
         case nodes.LocalCluster():
             return ("local", node.path.rpartition("/")[2])
+
+
+def _of_port(port: nodes.ServicePort) -> tuple[str, ...]:
+    kind = () if port.kind == "Service" else (port.kind.lower(),)
+    return (*kind, *port.service, str(port.port))
 
 
 def _digest(content: bytes, size: int = 5) -> str:

@@ -238,7 +238,7 @@ def _is_dns(node: nodes.AnyCluster) -> bool:
 def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
     match node:
         case nodes.Cluster():
-            yield ObjectRef("Service", *node.port.service)
+            yield node.port.owner
         case nodes.ExtensionCluster():
             yield ObjectRef("ExtensionService", *node.name)
         case nodes.LocalCluster():
@@ -263,7 +263,7 @@ def endpoints(view: View, key: EndpointsKey) -> Pieces:
     """Where a Service port's traffic goes; an answer even if that is nowhere."""
     found = view.ask(services.endpoints, key.port)
     body = assignments.encoded(key.port, found, key.health_port)
-    origins = (ObjectRef("Service", *key.port.service),)
+    origins = (key.port.owner,)
     part = resources.part(body, origins=origins)
     return (resources.Change(names.endpoints(key.port, key.health_port), "", part),)
 

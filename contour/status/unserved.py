@@ -62,6 +62,7 @@ def _reasons(view: View, subject: ObjectRef) -> Iterator[Reason]:
 _OTHERS = {
     "BackendTLSPolicy": "no route that is served leads to the Services that it is for",
     "XTelemetryPolicy": "names no Gateway that is served",
+    "XBackend": "no route that is served leads to it",
     "ContourConfiguration": "another ContourConfiguration is in force",
 }
 

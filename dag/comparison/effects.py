@@ -137,7 +137,7 @@ def _target(found: nodes.Redirect) -> str:
 
 
 def _share(found: Share) -> str:
-    where = f"Service {found.port.service}:{found.port.port}" if found.port else "nobody"
+    where = f"{found.port.owner}:{found.port.port}" if found.port else "nobody"
     weight = "" if found.is_all else f" (weight {found.backend.weight})"
     changed = found.backend.request_headers or found.backend.response_headers or found.backend.host
     return f"{where}{weight}{' with changed headers' if changed else ''}"

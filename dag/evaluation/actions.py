@@ -53,7 +53,7 @@ def noted(action: nodes.Action) -> Iterator[str]:
         yield f"retries: up to {action.retry.attempts} on {', '.join(action.retry.on)}"
     for it in action.mirrors:
         share = it.numerator / it.denominator
-        yield f"mirror: {share:.0%} are copied to Service {it.cluster.port.service}"
+        yield f"mirror: {share:.0%} are copied to {it.cluster.port.owner}"
     if action.hash_policies:
         yield "load balancing: by a hash of the request"
     if action.internal_redirect is not None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
 from dag.evaluation import guards
@@ -53,15 +53,15 @@ def _asks(host: nodes.VirtualHost, route: nodes.Route) -> bool:
 
 def backends(engine: Engine) -> Steps:
     """Backends that are spoken to over TLS, but not asked who they are."""
-    told: set[tuple[ObjectRef, NamespacedName]] = set()
+    told: set[tuple[ObjectRef, ObjectRef]] = set()
     for _, found in engine.answers(hosts.virtual_host):
         yield None
         for route in found.routes if found is not None else ():
             for cluster in _unverified(route.action):
-                mark = (route.origin, cluster.port.service)
+                mark = (route.origin, cluster.port.owner)
                 if mark not in told:
                     told.add(mark)
-                    text = f"Service {cluster.port.service} is asked over TLS, but its certificate "
+                    text = f"{cluster.port.owner} is asked over TLS, but its certificate "
                     yield Finding(
                         Code.BackendNotVerified, route.origin, "", f"{text}is not checked"
                     )

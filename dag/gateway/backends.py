@@ -1,5 +1,6 @@
 """Where the traffic of a rule goes: its backendRefs by weight (Gateway API, "BackendRef").
 
+They name Services or, where its CRD is installed, XBackends (`xbackends`).
 A reference that leads nowhere keeps its share of the requests, which are answered 500; so are
 those of a rule that has none. What is told of a reference into another namespace without a grant
 does not depend on whether its target is there. How TLS is spoken to a backend is said by a
@@ -8,14 +9,13 @@ BackendTLSPolicy (`policies`); one that cannot be met closes the backend.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP, BackendObjectReference
+from crds.gateway.references import EXPERIMENTAL_GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
-from crds.kinds import ENVOY_GATEWAY, KINDS
 from crds.meta import NamespacedName, ObjectRef
-from dag import nodes
+from dag import nodes, tables
 from dag import services as upstreams
 from dag.engine.view import View
-from dag.gateway import datagrams, policies
+from dag.gateway import datagrams, policies, xbackends
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -47,6 +47,8 @@ def clusters(
 
 
 def _left_out(view: View, found: nodes.Cluster, at: Place) -> Iterator[Problem]:
+    if found.port.kind == xbackends.KIND:
+        return
     upstream = _asked(view, at.subject.kind, (found.port.service, found.port.port))
     if isinstance(upstream, upstreams.Upstream) and upstream.left_out:
         yield problems.endpoints_left_out(at, upstream.left_out)
@@ -54,6 +56,8 @@ def _left_out(view: View, found: nodes.Cluster, at: Place) -> Iterator[Problem]:
 
 def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
     """What a reference leads to, or why it leads nowhere."""
+    if (reference.group, reference.kind) == (EXPERIMENTAL_GROUP, xbackends.KIND):
+        return _xbackend(view, reference, at)
     found = _upstream(view, reference, at)
     if isinstance(found, Problem):
         return found
@@ -91,23 +95,40 @@ def _protocol(
     return "h2" if is_http2 else "tls"
 
 
-def services(
+def named(
     view: View, route: ObjectRef, references: Iterable[BackendObjectReference]
-) -> tuple[NamespacedName, ...]:
-    """The Services that a route leads to, sorted, whether or not they are there."""
-    found = {
-        NamespacedName(it.namespace or route.namespace, it.name)
-        for it in references
-        if (it.group, it.kind) == ("", "Service")
-    }
+) -> tuple[ObjectRef, ...]:
+    """The Services and XBackends that a route leads to, sorted, whether or not they are there."""
+    found = {_named(it, route) for it in references if (it.group, it.kind) in _KINDS}
     return tuple(sorted(it for it in found if _is_granted(view, route, it)))
 
 
-def _is_granted(view: View, route: ObjectRef, service: NamespacedName) -> bool:
-    others = (EXPERIMENTAL_GROUP, ENVOY_GATEWAY)
-    group = next((it for it in others if (it, route.kind) in KINDS), GROUP)
-    referrer = grants.Referrer(group, route.kind, route.namespace)
-    return grants.is_granted(view, referrer, grants.Target("", "Service", *service))
+_KINDS = frozenset({("", "Service"), (EXPERIMENTAL_GROUP, xbackends.KIND)})
+
+
+def _named(reference: BackendObjectReference, route: ObjectRef) -> ObjectRef:
+    return ObjectRef(reference.kind, reference.namespace or route.namespace, reference.name)
+
+
+def _is_granted(view: View, route: ObjectRef, target: ObjectRef) -> bool:
+    return grants.is_granted(view, grants.referrer(route), grants.backend(target))
+
+
+def _not_granted(at: Place, target: ObjectRef) -> Problem:
+    why = f"no ReferenceGrant in namespace {target.namespace} permits {target}"
+    return problems.backend_not_permitted(at, why)
+
+
+def _xbackend(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
+    target = _named(reference, at.subject)
+    if view.read(tables.ABSENT, xbackends.KIND):
+        why = f"the API server does not serve kind {xbackends.KIND}; use Service"
+        return problems.backend_kind_not_supported(at, why)
+    if not _is_granted(view, at.subject, target):
+        return _not_granted(at, target)
+    if reference.port is not None:
+        return problems.backend_not_found(at, f"Must not have port for {target}: it has its own")
+    return xbackends.cluster(view, target.key, at)
 
 
 def _upstream(
@@ -115,14 +136,12 @@ def _upstream(
 ) -> upstreams.Upstream | Problem:
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        why = f"kind {kind} is not supported; use Service"
+        why = f"kind {kind} is not supported; use Service or {xbackends.KIND}"
         return problems.backend_kind_not_supported(at, why)
-    route = at.subject
-    name = NamespacedName(reference.namespace or route.namespace, reference.name)
-    if not _is_granted(view, route, name):
-        why = f"no ReferenceGrant in namespace {name.namespace} permits Service {name}"
-        return problems.backend_not_permitted(at, why)
-    match _asked(view, route.kind, (name, reference.port)):
+    target = _named(reference, at.subject)
+    if not _is_granted(view, at.subject, target):
+        return _not_granted(at, target)
+    match _asked(view, at.subject.kind, (target.key, reference.port)):
         case Problem(reason=Referent.PortNotTCP) as found:
             return problems.backend_protocol_not_supported(at, found.message)
         case Problem() as found:
@@ -140,6 +159,8 @@ def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
     """Whether a backend is one for WebSockets, as its Service says."""
     if found is None:
         return False
+    if found.port.kind == xbackends.KIND:
+        return view.ask(xbackends.wanted, found.port.service).protocol == "WSS"
     upstream = view.ask(upstreams.upstream, (found.port.service, found.port.port))
     return isinstance(upstream, upstreams.Upstream) and upstream.app_protocol in {
         WEBSOCKETS,

@@ -9,7 +9,7 @@ routes may bring certificates can do without one of its own (`routecertificates`
 from collections.abc import Iterator
 
 from crds.gateway.gateway import Listener
-from crds.gateway.references import GROUP, SecretObjectReference
+from crds.gateway.references import SecretObjectReference
 from crds.meta import NamespacedName
 from dag.engine.view import View
 from dag.problems import Problem
@@ -47,8 +47,7 @@ def secret(view: View, reference: SecretObjectReference, at: Place) -> Namespace
         return problems.certificate_not_valid(at, f"kind {kind} is not supported; use Secret")
     own = at.subject.namespace
     name = NamespacedName(reference.namespace or own, reference.name)
-    referrer = grants.Referrer(GROUP, at.subject.kind, own)
-    if not grants.is_granted(view, referrer, grants.Target("", "Secret", *name)):
+    if not grants.is_granted(view, grants.referrer(at.subject), grants.Target("", "Secret", *name)):
         return problems.certificate_not_permitted(at, name)
     if refusal := view.ask(secrets.refusal, name):
         return problems.certificate_not_valid(at, refusal.message)

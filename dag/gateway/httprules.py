@@ -74,8 +74,8 @@ def rules(
     more = _unharmful(own, marked, strange)
     written = [rule for rule, _ in asked]
     made = _together(view, own.subject, written, found, more)
-    asked_by_guards = securityguards.services(view, own, written)
-    return replace(made, services=tuple(sorted({*made.services, *asked_by_guards})))
+    asked_by_guards = securityguards.asked(view, own, written)
+    return replace(made, leads_to=tuple(sorted({*made.leads_to, *asked_by_guards})))
 
 
 def _counted(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
@@ -209,7 +209,7 @@ def _together(
         routes=routed,
         problems=(*told, *more),
         is_accepted=not (found and all(any(map(problems.drops_a_rule, it)) for it in found)),
-        services=backends.services(view, own, _references(rules)),
+        leads_to=backends.named(view, own, _references(rules)),
     )
 
 

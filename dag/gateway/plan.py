@@ -74,6 +74,7 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "ListenerSet": listenersetstatus.listener_set,
     "BackendTLSPolicy": policystatus.backend_tls_policy,
     "XTelemetryPolicy": telemetrystatus.telemetry_policy,
+    "XBackend": policystatus.xbackend,
     "EnvoyProxy": proxystatus.envoy_proxy,
     "RateLimitFilter": ratelimitstatus.rate_limit_filter,
     "SecurityPolicy": securitypolicies.security_policy,

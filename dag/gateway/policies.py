@@ -46,12 +46,17 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return Wanted(None)
-    judged = tuple(_findings(view, found.spec.validation, complaints.policy(key)))
+    return validated(view, found.spec.validation, complaints.policy(key).at("validation"))
+
+
+def validated(view: View, validation: BackendTLSPolicyValidation, at: Place) -> Wanted:
+    """What the field `validation` of a policy or backend asks for."""
+    judged = tuple(_findings(view, validation, at))
     told = tuple(it for it in judged if isinstance(it, Problem))
     if any(it.type == ConditionType.Accepted and it.severity == "error" for it in told):
         return Wanted(None, told)
     authorities = tuple(sorted({it for it in judged if isinstance(it, ObjectRef)}))
-    return Wanted(_tls(found.spec.validation, authorities), told)
+    return Wanted(_tls(validation, authorities), told)
 
 
 @query
@@ -72,11 +77,10 @@ def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | Prob
 
 
 def _findings(
-    view: View, validation: BackendTLSPolicyValidation, own: Place
+    view: View, validation: BackendTLSPolicyValidation, at: Place
 ) -> Iterator[ObjectRef | Problem]:
-    at = own.at("validation")
     for unknown in unknown_values(validation):
-        field = Place(own.subject, f"{at.path}.{unknown.path}")
+        field = Place(at.subject, f"{at.path}.{unknown.path}")
         yield complaints.policy_value_not_known(field, unknown.message)
     known = validation.well_known_ca_certificates
     if known not in (None, "System"):

@@ -1,11 +1,11 @@
-"""What the owner of a BackendTLSPolicy is told, by each Gateway that it matters to (GEP-713).
+"""What the owner of a BackendTLSPolicy or XBackend is told, by each Gateway that it matters to.
 
-Those are the Gateways whose routes, filters of listeners or traces lead to one of its Services.
-They are found through indexes of what each route or Gateway reaches, so one that comes or goes
-wakes only the policies of its own Services.
+Those are the Gateways whose routes, filters of listeners or traces lead to one of its Services
+(GEP-713), or to the XBackend. They are found through indexes of what each route or Gateway reaches,
+so one that comes or goes wakes only the policies of its own Services.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
@@ -24,6 +24,7 @@ from dag.gateway import (
     policies,
     routes,
     telemetry,
+    xbackends,
 )
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -35,34 +36,34 @@ from dag.statuses import AncestorStatus, Condition, PolicyStatus
 MOST_ANCESTORS = 16
 """As many as the API stores."""
 
-Reached = tuple[NamespacedName, NamespacedName]
-"""A Service, and a Gateway through which it is reached."""
+Reached = tuple[ObjectRef, NamespacedName]
+"""A Service or XBackend, and a Gateway through which it is reached."""
 
 
 @query
 def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
-    """The Services that a route leads to, with each Gateway that it is attached to."""
+    """The Services and XBackends that a route leads to, with each Gateway that has it."""
     found = view.ask(attachment.attachment, ref)
     if found is None:
         return frozenset()
     gateways = {it.gateway for it in found.parents if it.refusal is None}
-    services = routes.rules(view, ref).services
-    return frozenset((service, gateway) for service in services for gateway in gateways)
+    leads_to = routes.rules(view, ref).leads_to
+    return frozenset((it, gateway) for it in leads_to for gateway in gateways)
 
 
 @query
 def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
-    """The Services that the filters of a Gateway or ListenerSet ask, and those that get the spans
-    of a Gateway; with the Gateway."""
+    """The Services and XBackends that the filters of a Gateway or ListenerSet ask, and those that
+    get the spans of a Gateway; with the Gateway."""
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
     gateway = view.ask(listenersets.gateway_of, holder)
     if found is None or gateway is None:
         return frozenset()
     wanted = listenerfilters.references(found.spec.listeners)
-    services = {*backends.services(view, holder, wanted)}
+    asked = {*backends.named(view, holder, wanted)}
     if holder.kind == "Gateway":
-        services |= {*telemetry.services(view, gateway)}
-    return frozenset((it, gateway) for it in services)
+        asked |= {*telemetry.collectors(view, gateway)}
+    return frozenset((it, gateway) for it in asked)
 
 
 @query
@@ -71,20 +72,33 @@ def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return None
-    services = dict.fromkeys(it.service for it in policies.targets(found))
-    leading = (it for service in services for it in _gateways(view, service))
-    gateways = sorted(set(leading))
-    if not gateways:
+    services = [ObjectRef("Service", *it.service) for it in policies.targets(found)]
+    gateways = _gateways(view, services)
+    return _status(view, gateways, _conditions(_told(view, key, found))) if gateways else None
+
+
+@query
+def xbackend(view: View, key: NamespacedName) -> PolicyStatus | None:
+    """What an XBackend is told; None if no Gateway of ours leads to it."""
+    gateways = _gateways(view, [ObjectRef(xbackends.KIND, *key)])
+    if not gateways or view.read(tables.XBACKENDS, key) is None:
         return None
-    told = tuple(_conditions(tuple(_told(view, key, found))))
-    name = view.ask(settings.controller_name, ())
-    return PolicyStatus(
-        tuple(AncestorStatus(_named(it), name, told) for it in gateways[:MOST_ANCESTORS])
-    )
+    told = view.ask(xbackends.wanted, key).problems
+    return _status(view, gateways, _conditions(told, "the backend is served"))
 
 
-def _gateways(view: View, service: NamespacedName) -> frozenset[NamespacedName]:
-    return view.bucket(GATEWAYS, service) | view.bucket(FILTERING, service)
+def _gateways(view: View, reached: Iterable[ObjectRef]) -> list[NamespacedName]:
+    indexes = (GATEWAYS, FILTERING)
+    return sorted({it for ref in reached for index in indexes for it in view.bucket(index, ref)})
+
+
+def _status(
+    view: View, gateways: Sequence[NamespacedName], told: Iterable[Condition]
+) -> PolicyStatus:
+    """The same, in the name of each Gateway."""
+    name, conditions_ = view.ask(settings.controller_name, ()), tuple(told)
+    first = gateways[:MOST_ANCESTORS]
+    return PolicyStatus(tuple(AncestorStatus(_named(it), name, conditions_) for it in first))
 
 
 def _named(gateway: NamespacedName) -> ParentReference:
@@ -131,24 +145,22 @@ def port_names(view: View, service: NamespacedName) -> frozenset[str] | None:
     return frozenset(it.name for it in found.spec.ports) if found is not None else None
 
 
-def _conditions(told: Iterable[Problem]) -> Iterator[Condition]:
+def _conditions(told: Iterable[Problem], good: str = "the policy holds") -> Iterator[Condition]:
     found = tuple(told)
-    yield conditions.condition(ConditionType.Accepted, found, "the policy holds")
+    yield conditions.condition(ConditionType.Accepted, found, good)
     yield conditions.condition(ConditionType.ResolvedRefs, found, "every reference is resolved")
 
 
-def _gateway(
-    _: ObjectRef, found: frozenset[Reached]
-) -> Iterator[tuple[NamespacedName, NamespacedName]]:
+def _gateway(_: ObjectRef, found: frozenset[Reached]) -> Iterator[tuple[ObjectRef, NamespacedName]]:
     return iter(found)
 
 
-GATEWAYS: Index[NamespacedName, NamespacedName] = Index(
-    "Gateways that lead to a Service", reached, _gateway
+GATEWAYS: Index[ObjectRef, NamespacedName] = Index(
+    "Gateways that lead to a Service or XBackend", reached, _gateway
 )
 
-FILTERING: Index[NamespacedName, NamespacedName] = Index(
-    "Gateways whose filters ask a Service", reached_by_filters, _gateway
+FILTERING: Index[ObjectRef, NamespacedName] = Index(
+    "Gateways whose filters ask a Service or XBackend", reached_by_filters, _gateway
 )
 
 INDEXES = (GATEWAYS, FILTERING)

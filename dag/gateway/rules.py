@@ -1,6 +1,6 @@
 """What the rules of a route ask for, whichever kind it is of and wherever it is attached."""
 
-from crds.meta import NamespacedName
+from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag import nodes
 from dag.problems import Problem
@@ -17,5 +17,5 @@ class Rules:
     problems: tuple[Problem, ...] = ()
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""
-    services: tuple[NamespacedName, ...] = ()
-    """The Services that it leads to, sorted."""
+    leads_to: tuple[ObjectRef, ...] = ()
+    """The Services and XBackends that it leads to, sorted."""

@@ -110,8 +110,9 @@ def told(view: View, ref: ObjectRef) -> Iterator[Problem]:
 
 
 def _unreachable(own: Place, cluster: nodes.Cluster) -> Problem:
-    why = "a BackendTLSPolicy asks for TLS" if cluster.tls is not None else "it is an ExternalName"
-    text = f"gRPC clients without a proxy do not reach Service {cluster.port.service}: {why}"
+    asks = "it" if cluster.port.kind == "XBackend" else "a BackendTLSPolicy"
+    why = f"{asks} asks for TLS" if cluster.tls is not None else "it is a name that DNS resolves"
+    text = f"gRPC clients without a proxy do not reach {cluster.port.owner}: {why}"
     return problems.backend_protocol_not_supported(own.at("rules"), text)
 
 

@@ -43,7 +43,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
         stream=nodes.Stream((is_open and shares) or (nodes.WeightedCluster(None),)),
         problems=tuple(told),
         is_accepted=not closing,
-        services=backends.services(view, ref, route.spec.rules[0].backend_refs),
+        leads_to=backends.named(view, ref, route.spec.rules[0].backend_refs),
     )
 
 

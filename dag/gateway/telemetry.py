@@ -83,15 +83,15 @@ def of_listener(view: View, key: nodes.ListenerKey) -> Wanted | None:
     return None
 
 
-def services(view: View, gateway: NamespacedName) -> tuple[NamespacedName, ...]:
-    """The Service that the spans of a Gateway go to, whether or not it is there."""
+def collectors(view: View, gateway: NamespacedName) -> tuple[ObjectRef, ...]:
+    """The Service or XBackend that the spans of a Gateway go to, whether or not it is there."""
     policy = view.ask(winner, gateway)
     found = view.read(tables.TELEMETRY_POLICIES, policy) if policy is not None else None
     if policy is None or found is None or found.spec.tracing is None:
         return ()
     provider = found.spec.tracing.provider
     referrer = ObjectRef(KIND, *policy)
-    return backends.services(view, referrer, [provider.backend_ref] if provider else [])
+    return backends.named(view, referrer, [provider.backend_ref] if provider else [])
 
 
 def _tracing(

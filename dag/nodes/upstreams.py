@@ -16,17 +16,24 @@ TLS_VERSIONS: tuple[TlsVersion, ...] = ("1.2", "1.3")
 
 @dataclass(frozen=True, slots=True)
 class ServicePort:
-    """A port of a Service, by which its endpoints are found."""
+    """A port of a Service, by which its endpoints are found; or that of an XBackend."""
 
     service: NamespacedName
     port: int
     """The Service's port number."""
     port_name: str = ""
+    kind: Literal["Service", "XBackend"] = field(default="Service", repr=False)
+    """Not in the representation: names of resources are made from that, and are to stay."""
+
+    @property
+    def owner(self) -> ObjectRef:
+        """The Service or XBackend."""
+        return ObjectRef(self.kind, *self.service)
 
 
 @dataclass(frozen=True, slots=True)
 class DnsAddress:
-    """A name that Envoy resolves: a Service of type ExternalName, or the server of a JWKS."""
+    """A name that Envoy resolves: of a Service of type ExternalName, an XBackend, a JWKS server."""
 
     host: str
     port: int
@@ -140,7 +147,7 @@ class Cluster:
     """A Service port with the policies that Envoy keeps per cluster: one Envoy cluster each."""
 
     port: ServicePort
-    dns: DnsAddress | None = None  # only of ExternalName Services
+    dns: DnsAddress | None = None  # only of ExternalName Services and XBackends
     protocol: UpstreamProtocol = "http/1.1"
     balancing: Balancing = "RoundRobin"
     tls: UpstreamTls | None = None

@@ -9,7 +9,9 @@ from itertools import product
 from typing import NamedTuple
 
 from crds.gateway.referencegrant import ReferenceGrant
-from crds.meta import NamespacedName
+from crds.gateway.references import EXPERIMENTAL_GROUP, GROUP
+from crds.kinds import ENVOY_GATEWAY, KINDS
+from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, View
 
@@ -22,6 +24,16 @@ class Referrer(NamedTuple):
     namespace: str
 
 
+def referrer(who: ObjectRef) -> Referrer:
+    """Objects of the kind and namespace of one."""
+    return Referrer(_group(who.kind), who.kind, who.namespace)
+
+
+def _group(kind: str) -> str:
+    others = (EXPERIMENTAL_GROUP, ENVOY_GATEWAY)
+    return next((it for it in others if (it, kind) in KINDS), GROUP)
+
+
 class Target(NamedTuple):
     """What is referred to; every object of the kind in the namespace if the name is empty."""
 
@@ -29,6 +41,12 @@ class Target(NamedTuple):
     kind: str
     namespace: str
     name: str = ""
+
+
+def backend(target: ObjectRef) -> Target:
+    """An object of a core kind, or an XBackend."""
+    group = EXPERIMENTAL_GROUP if target.kind == "XBackend" else ""
+    return Target(group, target.kind, *target.key)
 
 
 def is_granted(view: View, referrer: Referrer, target: Target) -> bool:

@@ -31,7 +31,8 @@ Use = tuple[str, Held]
 def services(view: View, subject: ObjectRef) -> tuple[NamespacedName, ...]:
     """The Services that an object leads to, sorted, whether or not they are there."""
     if subject.kind in routes.KINDS:
-        return routes.rules(view, subject).services
+        leads_to = routes.rules(view, subject).leads_to
+        return tuple(it.key for it in leads_to if it.kind == "Service")
     found = view.read(tables.BY_KIND[subject.kind], subject.key)
     match found:
         case Ingress():

@@ -29,7 +29,8 @@ def usual(ports: Sequence[int]) -> Document:
 def with_gateways(ports: Sequence[int]) -> Document:
     """The same for Gateways."""
     controller = {"controllerName": "projectcontour.io/gateway-controller"}
-    return _configuration({"gateway": controller, "envoy": _bound({}, ports)})
+    wanted = {"gateway": controller, "enableExternalNameService": True}
+    return _configuration(wanted | {"envoy": _bound({}, ports)})
 
 
 def document(seed: int, ports: Sequence[int]) -> Document:

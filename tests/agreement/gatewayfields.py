@@ -3,11 +3,15 @@
 Each field has generators of its own: a number of the seed chooses among what the CRD takes.
 """
 
+import socket
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+import yaml
+
 from dag import nodes
+from tests.testbed import pairs
 
 Document = dict[str, Any]
 
@@ -137,17 +141,91 @@ def telemetry(chance: Random) -> Document:
     return found | {name: it for name, it in optional.items() if chance.random() < 0.7}
 
 
+def _authorities(chance: Random) -> Document:
+    """`validation`, whose authorities are ClusterTrustBundles that are there."""
+    group = {"group": "certificates.k8s.io", "kind": "ClusterTrustBundle"}
+    names = chance.sample(("authority", "other"), chance.randrange(1, 3))
+    found: Document = {"caCertificateRefs": [group | {"name": it} for it in names]}
+    if chance.random() < 0.5:
+        uri = {"type": "URI", "uri": chance.choice(("spiffe://a/b", "https://a.com/?x#y"))}
+        host = {"type": "Hostname", "hostname": chance.choice(("*.a.com", "b.a.com"))}
+        found["subjectAltNames"] = chance.sample((uri, host), chance.randrange(1, 3))
+    return found
+
+
+def bundles(chance: Random) -> Document:
+    """`tls.frontend` of a Gateway with HTTPS, whose authorities are ClusterTrustBundles."""
+    refs = _authorities(chance)["caCertificateRefs"]
+    reference = {"certificateRefs": [{"name": "cert"}]}
+    listener = {"name": "https", "port": 443, "protocol": "HTTPS", "tls": reference}
+    mode = chance.choice(({}, {"mode": "AllowInsecureFallback"}, {"mode": "AllowValidOnly"}))
+    validation = {"validation": {"caCertificateRefs": refs} | mode}
+    frontend: Document = {"default": validation if chance.random() < 0.5 else {}}
+    if not frontend["default"] or chance.random() < 0.5:
+        frontend["perPort"] = [{"port": 443, "tls": validation}]
+    return {"listeners": [listener], "tls": {"frontend": frontend}}
+
+
+def backend_bundles(chance: Random) -> Document:
+    """The specification of a BackendTLSPolicy with ClusterTrustBundles."""
+    targets = [{"group": "", "kind": "Service", "name": it} for it in ("s1", "s2")]
+    return {
+        "targetRefs": targets,
+        "validation": _authorities(chance) | {"hostname": chance.choice(("a.com", "b.a.com"))},
+    }
+
+
+_FAR = socket.gethostname().lower()
+"""A name that Envoy looks for on this machine alone."""
+_PLAIN = ("", "HTTP", "HTTP11", "H2C", "GRPC")
+_OVER_TLS = ("", "HTTP", "HTTP2", "HTTP11", "GRPC", "WSS")
+
+
+def xbackend(chance: Random) -> Document:
+    """The specification of an XBackend."""
+    found: Document = {
+        "type": "ExternalHostname",
+        "externalHostname": {"hostname": _FAR},
+        "port": {"number": chance.choice((1, 80, 443, 65535))},
+    }
+    mode = chance.choice(("", "None", "ServerOnly", "ClientAndServer"))
+    is_over_tls = mode in ("ServerOnly", "ClientAndServer")
+    if mode:
+        found["tls"] = {"mode": mode}
+    if is_over_tls:
+        found["tls"]["validation"] = _authorities(chance) | {"hostname": "far.a.com"}
+    if mode == "ClientAndServer":
+        found["tls"]["clientCertificateRef"] = {"name": "cert"}
+    if protocol := chance.choice(_OVER_TLS if is_over_tls else _PLAIN):
+        found["protocol"] = protocol
+    return found
+
+
 OF_GATEWAYS: Mapping[str, Callable[[Random], Document]] = {
     "listeners[].filters": filters,
     "addresses[].routability": routability,
+    "tls.frontend": bundles,
 }
 OF_RULES: Mapping[str, Callable[[Random], Document]] = {
     "rules[].retry": retry,
     "rules[].sessionPersistence": session,
     "rules[].backendRefs[].filters": rewrites,
 }
-TRACING = "XTelemetryPolicy tracing"
-FIELDS = (*OF_GATEWAYS, *OF_RULES, TRACING)
+_EXPERIMENTAL = "gateway.networking.x-k8s.io"
+_TARGET = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
+
+
+def _telemetry_policy(chance: Random) -> Document:
+    return {"targetRefs": [_TARGET], "tracing": telemetry(chance)}
+
+
+OF_OTHERS: Mapping[str, tuple[str, Callable[[Random], Document]]] = {
+    "XTelemetryPolicy": (f"{_EXPERIMENTAL}/v1alpha1", _telemetry_policy),
+    "XBackend": (f"{_EXPERIMENTAL}/v1alpha1", xbackend),
+    "BackendTLSPolicy": (_GROUP, backend_bundles),
+}
+"""By kind: its version, and what makes the specification of an object that is called `gw`."""
+FIELDS = (*OF_GATEWAYS, *OF_RULES, *OF_OTHERS)
 
 
 def documents(field: str, seed: int) -> list[Document]:
@@ -156,20 +234,23 @@ def documents(field: str, seed: int) -> list[Document]:
     plain: Document = {"listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]}
     spec = plain | OF_GATEWAYS[field](chance) if field in OF_GATEWAYS else plain
     rule: Document = {"backendRefs": [_backend(chance)]}
+    if field == "XBackend":
+        rule["backendRefs"].append({"group": _EXPERIMENTAL, "kind": "XBackend", "name": "gw"})
     rule |= OF_RULES[field](chance) if field in OF_RULES else {}
     named: Document = {"namespace": "default", "name": "gw"}
     gateway = {"apiVersion": _GROUP, "kind": "Gateway", "metadata": named}
     route = {"apiVersion": _GROUP, "kind": "HTTPRoute", "metadata": named | {"name": "route"}}
     asked = {"parentRefs": [{"name": "gw"}], "rules": [rule]}
+    bundles = pairs.trust_bundle("authority") + pairs.trust_bundle("other")
     found: list[Document] = [
+        *yaml.load_all(bundles, yaml.CSafeLoader),
         _CLASS,
         gateway | {"spec": {"gatewayClassName": "contour", **spec}},
         route | {"spec": asked},
     ]
-    if field == TRACING:
-        target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gw"}
-        policy = {"targetRefs": [target], "tracing": telemetry(chance)}
-        version = "gateway.networking.x-k8s.io/v1alpha1"
-        made: Document = {"apiVersion": version, "kind": "XTelemetryPolicy", "metadata": named}
-        found.append(made | {"spec": policy})
+    if field in OF_OTHERS:
+        version, made = OF_OTHERS[field]
+        found.append(
+            {"apiVersion": version, "kind": field, "metadata": named, "spec": made(chance)}
+        )
     return found

@@ -21,7 +21,7 @@ from dag import nodes
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.references import keysets
-from dag.statuses import ContourStatus, RouteStatus
+from dag.statuses import ContourStatus, PolicyStatus, RouteStatus
 from tests.agreement import configurations
 from tests.dag.httpproxy import surroundings
 from tests.testbed import tokens
@@ -97,6 +97,12 @@ class Live:
         told = self.instance.controller.board.told.get(ObjectRef("HTTPRoute", "default", name))
         assert isinstance(told, RouteStatus)
         return all(it.status == "True" for each in told.parents for it in each.conditions)
+
+    def is_met(self, policy: ObjectRef) -> bool:
+        """Whether a policy or XBackend is accepted, and all that it refers to."""
+        told = self.instance.controller.board.told.get(policy)
+        assert isinstance(told, PolicyStatus)
+        return all(it.status == "True" for each in told.ancestors for it in each.conditions)
 
 
 def _decoded(documents: Iterable[Document]) -> list[Decoded]:

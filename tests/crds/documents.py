@@ -190,6 +190,12 @@ def telemetrypolicy(**tracing: Any) -> Document:
     return _document("gateway.networking.x-k8s.io/v1alpha1", "XTelemetryPolicy", spec)
 
 
+def xbackend(**spec: Any) -> Document:
+    of = {"type": "ExternalHostname", "externalHostname": {"hostname": "far.example.com"}}
+    port: Document = {"port": {"number": 443}}
+    return _document("gateway.networking.x-k8s.io/v1alpha1", "XBackend", of | port | spec)
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
@@ -199,6 +205,7 @@ def of_every_kind() -> list[Document]:
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
         envoyproxy(), trustbundle(), securitypolicy(), telemetrypolicy(),
+        xbackend(),
     ]  # fmt: skip
 
 

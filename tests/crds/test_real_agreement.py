@@ -75,7 +75,7 @@ WITHOUT_RULES = {
     *(it.kind for it in kinds.KINDS.values() if it.is_asked_for),
 }
 # Of the experimental channel, and served only by an API server that is told to: not by this one.
-NOT_SERVED = {"XTelemetryPolicy", "ClusterTrustBundle"}
+NOT_SERVED = {"XBackend", "XTelemetryPolicy", "ClusterTrustBundle"}
 LEFT_OUT = WITHOUT_RULES | NOT_SERVED
 WHOLE = [it for it in documents.of_every_kind() if "spec" in it and it["kind"] not in LEFT_OUT]
 

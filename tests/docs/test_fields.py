@@ -26,6 +26,7 @@ _DOCUMENTED = {
     "UDPRoute": "gateway-api.md",
     "BackendTLSPolicy": "gateway-api.md",
     "XTelemetryPolicy": "gateway-api.md",
+    "XBackend": "gateway-api.md",
     "ReferenceGrant": "gateway-api.md",
     "Ingress": "ingress.md",
     "ContourConfiguration": "configuration.md",

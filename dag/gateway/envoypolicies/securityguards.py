@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from crds.gateway.httproute import HTTPRouteRule
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag import nodes
 from dag.engine.view import View
@@ -37,12 +37,12 @@ def of_rule(view: View, at: Place, rule: str) -> Guard | None:
     return Guard(securitypolicies.ref(found), securitypolicies.effect(view, found))
 
 
-def services(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[NamespacedName]:
-    """The Services that the policies of the rules of a route ask."""
+def asked(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[ObjectRef]:
+    """The Services and XBackends that the policies of the rules of a route ask."""
     for it in rules:
         guard = of_rule(view, own, it.name or "")
         if guard is not None:
-            yield from guard.effect.services
+            yield from guard.effect.leads_to
 
 
 def closing(guard: Guard | None, own: nodes.Policies | None, at: Place) -> Problem | None:

@@ -44,8 +44,8 @@ class Effect:
     policies: nodes.Policies = nodes.Policies()
     is_closed: bool = False
     """They answer an error: something guards them that is not served."""
-    services: tuple[NamespacedName, ...] = ()
-    """The Services that are asked, sorted."""
+    leads_to: tuple[ObjectRef, ...] = ()
+    """The Services and XBackends that are asked, sorted."""
 
 
 CLOSED = Effect(is_closed=True)
@@ -73,8 +73,8 @@ def meaning(view: View, key: NamespacedName) -> Meaning | None:
     if policies is None or closing:
         return Meaning(CLOSED, (*closing, *told))
     asked = securityservers.references(found.spec.ext_auth)
-    services = backends.services(view, own.subject, asked)
-    return Meaning(Effect(policies, services=services), told)
+    named = backends.named(view, own.subject, asked)
+    return Meaning(Effect(policies, leads_to=named), told)
 
 
 def _closing(view: View, found: SecurityPolicy, own: Place) -> Iterator[Problem]:

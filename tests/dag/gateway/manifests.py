@@ -171,3 +171,9 @@ def telemetry_policy(
     spec = f"targetRefs: [{named}], tracing: {{{tracing}}}"
     found = _manifest("XTelemetryPolicy", name, spec, created)
     return found.replace("gateway.networking.k8s.io/v1", "gateway.networking.x-k8s.io/v1alpha1", 1)
+
+
+def xbackend(name: str, spec: str) -> str:
+    """An XBackend."""
+    found = _manifest("XBackend", name, spec, "")
+    return found.replace("gateway.networking.k8s.io/v1", "gateway.networking.x-k8s.io/v1alpha1", 1)

@@ -42,10 +42,10 @@ def _spec(scope: str) -> documents.Document:
 
 
 @pytest.mark.parametrize("port", ["", ", port: 80"])
-def test_an_xbackend_is_an_unknown_kind_with_and_without_a_port(port: str) -> None:
+def test_an_xbackend_that_is_not_there_is_not_found_with_and_without_a_port(port: str) -> None:
     reference = f"{{group: gateway.networking.x-k8s.io, kind: XBackend, name: b{port}}}"
     it = world(GIVEN + route("r", to(reference)))
-    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs=False/InvalidKind"]
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs=False/BackendNotFound"]
     assert routes(it, "*") == ["/ -> 500"]
 
 

@@ -11,6 +11,7 @@ from dag.engine.incremental import Engine
 from dag.engine.work import Work
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
+    configuration,
     gateway,
     gateway_class,
     grant,
@@ -22,8 +23,12 @@ from tests.dag.gateway.manifests import (
     route,
     service,
     stream_route,
+    telemetry_policy,
+    to,
+    xbackend,
 )
 from tests.dag.world import FLEET, apply, delete, key, world
+from tests.testbed import pairs
 
 SIZES = (30, 3000)
 
@@ -31,7 +36,11 @@ SIZES = (30, 3000)
 def crowd(size: int) -> Engine:
     """A Gateway with many routes, each for a host of its own."""
     open_ = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
-    it = world(gateway_class() + open_ + service("s1"))
+    trusting = policy("p2", f"hostname: a.com, caCertificateRefs: [{_BUNDLE}]", target="s2")
+    few = route("far", to(_TO_FAR), hosts=("far.com",)) + route("s2", to("s2"), hosts=("s2.com",))
+    known = xbackend("far", _FAR) + pairs.trust_bundle("known") + trusting + few
+    names = configuration("enableExternalNameService: true")
+    it = world(gateway_class() + open_ + names + service("s1") + service("s2") + known)
     template = yaml.load(route("r"), yaml.CSafeLoader)
     for number in range(size):
         name = f"r{number}"
@@ -70,7 +79,28 @@ CHANGES: dict[str, Callable[[Engine], None]] = {
     "a policy for labels that no route has comes": lambda it: apply(
         it, _attached("one", "targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]", "other")
     ),
+    "an XBackend that no route knows comes": lambda it: apply(it, xbackend("other", _FAR)),
+    "an XBackend is edited": lambda it: apply(it, xbackend("far", _FAR.replace("a.com", "b.com"))),
+    "a reference to an XBackend comes": lambda it: apply(
+        it, route("to-far", to(_TO_FAR), hosts=("to.far.com",))
+    ),
+    "an XBackend goes": lambda it: delete(it, "XBackend", "far"),
+    "a ClusterTrustBundle that nobody knows comes": lambda it: apply(it, pairs.trust_bundle("x")),
+    "a ClusterTrustBundle is emptied": lambda it: apply(it, pairs.trust_bundle("known", b"")),
+    "a ClusterTrustBundle comes back": lambda it: apply(it, pairs.trust_bundle("known")),
+    "a telemetry policy of another Gateway comes": lambda it: apply(
+        it, telemetry_policy("t", _TRACED, ("other",))
+    ),
+    "a telemetry policy comes": lambda it: apply(it, telemetry_policy("t", _TRACED)),
+    "a telemetry policy is edited": lambda it: apply(
+        it, telemetry_policy("t", f"{_TRACED}, serviceName: edge")
+    ),
+    "a telemetry policy goes": lambda it: delete(it, "XTelemetryPolicy", "t"),
 }
+_FAR = "type: ExternalHostname, externalHostname: {hostname: a.com}, port: {number: 80}"
+_TO_FAR = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: far}"
+_BUNDLE = "{group: certificates.k8s.io, kind: ClusterTrustBundle, name: known}"
+_TRACED = "mode: Enabled, provider: {backendRef: {name: s1, port: 80}}"
 _R9 = "targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r9}]"
 
 
@@ -117,7 +147,7 @@ def test_a_certificate_or_field_that_routes_do_not_read_leaves_them_alone() -> N
     runs, _, woken = work(it, lambda it: apply(it, before))
     assert runs < 15
     assert woken > 60
-    assert status_text.attached(it) == {"http": 30}
+    assert status_text.attached(it) == {"http": 32}
 
 
 def sets(size: int) -> Engine:

@@ -23,6 +23,8 @@ LIMITED = (
     f"{{backendRefs: [{TO}], filters: [{{type: ExtensionRef, extensionRef: "
     "{group: gateway.envoyproxy.io, kind: RateLimitFilter, name: it}}]}"
 )
+XBACKEND = "type: ExternalHostname, externalHostname: {hostname: a.com}, port: {number: 80}"
+FAR = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: it}"
 ONE_OF_EACH = "".join(
     (
         gateways.service("s1"),
@@ -45,8 +47,10 @@ ONE_OF_EACH = "".join(
             )
             for kind in ("TLS", "TCP", "UDP")
         ),
+        gateways.route("far", gateways.to(FAR), parents="{name: it}"),
         gateways.policy("it", "hostname: a.com, wellKnownCACertificates: System"),
         gateways.telemetry_policy("it", f"mode: Enabled, provider: {{backendRef: {TO}}}", ("it",)),
+        gateways.xbackend("it", XBACKEND),
         proxies.root("it", f"routes: [{proxies.to('s1')}]"),
         ingresses.ingress("it", f"defaultBackend: {ingresses.backend('s1')}"),
         """
