@@ -1,14 +1,20 @@
 """What an XTelemetryPolicy has Envoy tell a collector (Gateway API 1.7, experimental, GEP-5253)."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from string import Template
 from uuid import uuid4
 
 import pytest
+from opentelemetry.proto.collector.trace.v1 import (  # type: ignore[import-untyped]
+    trace_service_pb2,
+)
 
+from dag import nodes
 from tests.contour.envoy.served import peers as servers
 from tests.e2e import callouts, peers
-from tests.e2e.standalone import Standalone, manifest, standalone
+from tests.e2e.standalone import Standalone, exchange, manifest, standalone
 from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
@@ -142,6 +148,58 @@ def test_spans_have_the_names_and_attributes_that_are_asked_for(traced: Traced) 
         assert word.encode() in traced.spans(path)[0]
 
 
+_OF_REQUESTS = {
+    "client.address": "127.0.0.1",
+    "client.port": "$client",
+    "http.request.method": "POST",
+    "http.response.status_code": "200",
+    "network.local.address": "127.0.0.1",
+    "network.local.port": "$http",
+    "network.peer.address": "127.0.0.1",
+    "network.peer.port": "$client",
+    "server.port": "$http",
+    "url.path": "$path",
+    "url.scheme": "http",
+    "user_agent.original": "browser-9",
+}
+
+
+def test_every_property_of_a_request_that_is_known_has_its_value(traced: Traced) -> None:
+    assert set(_OF_REQUESTS) == set(nodes.REQUEST_PROPERTIES)
+    asked = ", ".join(
+        f"{{name: my.{it}, sourceType: Attribute, attributeKey: {it}}}" for it in _OF_REQUESTS
+    )
+    traced.follow(f"{_ON}, attributes: [{asked}]")
+    path = f"properties-{uuid4()}"
+    with contextlib.closing(traced.running.connection("http", _HOST)) as connection:
+        client = connection.sock.getsockname()[1]
+        headers = {"User-Agent": "browser-9", "Content-Length": "0"}
+        exchange(connection, _HOST, f"/{path}?a=b", "POST", headers)
+    wait(lambda: traced.spans(path), "a span")
+    values = {"client": client, "http": traced.running.ports["http"], "path": f"/{path}"}
+    expected = {f"my.{k}": Template(v).substitute(values) for k, v in _OF_REQUESTS.items()}
+    found = _attributes(traced.spans(path)[0], path)
+    assert {name: it for name, it in found.items() if name.startswith("my.")} == expected
+
+
+def _attributes(export: bytes, path: str) -> dict[str, str]:
+    """Of the span of a request."""
+    told = trace_service_pb2.ExportTraceServiceRequest.FromString(export)
+    scopes = [it for of in told.resource_spans for it in of.instrumentation_library_spans]
+    spans = [it for scope in scopes for it in scope.spans]
+    (found,) = [it for it in spans if path.encode() in it.SerializeToString()]
+    return {it.key: it.value.string_value for it in found.attributes}
+
+
+def test_an_attribute_that_is_not_known_is_left_out_and_told(traced: Traced) -> None:
+    odd = "{name: my.odd, sourceType: Attribute, attributeKey: network.protocol.version}"
+    traced.follow(f"{_ON}, attributes: [{odd}]")
+    path = traced.ask("odd")
+    wait(lambda: traced.spans(path), "a span")
+    assert "my.odd" not in _attributes(traced.spans(path)[0], path)
+    traced.running.until_told("XTelemetryPolicy default/p", "network.protocol.version")
+
+
 def test_the_provider_gets_the_headers(traced: Traced) -> None:
     traced.follow(_TO % ", headers: [{name: X-Key, value: secret-5}]")
     path = traced.ask("headers")
@@ -173,6 +231,22 @@ def test_a_rate_is_a_share_of_the_requests(traced: Traced) -> None:
 def test_parents_that_do_not_count_decide_nothing(traced: Traced) -> None:
     traced.follow(f"{_ON}, parentBasedSampling: {{mode: Disabled}}")
     assert traced.is_told(traced.ask("parent", sampled=False))
+
+
+def test_the_rate_is_for_all_where_parents_do_not_count(traced: Traced) -> None:
+    rate = "samplingRate: {numerator: 1, denominator: 4}"
+    traced.follow(f"{_ON}, {rate}, parentBasedSampling: {{mode: Disabled}}")
+    paths = [traced.ask("share", sampled=True) for _ in range(200)]
+    wait(lambda: sum(bool(traced.spans(it)) for it in paths) >= 20, "a share of the spans")
+    assert sum(bool(traced.spans(it)) for it in paths) <= 90
+
+
+def test_a_share_of_the_requests_of_sampled_parents_is_not_served(traced: Traced) -> None:
+    traced.follow(_ON)
+    few = "parentBasedSampling: {mode: Enabled, samplingRate: {numerator: 1}}"
+    traced.running.write("policy.yaml", _policy(f"{_ON}, {few}"))
+    wait(lambda: _is_silent(traced) and _is_silent(traced), "no spans")
+    traced.running.until_told("XTelemetryPolicy default/p", "only all requests of sampled parents")
 
 
 def test_tracing_that_is_disabled_is_so_whatever_the_configuration_says(traced: Traced) -> None:
