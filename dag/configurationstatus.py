@@ -55,6 +55,7 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
             yield problems.old_release(spec, who, releases.written(releases.BUILT_FOR))
         for text in view.read(tables.LEFT_ALONE, ()) or ():
             yield problems.left_alone(spec, text)
+        yield from hookservers.remarked(view, spec)
         for it in _troubles(view, is_error=False):
             told = problems.fleet_changed_by_others if it.is_settled else problems.fleet_waits
             yield told(_concerned(spec, it), it.message)

@@ -5,6 +5,7 @@ connection that is less protected than it is to be.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
@@ -16,8 +17,16 @@ from dag.problems import configuration as problems
 from dag.problems.places import Place
 from dag.references import secrets, trust
 
-TROUBLES: Table[str, tuple[str, ...]] = Table("troubles of extensions")
-"""What is wrong with the answers of an extension, by its name; no row if nothing is."""
+
+class Troubles(NamedTuple):
+    """What is wrong with the answers of an extension, and what is taken but worth to know."""
+
+    errors: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+TROUBLES: Table[str, Troubles] = Table("troubles of extensions")
+"""By the name of the extension; no row if there are none."""
 
 UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table("objects that extensions keep waiting")
 """What an object is told of its hosts that extensions shape, sorted; no row if nothing."""
@@ -88,8 +97,16 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
         for number, kind in enumerate(server.kinds):
             if (fault := view.read(foreignobjects.FAULTS, kind)) is not None:
                 yield problems.extension_kind_unread(place.at("resources", number), fault)
-        for text in view.read(TROUBLES, server.name) or ():
+        for text in (view.read(TROUBLES, server.name) or Troubles()).errors:
             yield problems.extension_fails(place, text)
+
+
+def remarked(view: View, spec: Place) -> Iterator[Problem]:
+    """What is told of answers that are taken."""
+    found = view.ask(servers, ())
+    for index, server in enumerate(found):
+        for text in (view.read(TROUBLES, server.name) or Troubles()).remarks:
+            yield problems.extension_remark(spec.at("extensions", index), text)
 
 
 def _named(_: tuple[()], found: tuple[nodes.HookServer, ...]) -> Iterator[tuple[str, None]]:

@@ -164,7 +164,7 @@ class Asker:
                 it.tell_slow()
             found = it.turned()
             if found is not None:
-                self._engine.write(hookservers.TROUBLES, name, found or None)
+                self._engine.write(hookservers.TROUBLES, name, found if any(found) else None)
                 self._settle_soon()
         self._answers.write()
 

@@ -25,6 +25,7 @@ from contour.asking.troubles import Troubles, words
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure
+from dag import hookservers
 from dag.hookservers import Connection
 
 _MOST_PROBES: Final = 16
@@ -168,7 +169,7 @@ class Conversation:
         for key in [key for key, since in self._open.items() if since <= until]:
             self._tell(self._questions[key], Silence("has not answered yet"))
 
-    def turned(self) -> tuple[str, ...] | None:
+    def turned(self) -> hookservers.Troubles | None:
         """What is wrong with its answers; None if that has not changed since the last call."""
         return self._troubles.turned(self._away, len(self._questions))
 
@@ -346,7 +347,10 @@ class Conversation:
         if self._asked is None:
             return Failure("Unavailable", self.connection.refusal)
         found = await self._asked.ask(question.hook, exchanged.encoded(question))
-        return found if isinstance(found, Failure) else exchanged.reply(question, found)
+        if isinstance(found, Failure):
+            return found
+        self._troubles.note_remarks(question.key, found.remarks)
+        return exchanged.reply(question, found)
 
     def _take(self, question: Question, found: Found) -> None:
         if isinstance(found, Reply):

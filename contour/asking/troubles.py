@@ -1,6 +1,12 @@
 """What is wrong with the answers of one extension, as its author is told."""
 
+from collections.abc import Iterator
+
 from contour.hooks.replies import Failure
+from dag import hookservers
+
+_MOST_REMARKS = 10
+"""Different ones that are told."""
 
 
 class Troubles:
@@ -9,6 +15,7 @@ class Troubles:
     def __init__(self) -> None:
         self._silent: dict[bytes, str] = {}
         self._unstable: set[bytes] = set()
+        self._remarks: dict[bytes, tuple[str, ...]] = {}
         self._is_turned = False
 
     def turn(self) -> None:
@@ -19,6 +26,7 @@ class Troubles:
         """Nobody wants to know it any more."""
         self.note_reply(key)
         self.note_steady(key)
+        self.note_remarks(key, ())
 
     def note_silence(self, key: bytes, why: str) -> None:
         """There is no reply."""
@@ -39,22 +47,34 @@ class Troubles:
         self._is_turned |= key in self._unstable
         self._unstable.discard(key)
 
-    def turned(self, away: Failure | None, asked: int) -> tuple[str, ...] | None:
+    def note_remarks(self, key: bytes, found: tuple[str, ...]) -> None:
+        """What is told of the newest reply."""
+        if found != self._remarks.get(key, ()):
+            self._is_turned = True
+            self._remarks.pop(key, None)
+            if found:
+                self._remarks[key] = found
+
+    def turned(self, away: Failure | None, asked: int) -> hookservers.Troubles | None:
         """What is wrong with an extension that is asked so many questions; None if that has not
         changed since the last call."""
         if not self._is_turned:
             return None
         self._is_turned = False
-        found: list[str] = []
+        remarks = sorted({it for each in self._remarks.values() for it in each})
+        return hookservers.Troubles(
+            tuple(self._errors(away, asked)), tuple(remarks[:_MOST_REMARKS])
+        )
+
+    def _errors(self, away: Failure | None, asked: int) -> Iterator[str]:
         if away is not None:
-            found.append(f"does not answer: {words(away)}")
+            yield f"does not answer: {words(away)}"
         elif self._silent:
             why = self._silent[min(self._silent)]
-            found.append(f"{len(self._silent)} of {asked} questions fail: it {why}")
+            yield f"{len(self._silent)} of {asked} questions fail: it {why}"
         if self._unstable:
             number = len(self._unstable)
-            found.append(f"answers {number} equal questions differently; the first answers stay")
-        return tuple(found)
+            yield f"answers {number} equal questions differently; the first answers stay"
 
 
 def words(found: Failure) -> str:

@@ -59,8 +59,9 @@ def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str
                 f"warning: extension {name} is not asked, so hosts are as they are before it "
                 f"(--extension {name}=ADDRESS of `contour translate` asks it)"
             )
-        for trouble in controller.engine.row(hookservers.TROUBLES, name) or ():
-            yield f"error: extension {name} {trouble}"
+        found = controller.engine.row(hookservers.TROUBLES, name) or hookservers.Troubles()
+        yield from (f"error: extension {name} {it}" for it in found.errors)
+        yield from (f"warning: extension {name}: {it}" for it in found.remarks)
     unknown = sorted(asked.by_name.keys() - set(names))
     if unknown or (asked.every and not names):
         what = " ".join(["extension", *unknown[:1]])

@@ -256,6 +256,7 @@ REMEDIES: Mapping[str, str] = {
     Own.ForeignGuard: "Use the field that the message names, and remove the annotation.",
     Own.IncludeTooDeep: "Include from fewer levels; 100 is the limit.",
     Own.NodeIDTaken: "Use another node ID, or remove the older EnvoyConfig.",
+    Own.AnswerNotRead: "Nothing has to be done if the extension means what the message names.",
     Own.NotAnswered: "Start the extension server, or correct what it answers.",
     Own.NotApplied: "See the message for what the API server answered.",
     Own.NotOnEveryEnvoy: "Upgrade the Envoys that the message names.",

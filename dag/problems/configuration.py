@@ -56,6 +56,11 @@ def extension_fails(place: Place, text: str) -> Problem:
     return place.error(ErrorType.ExtensionError, Own.NotAnswered, text)
 
 
+def extension_remark(place: Place, text: str) -> Problem:
+    """Parts of an extension's answers are not read, and the answers are taken."""
+    return place.warning(ErrorType.ExtensionError, Own.AnswerNotRead, text)
+
+
 def extension_kind_unread(place: Place, why: str) -> Problem:
     """A kind of an extension whose objects cannot be read: rules that refer to one are closed."""
     text = f"{why}; rules that refer to an object that is not known answer 500"

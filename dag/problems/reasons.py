@@ -196,6 +196,7 @@ class Gateway(Word):
 class Own(Word):
     """Reasons of this project."""
 
+    AnswerNotRead = auto()
     AuthBadPathPrefix = auto()
     CORSNotPermitted = auto()
     CertificateExpired = auto()

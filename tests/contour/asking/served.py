@@ -124,9 +124,18 @@ class Shaped:
 
     def told(self, kind: str, namespace: str, name: str) -> str:
         """All errors of an object, as one text."""
+        found = self._status(kind, namespace, name).errors
+        return "; ".join(f"{it.reason}: {it.message}" for it in found)
+
+    def warned(self, kind: str, namespace: str, name: str) -> str:
+        """All warnings of an object, as one text."""
+        found = self._status(kind, namespace, name).warnings
+        return "; ".join(f"{it.reason}: {it.message}" for it in found)
+
+    def _status(self, kind: str, namespace: str, name: str) -> ContourStatus:
         found = self.instance.controller.board.told.get(ObjectRef(kind, namespace, name))
         assert isinstance(found, ContourStatus)
-        return "; ".join(f"{it.reason}: {it.message}" for it in found.errors)
+        return found
 
     async def until_last_is(self, number: int, path: str) -> None:
         """Waits until the last route of a host has this prefix."""

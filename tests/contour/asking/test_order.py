@@ -30,7 +30,7 @@ def late(chance: Random) -> Script:
     async def script(hook: Hook, body: bytes) -> bytes:
         await asyncio.sleep(chance.uniform(0, LONGEST))
         if hook == "HTTPListener":
-            return await echoed(hook, body)  # type: ignore[return-value]
+            return await echoed(hook, body)
         return bytes(await changing(hook, body))
 
     return script
