@@ -14,8 +14,9 @@ from crds.envoygateway.policycredentials import APIKeyAuth, BasicAuth
 from crds.envoygateway.policyservers import ExternalAuthorization
 from crds.envoygateway.policytargets import PolicyTargets
 from crds.envoygateway.policytokens import PolicyTokens
-from crds.fields import Flag, GatewayDuration
+from crds.fields import Flag, GatewayDuration, Natural32, Positive32
 from crds.meta import ObjectMeta, model
+from crds.rules import rule
 from crds.unserved import Unserved
 
 PolicyOrigin = Annotated[
@@ -47,6 +48,34 @@ class PolicyCORS:
     """Whether requests may have credentials. The default is `false`."""
 
 
+@model
+class ShadowFraction:
+    """A share of the requests, as a fraction."""
+
+    numerator: Natural32
+    """The number of requests, out of as many as `denominator` says, that are let through."""
+    denominator: Positive32 = 100
+    """The number that the numerator is divided by. The default is `100`."""
+    _whole = rule(
+        "numerator must be less than or equal to denominator",
+        lambda it: it.numerator <= it.denominator,
+        "self.numerator <= self.denominator",
+    )
+
+
+@model
+class PolicyCSRF:
+    """Requests that change something (POST, PUT, DELETE, PATCH) need an `Origin`, or a `Referer`,
+    of the host that they ask."""
+
+    additional_origins: tuple[PolicyOrigin, ...] = Field(default=(), max_length=16)
+    """Further origins that may send such requests, such as `https://*.example.com`, or `*`. Only
+    the host and the port are compared."""
+    shadow_fraction: ShadowFraction | None = None
+    """The share of the requests that are counted (`csrf.request_invalid`) and let through. The
+    default is none of them."""
+
+
 _CLOSED = Unserved(guards=True)
 
 
@@ -70,8 +99,8 @@ class SecurityPolicySpec(PolicyTargets):
     """The keys one of which requests need, in a header, a parameter or a cookie."""
     oidc: Annotated[Opaque | None, _CLOSED] = None
     """The OpenID provider at which users log in before their requests may pass."""
-    csrf: Annotated[Opaque | None, _CLOSED] = None
-    """Requests that change something must come from pages of the same origin."""
+    csrf: PolicyCSRF | None = None
+    """Requests that change something must come from pages of the same origin (CSRF)."""
 
 
 @model

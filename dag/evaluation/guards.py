@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.evaluation import access, authentication, matching
+from dag.evaluation import access, authentication, matching, origins
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Outcome, Trace
 
@@ -24,6 +24,11 @@ def refusal(
     if isinstance(found.cors, nodes.Cors) and is_forwarded and _is_preflight(request):
         trace.note("guard", "failed", "CORS: Envoy answers the preflight by itself", route.origin)
         return Answer(200, route=route)
+    if isinstance(found.csrf, nodes.Csrf):
+        words = origins.strangeness(found.csrf, request)
+        if words and found.csrf.enforced == origins.ALL:
+            trace.note("guard", "failed", words, _policy(route))
+            return Answer(403, words, route=route)
     if isinstance(found.ip_filter, nodes.IpFilter):
         words = not_admitted(found.ip_filter, request, trace, route.origin)
         if words:
@@ -81,6 +86,8 @@ def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Requ
     found = in_force(host.policies, route.policies)
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
+        "CSRF: Envoy draws whether it is refused": isinstance(found.csrf, nodes.Csrf)
+        and bool(origins.strangeness(found.csrf, request)),
         authentication.UNDECIDED: isinstance(found.authentication, nodes.Authentication),
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
         "authorization: claims of the token decide": _is_undecided(found.access, request),

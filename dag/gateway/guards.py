@@ -76,9 +76,23 @@ def origin(text: str) -> nodes.ValueMatch:
     """
     if text == "*":
         return nodes.ValueMatch("present")
-    scheme, _, rest = text.lower().partition("://")
+    return _meant("://".join(_parts(text)))
+
+
+def origin_host(text: str) -> nodes.ValueMatch:
+    """The same by host and port, whatever the scheme."""
+    _, host = _parts(text)
+    return nodes.ValueMatch("present") if host in {"", "*"} else _meant(host)
+
+
+def _parts(origin: str) -> tuple[str, str]:
+    """The scheme of an origin, and its host with its port."""
+    scheme, _, rest = origin.lower().partition("://")
     usual = {"http": ":80", "https": ":443"}.get(scheme, "")
-    wanted = f"{scheme}://{rest.removesuffix(usual)}"
+    return scheme, rest.removesuffix(usual)
+
+
+def _meant(wanted: str) -> nodes.ValueMatch:
     if "*" not in wanted:
         return nodes.ValueMatch("exact", wanted, ignore_case=True)
     before, _, after = wanted.partition("*")

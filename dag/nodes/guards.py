@@ -43,6 +43,17 @@ class Cors:
 
 
 @dataclass(frozen=True, slots=True)
+class Csrf:
+    """Requests that change something come from pages of the host that they ask, or are answered
+    403."""
+
+    origins: tuple[ValueMatch, ...] = ()
+    """Other hosts, with the port where it is not the usual one, whose pages may send them."""
+    enforced: int = 1_000_000
+    """Of a million requests; the others are counted and let through."""
+
+
+@dataclass(frozen=True, slots=True)
 class AuthorizationBody:
     """How much of a request's body the authorization server sees."""
 
@@ -214,6 +225,7 @@ class Policies:
     """Each absent (None): as the virtual host says, or none at all."""
 
     cors: Cors | Off | None = None
+    csrf: Csrf | Off | None = None
     ip_filter: IpFilter | Off | None = None
     authentication: Authentication | Off | None = None
     jwt: Jwt | Off | None = None

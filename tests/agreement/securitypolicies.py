@@ -122,14 +122,28 @@ def _secrets() -> list[Document]:
     ]
 
 
+def csrf(chance: Random) -> Document:
+    """`csrf`."""
+    made: Document = {}
+    origins = ("*", "https://*", "http://*.foo.com:8080", "https://a.com", "null://x", "a.b://c_d")
+    if chance.random() < 0.7:
+        made["additionalOrigins"] = _some(chance, origins)
+    if chance.random() < 0.5:
+        parts = chance.choice((1, 3, 100, 2**31 - 1))
+        made["shadowFraction"] = {"numerator": chance.randrange(parts + 1), "denominator": parts}
+    return {"csrf": made}
+
+
 def every(chance: Random) -> Document:
     """All of them on one route."""
     shown = api_key_auth(chance) | basic_auth(chance)
+    shown |= csrf(chance)
     return cors(chance) | authorization(chance) | ext_auth(chance) | shown
 
 
 FIELDS: Mapping[str, Callable[[Random], Document]] = {
     "cors": cors,
+    "csrf": csrf,
     "jwt": jwt,
     "authorization": authorization,
     "extAuth": ext_auth,

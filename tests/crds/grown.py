@@ -12,6 +12,8 @@ TEXTS = (
 )  # fmt: skip
 NUMBERS = (0, 1, 2, 80, 443, 503, 8080, 65_535, 65_536, -1, 1 << 31, 1 << 40)
 DEEPEST = 9
+SPARSE = 2
+"""The depth from which on few fields are set."""
 
 
 def grown(schema: Schema, chance: random.Random, depth: int = 0) -> Any:
@@ -37,7 +39,7 @@ def grown(schema: Schema, chance: random.Random, depth: int = 0) -> Any:
 def _object(schema: Schema, chance: random.Random, depth: int) -> Any:
     if "additionalProperties" in schema:
         return {"a": grown(schema["additionalProperties"], chance, depth + 1)}
-    required, likely = schema.get("required", ()), 0.6 if depth < 2 else 0.25
+    required, likely = schema.get("required", ()), 0.6 if depth < SPARSE else 0.25
     return {
         name: grown(it, chance, depth + 1)
         for name, it in schema.get("properties", {}).items()

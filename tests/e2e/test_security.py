@@ -36,7 +36,7 @@ spec:
 """
 _NAMES = (
     "ip", "localip", "rules", "claims", "optional", "lenient", "cors", "oidc", "asked", "called",
-    "parts", "bare", "keyed", "basic", "both", "unknown",
+    "parts", "bare", "keyed", "basic", "both", "unknown", "csrf",
 )  # fmt: skip
 
 
@@ -60,6 +60,10 @@ def _guarded(
         with standalone(tmp_path_factory.mktemp("security"), files, ports) as found:
             found.authority = authority
             yield found
+
+
+def page(origin: str) -> dict[str, str]:
+    return {"origin": origin}
 
 
 def basic(text: str) -> dict[str, str]:
@@ -157,6 +161,28 @@ CASES = [
     Case("http://called.example.com/", 403),
     Case("http://called.example.com/", headers={"x-word": "open"}, seen={"x-tenant": "gold"}),
     Case("http://called.example.com/", 403, headers={"x-word": "open", "x-secret": "s"}),
+    # Pages of other hosts may change nothing, unless they are listed.
+    Case("http://csrf.example.com/"),
+    Case("http://csrf.example.com/", headers=page("https://evil.example.com")),
+    Case("http://csrf.example.com/", 403, method="POST"),
+    *(
+        Case("http://csrf.example.com/", status, method=method, headers=page(origin))
+        for method in ("POST", "DELETE")
+        for origin, status in {
+            "http://csrf.example.com": 200,
+            "https://www.example.com": 200,
+            "http://WWW.example.com": 200,
+            "https://a.b.trusted.com": 200,
+            "https://trusted.com": 403,
+            "https://evil.com": 403,
+            "https://www.example.com.evil.com": 403,
+            "https://www.example.com:8443": 403,
+            "null": 403,
+        }.items()
+    ),
+    Case("http://csrf.example.com/", method="PUT", headers={"referer": "https://x.trusted.com/a"}),
+    Case("http://csrf.example.com/", 403, method="PUT", headers={"referer": "https://evil.com/"}),
+    Case("http://csrf.example.com/shut", method="POST", headers=page("https://evil.com")),
     # Keys of clients: the first place that has one decides; backends get the name, not the key.
     Case("http://keyed.example.com/", 401),
     Case("http://keyed.example.com/", 401, headers={"x-api-key": "nonsense"}),

@@ -20,6 +20,7 @@ from contour.envoy.guards import (
     authorization,
     bodies,
     cors,
+    csrf,
     errorpages,
     frames,
     places,
@@ -83,6 +84,7 @@ class _Written(NamedTuple):
 
 _WRITTEN = (
     _Written("cors", cors.NAME, cors.policy, cors.off),
+    _Written("csrf", csrf.NAME, csrf.policy, csrf.off),
     _Written("ip_filter", addresses.NAME, addresses.policy, addresses.off),
     _Written("authentication", authentication.NAMED, authentication.policy, authentication.off),
     _Written("jwt", tokens.NAME, tokens.policy, tokens.off),

@@ -65,6 +65,7 @@ def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | 
     return replace(
         own,
         cors=own.cors or wanted.cors,
+        csrf=wanted.csrf,
         jwt=own.jwt or wanted.jwt,
         authorization=own.authorization or wanted.authorization,
         authentication=wanted.authentication,

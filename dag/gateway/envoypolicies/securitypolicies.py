@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from crds.envoygateway.policytargets import UnreadPolicy
-from crds.envoygateway.securitypolicy import PolicyCORS, SecurityPolicy
+from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicy
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
@@ -95,6 +95,8 @@ def _policies(view: View, found: SecurityPolicy, own: Place) -> Findings[nodes.P
     try:
         if spec.cors is not None:
             made = replace(made, cors=_cors(spec.cors))
+        if spec.csrf is not None:
+            made = replace(made, csrf=_csrf(spec.csrf))
         if spec.api_key_auth is not None or spec.basic_auth is not None:
             shown = yield from securitycredentials.required(view, key, spec)
             made = replace(made, authentication=shown)
@@ -123,6 +125,16 @@ def _cors(written: PolicyCORS) -> nodes.Cors:
         max_age=int(durations.seconds(written.max_age)) if written.max_age is not None else None,
         credentials=bool(written.allow_credentials),
     )
+
+
+_MILLION = 1_000_000
+
+
+def _csrf(written: PolicyCSRF) -> nodes.Csrf:
+    shadow = written.shadow_fraction
+    passed = _MILLION * shadow.numerator // shadow.denominator if shadow is not None else 0
+    origins = tuple(guards.origin_host(it) for it in written.additional_origins)
+    return nodes.Csrf(origins, _MILLION - passed)
 
 
 @query

@@ -100,6 +100,8 @@ def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
         found += _WEBSOCKET
     if chance.random() < 0.15:
         found.append(("content-type", chance.choice(_TYPES)))
+    if chance.random() < 0.4:
+        found.append((chance.choice(("origin", "referer")), chance.choice(_PAGES)))
     if is_secure and chance.random() < 0.85:
         found.append(("authorization", chance.choice((*_GOOD, *_BAD, _OTHER))))
     if is_secure and chance.random() < 0.7:
@@ -107,6 +109,10 @@ def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
     return found
 
 
+_PAGES = (
+    *(*pools.ORIGINS, "https://page.test/x?y", "null", "https://page.test:8443"),
+    *(f"http://{it}" for it in pools.HOSTS[:3]),
+)
 _TYPES = ("application/grpc", "application/grpc", "application/grpc+proto", "application/grpcx")
 _GOOD = (f"Bearer {tokens.token()}",) * 3
 _BAD = (f"Bearer {tokens.token(iss='another')}", "Bearer token")

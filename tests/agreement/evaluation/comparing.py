@@ -46,6 +46,7 @@ MET = (
         "IP filter",
         "JWT",
         "API key",
+        "CSRF",
         "basic authentication",
         "good key",
         "bad key",

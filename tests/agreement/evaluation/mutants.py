@@ -105,6 +105,13 @@ _AUTHENTICATION = {
         "return False",
 }  # fmt: skip
 
+_ORIGINS = {
+    "if request.method not in _CHANGING:": "if False:",
+    "if source == request.host or any": "if any",
+    "any(_is_one(it, source) for it in node.origins)": "False",
+    " or _host(request.header(\"referer\") or \"\")": "",
+}  # fmt: skip
+
 _ACCESS = {
     "if rule.methods and request.method not in rule.methods:": "if False:",
     "if is_there == rule.is_other_path:": "if not is_there:",
@@ -178,6 +185,7 @@ MUTANTS: Sequence[Mutant] = tuple(
         "guards": _GUARDS,
         "access": _ACCESS,
         "authentication": _AUTHENTICATION,
+        "origins": _ORIGINS,
         "matching": _MATCHING,
         "normalization": _NORMALIZATION,
         "places": _PLACES,

@@ -35,6 +35,8 @@ def made(number: int, namespace: str, chance: Random) -> Document:
     spec = {"targetRefs": [target], "authorization": authorization}
     if chance.random() < 0.25:
         spec["apiKeyAuth"] = {"credentialRefs": [{"name": CLIENTS}], "extractFrom": KEY_SOURCES}
+    if chance.random() < 0.3:
+        spec["csrf"] = {"additionalOrigins": [chance.choice(pools.ORIGINS)]}
     if chance.random() < 0.15:
         spec["basicAuth"] = {"users": {"name": CLIENTS}}
     return {

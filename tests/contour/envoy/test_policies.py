@@ -40,6 +40,7 @@ def test_what_a_route_says_of_its_own_is_told_whatever_its_host_says() -> None:
 def test_every_guard_that_a_host_turns_on_is_turned_off_by_a_route() -> None:
     every = nodes.Policies(
         cors=nodes.Cors(()),
+        csrf=nodes.Csrf(),
         ip_filter=FILTER,
         authentication=nodes.Authentication(ObjectRef("SecurityPolicy", "default", "some")),
         jwt=nodes.Jwt("some"),
@@ -52,7 +53,7 @@ def test_every_guard_that_a_host_turns_on_is_turned_off_by_a_route() -> None:
     off: dict[str, Any] = dict.fromkeys(names, nodes.OFF)
     found = policies.needed(nodes.Policies(**off), every)
     assert (found.authorization, found.rate_limits) == (None, None)
-    assert len(_told_by_a_route(nodes.Policies(**off), every)) == 8
+    assert len(_told_by_a_route(nodes.Policies(**off), every)) == 9
 
 
 def _told_by_a_route(own: nodes.Policies, host: nodes.Policies | None) -> set[str]:

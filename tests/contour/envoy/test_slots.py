@@ -61,6 +61,7 @@ class Guard(NamedTuple):
 
 GUARDS = {
     "addresses": Guard(nodes.Policies(ip_filter=DENY), 403),
+    "pages": Guard(nodes.Policies(csrf=nodes.Csrf()), 403),
     "keys": Guard(nodes.Policies(authentication=KEYS), 401),
     "keys that are not there": Guard(nodes.Policies(authentication=STRANGE), 403),
     "tokens": Guard(nodes.Policies(jwt=nodes.Jwt("shop/front/one")), 403),

@@ -29,7 +29,9 @@ KNOWN: dict[type, set[str]] = {
     nodes.Policies: {
         "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "limits",
         "access", "body_limit", "error_pages", "session", "authentication",
+        "csrf",
     },
+    nodes.Csrf: {"origins", "enforced"},
     nodes.Authentication: {"source", "key_sources", "has_passwords"},
     nodes.KeySource: {"kind", "name"},
     nodes.Jwt: {"provider", "source", "leniency"},

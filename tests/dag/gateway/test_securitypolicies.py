@@ -191,14 +191,13 @@ def test_targets_that_are_none_are_told(target: str, words: str) -> None:
 def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
     other = gateway_class("other", controller="example.com/other")
     given = other + gateway("gw").replace("gatewayClassName: contour", "gatewayClassName: other")
-    it = world(given + service("s1") + route("r") + policy("a", "csrf: {}", GATEWAY, ROUTE))
+    it = world(given + service("s1") + route("r") + policy("a", "oidc: {}", GATEWAY, ROUTE))
     assert told(it, "a") == {}
 
 
 CLOSING = {
     "mergeType": "mergeType: StrategicMerge, cors: {allowOrigins: ['*']}",
     "oidc": "oidc: {clientID: x}",
-    "csrf": "csrf: {}",
     "authorization.rules[0].cel": "authorization: {rules: [{action: Allow, cel: 'true'}]}",
     "authorization.rules[0].principal.clientIPGeoLocations": (
         "authorization: {rules: [{action: Deny, principal: "

@@ -51,6 +51,11 @@ GUARDS: dict[str, tuple[Any, ...]] = {
         nodes.Cors((nodes.ValueMatch("present"),), ("*",), ("*",), ("*",), 0, True, True),
         nodes.Cors((nodes.ValueMatch("regex", r"https://[a-z]+\.test"),), max_age=86400),
     ),
+    "csrf": (
+        nodes.Csrf((MATCH, nodes.ValueMatch("present"), nodes.ValueMatch("regex", "a.*:[0-9]+"))),
+        nodes.Csrf(enforced=0),
+        nodes.Csrf(enforced=333_333),
+    ),
     "ip_filter": (
         nodes.IpFilter("ALLOW", (nodes.IpRange("::/0"), nodes.IpRange("10.0.0.1/32", "Remote"))),
         nodes.IpFilter("DENY", ()),

@@ -1,0 +1,35 @@
+"""From which page a request comes, where pages of other hosts may change nothing (CSRF)."""
+
+from dag import nodes
+from dag.evaluation import matching
+from dag.evaluation.requests import Request
+
+ALL = 1_000_000
+"""What `Csrf.enforced` is where it is enforced on every request."""
+_CHANGING = ("POST", "PUT", "DELETE", "PATCH")
+
+
+def strangeness(node: nodes.Csrf, request: Request) -> str:
+    """Why a request may change nothing, in one sentence; empty if it may, or changes nothing."""
+    if request.method not in _CHANGING:
+        return ""
+    source = _host(request.header("origin") or "") or _host(request.header("referer") or "")
+    if not source:
+        return "CSRF: the request has neither Origin nor Referer"
+    if source == request.host or any(_is_one(it, source) for it in node.origins):
+        return ""
+    return f"CSRF: a page of {source} sends it"
+
+
+def _is_one(wanted: nodes.ValueMatch, source: str) -> bool:
+    return wanted.operator == "present" or matching.is_value(wanted, source)
+
+
+def _host(url: str) -> str:
+    """The host and the port of a URL; what is none as it is."""
+    _, sign, rest = url.partition("://")
+    if not sign:
+        return url
+    for end in "/?#":
+        rest = rest.partition(end)[0]
+    return rest
