@@ -151,6 +151,14 @@ _XBACKENDS: Rows = {
         "test_what_cannot_be_served_gets_no_request",
     ),
     "if spec.protocol == \"MCP\":": ("if False:", "test_what_cannot_be_served_gets_no_request"),
+    "if route == \"GRPCRoute\" or asked.protocol in _HTTP2:": (
+        "if asked.protocol in _HTTP2:",
+        "test_calls_reach_it_over_http_2",
+    ),
+    "if route == \"GRPCRoute\" and protocol in _HTTP1:": (
+        "if False:",
+        "test_calls_reach_it_over_http_2",
+    ),
     "port = nodes.ServicePort(key, address.port, kind=KIND)": (
         "port, address = nodes.ServicePort(key, 80, kind=KIND), address.__class__(address.host, 9)",
         "test_requests_go_to_the_port_of_the_name_and_keep_their_host",

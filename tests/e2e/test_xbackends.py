@@ -1,13 +1,17 @@
 """XBackends: a name of another machine as the backend of routes (Gateway API 1.7, experimental)."""
 
+import contextlib
 import socket
 from collections.abc import Iterator
 
+import grpc
 import pytest
 
 from tests.e2e import peers
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates, pairs
+from tests.testbed.patience import PATIENCE
+from tests.testbed.ports import free_ports
 from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
@@ -66,7 +70,7 @@ def _leading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
             "other.yaml": pairs.trust_bundle("other", _OTHER.pem),
             "envoy.yaml": pairs.of("envoy", certificates.issued(_AUTHORITY, "envoy")),
         }
-        with standalone(folder, files, {"proving": port}) as running:
+        with standalone(folder, files, {"proving": port, "stream": free_ports(1)[0]}) as running:
             yield running
 
 
@@ -101,6 +105,54 @@ def test_a_certificate_is_shown_to_it(leading: Standalone) -> None:
     wait(lambda: leading.ask(url).seen.get("client") == "envoy", "a certificate that is shown")
     _lead(leading, _tls("ClientAndServer", "good", ", clientCertificateRef: {name: gone}"))
     leading.until_status(url, 500)
+
+
+def test_bytes_reach_it(leading: Standalone) -> None:
+    def greeting() -> bytes:
+        address = ("127.0.0.1", leading.ports["stream"])
+        with contextlib.suppress(OSError), socket.create_connection(address, PATIENCE) as it:
+            return it.recv(1024)
+        return b""
+
+    wait(lambda: greeting() == b"", "a connection that is closed")
+    with peers.streams("bytes") as port:
+        far = _xbackend(f"protocol: TCP, port: {{number: {port}}}")
+        leading.write("bytes.yaml", far.replace("name: far", "name: bytes"))
+        wait(lambda: greeting() == b"bytes", "what it says")
+    assert leading.reasons("TCPRoute default/main") == ""
+
+
+_CALLED = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GRPCRoute
+metadata: {name: called}
+spec:
+  parentRefs: [{name: main}]
+  hostnames: [called.example.com]
+  rules: [{backendRefs: [{group: gateway.networking.x-k8s.io, kind: XBackend, name: calls}]}]
+"""
+
+
+def test_calls_reach_it_over_http_2(leading: Standalone) -> None:
+    options = [("grpc.default_authority", "called.example.com")]
+    target = f"127.0.0.1:{leading.ports['http']}"
+    with peers.calls("calls") as port, grpc.insecure_channel(target, options=options) as channel:
+
+        def call() -> grpc.StatusCode:
+            try:
+                channel.unary_unary("/a.Echo/Say")(b"", timeout=PATIENCE)
+            except grpc.RpcError as error:
+                return error.code()
+            return grpc.StatusCode.OK
+
+        leading.write("called.yaml", _CALLED)
+        wait(lambda: call() is grpc.StatusCode.UNAVAILABLE, "calls that fail")
+        far = _xbackend(f"port: {{number: {port}}}").replace("name: far", "name: calls")
+        leading.write("calls.yaml", far)
+        wait(lambda: call() is grpc.StatusCode.OK, "an answer")
+        leading.write("calls.yaml", far.replace("spec: {", "spec: {protocol: HTTP11, "))
+        leading.until_told("GRPCRoute default/called", "speaks HTTP/1.1")
+        wait(lambda: call() is grpc.StatusCode.UNAVAILABLE, "calls that fail")
 
 
 @pytest.mark.parametrize(
