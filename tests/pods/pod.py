@@ -257,7 +257,7 @@ class Pod:
         for it in spec.get("volumeMounts") or ():
             source = self._source(it["name"])
             if "subPath" in it:
-                source = (source / it["subPath"]).resolve()
+                source = volumes.below(source, it["subPath"])
             found.append(sandbox.Mount(source, it["mountPath"], it.get("readOnly", False)))
         return found
 

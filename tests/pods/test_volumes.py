@@ -77,6 +77,24 @@ def test_volumes_find_their_places_below_etc(pods: runner.Pods, space: str) -> N
     pods.until_logged(space, "one", "foundfound/etc/hosts\n")
 
 
+def test_a_part_of_an_empty_volume_is_a_folder_in_which_anybody_may_write(
+    pods: runner.Pods, space: str
+) -> None:
+    volumes = [{"name": "it", "emptyDir": {}}]
+    mounts = [
+        {"name": "it", "mountPath": "/part", "subPath": "a/b"},
+        {"name": "it", "mountPath": "/all"},
+    ]
+    script = "id -u; echo found > /part/file; cat /all/a/b/file; sleep 600"
+    pods.cluster.create(
+        written.pod(
+            space, "one", script, volumes=volumes, volumeMounts=mounts,
+            securityContext={"runAsUser": 65532},
+        )
+    )  # fmt: skip
+    pods.until_logged(space, "one", "65532\nfound\n")
+
+
 def test_a_volume_changes_under_a_container_all_at_once(pods: runner.Pods, space: str) -> None:
     pods.cluster.create(written.configuration(space, "settings", a="1", b="1"))
     script = """

@@ -6,6 +6,7 @@ one rename, with a link for every name. So a reader sees all of the old or all o
 
 import os
 import shutil
+import stat
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -86,6 +87,18 @@ def write_empty(folder: Path, group: int | None) -> None:
     if group is not None:
         os.chown(folder, 0, group)
         folder.chmod(0o2777)
+
+
+def below(folder: Path, path: str) -> Path:
+    """What a volume has at this path. A folder that is missing is made, with the volume's mode and
+    group, as a kubelet does."""
+    found = (folder / path).resolve()
+    if not found.exists():
+        found.mkdir(parents=True)
+        whole = folder.stat()
+        os.chown(found, 0, whole.st_gid)
+        found.chmod(stat.S_IMODE(whole.st_mode))
+    return found
 
 
 def _from_source(source: str, spec: Raw, mode: int, pod: Raw, find: environment.Find) -> Files:
