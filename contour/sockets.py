@@ -5,8 +5,9 @@ are exclusive there; and another option needs another socket, which Envoy cannot
 one. Where they are not exclusive, as in a pod, a change of the options acts at once.
 """
 
-from dag import defaults, tables
+from dag import defaults, listeners, tables
 from dag.engine.incremental import Engine
+from dag.gateway import clientports
 
 
 def hold(engine: Engine) -> None:
@@ -14,4 +15,8 @@ def hold(engine: Engine) -> None:
     found = engine.answer(defaults.edge, ())
     if found is not None:
         engine.write(tables.SOCKET_OPTIONS, (), (found.tos, found.traffic_class))
+        for key in [key for key, _ in engine.answers(listeners.listener)]:
+            asked = engine.answer(clientports.wanted, key)
+            if asked is not None:
+                engine.write(tables.HELD_SOCKETS, key, clientports.options(asked.sockets))
         engine.settle()

@@ -14,6 +14,7 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
@@ -186,6 +187,16 @@ _ALL = (
     Kind(
         ENVOY_GATEWAY, "SecurityPolicy", "securitypolicies", ("v1alpha1",), True, SecurityPolicy
     )._replace(has_status=True, short_names=("sp",), ours=True, opt_in=True, stand_in=UnreadPolicy),
+    Kind(
+        ENVOY_GATEWAY,
+        "ClientTrafficPolicy",
+        "clienttrafficpolicies",
+        ("v1alpha1",),
+        True,
+        ClientTrafficPolicy,
+    )._replace(
+        has_status=True, short_names=("ctp",), ours=True, opt_in=True, stand_in=UnreadPolicy
+    ),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), ours=True, opt_in=True, is_asked_for=True
     ),

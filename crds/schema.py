@@ -116,6 +116,7 @@ _STATUSES: dict[str, type] = {
     "EnvoyProxy": status.AncestorsStatus,
     "RateLimitFilter": status.AncestorsStatus,
     "SecurityPolicy": status.AncestorsStatus,
+    "ClientTrafficPolicy": status.AncestorsStatus,
     "EnvoyConfigRevision": status.EnvoyConfigRevisionStatus,
 }
 

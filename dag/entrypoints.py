@@ -30,6 +30,10 @@ missing_listener: OpenQuery[nodes.Protocol, MissingListener | None] = OpenQuery(
 """Why there is no listener for HTTP or HTTPS; None if there is one."""
 
 
+has_classic_hosts: OpenQuery[nodes.ListenerKey, bool] = OpenQuery("has_classic_hosts")
+"""Whether hosts of Ingress or HTTPProxy live on a listener."""
+
+
 def problems(view: View, place: Place, protocol: nodes.Protocol, who: str) -> Iterator[Problem]:
     """What is told where hosts have no listener; `who` is what follows: `the host has` none."""
     missing = view.ask(missing_listener, protocol)

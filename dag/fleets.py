@@ -20,7 +20,7 @@ from dag import defaults, listeners, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Table, View, query
 from dag.envoyproxy.asked import OwnBootstrap
-from dag.gateway import infrastructure, selection
+from dag.gateway import clientports, infrastructure, selection
 from dag.gateway.infrastructure import Infrastructure
 from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
@@ -122,15 +122,19 @@ def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
     come; nor where a Gateway has its UDP port.
     """
     edge = view.ask(defaults.edge, ())
-    if not is_http3_wanted(edge):
+    asked = view.ask(clientports.settings, key)
+    if not is_http3_wanted(edge, asked):
         return False
     every = view.ask(listeners.listeners, key.fleet)
     return has_udp_port(every, key)
 
 
-def is_http3_wanted(edge: nodes.Edge) -> bool:
-    """Whether HTTPS listeners have one for HTTP/3 beside them, where they can."""
-    return edge.http3 and not edge.use_proxy_protocol
+def is_http3_wanted(edge: nodes.Edge, asked: nodes.ClientSettings | None) -> bool:
+    """Whether an HTTPS listener has one for HTTP/3 beside it, where it can, by the settings and by
+    the policy of its port."""
+    sockets = asked.sockets if asked is not None else nodes.Sockets()
+    is_told = edge.use_proxy_protocol or sockets.proxy_protocol is not None
+    return (edge.http3 or sockets.http3) and not is_told
 
 
 def has_udp_port(every: Iterable[nodes.Listener], key: nodes.ListenerKey) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
-from dag import defaults, listeners, nodes, ordering
+from dag import defaults, entrypoints, listeners, nodes, ordering
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway import grpcmatches, servedlisteners
@@ -277,6 +277,23 @@ CLASSIC_HOSTS: Index[nodes.HostKey, None] = Index(
 )
 
 
+def _at_listener(
+    _: str, found: tuple[nodes.HostKey, ...]
+) -> Iterator[tuple[nodes.ListenerKey, None]]:
+    return ((nodes.ListenerKey(key.fleet, key.listener), None) for key in found)
+
+
+CLASSIC_LISTENERS: Index[nodes.ListenerKey, None] = Index(
+    "listeners with hosts of Ingress, HTTPProxy", classic_hosts, _at_listener
+)
+
+
+@entrypoints.has_classic_hosts.answer
+def has_classic_hosts(view: View, key: nodes.ListenerKey) -> bool:
+    """Whether hosts of Ingress or HTTPProxy live on a listener."""
+    return view.count(CLASSIC_LISTENERS, key) > 0
+
+
 def _fallbacks(fqdn: str, found: nodes.Claim) -> Iterator[tuple[str, str]]:
     if found.is_fallback:
         yield hostnames.EVERY, fqdn
@@ -305,7 +322,7 @@ def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
 
 UNSERVED: Index[nodes.HostKey, None] = Index("hosts that lack their TLS", unserved_hosts, _placed)
 
-INDEXES = (CLASSIC_HOSTS, FALLBACKS, PROXIED, INGRESSED, UNSERVED)
+INDEXES = (CLASSIC_HOSTS, CLASSIC_LISTENERS, FALLBACKS, PROXIED, INGRESSED, UNSERVED)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),

@@ -18,6 +18,7 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
@@ -70,6 +71,10 @@ AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("Aut
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
 SECURITY_POLICIES: Table[NamespacedName, SecurityPolicy | UnreadPolicy] = Table("SecurityPolicy")
 """Of a policy that cannot be read its targets, which are closed."""
+CLIENT_TRAFFIC_POLICIES: Table[NamespacedName, ClientTrafficPolicy | UnreadPolicy] = Table(
+    "ClientTrafficPolicy"
+)
+"""The same."""
 ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 ENVOY_CONFIG_REVISIONS: Table[NamespacedName, EnvoyConfigRevision] = Table("EnvoyConfigRevision")
@@ -105,6 +110,7 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         AUTHENTICATION_FILTERS,
         RATE_LIMIT_FILTERS,
         SECURITY_POLICIES,
+        CLIENT_TRAFFIC_POLICIES,
         ENVOY_PROXIES,
         ENVOY_CONFIGS,
         ENVOY_CONFIG_REVISIONS,
@@ -153,6 +159,10 @@ ROUTING: Table[tuple[()], str] = Table("routing")
 
 SOCKET_OPTIONS: Table[tuple[()], tuple[int | None, int | None]] = Table("socket options")
 """The TOS field and traffic class of sockets, where these stay as they are; else no row."""
+
+HELD_SOCKETS: Table[tuple[str, str], tuple[object, ...]] = Table("options of the sockets of ports")
+"""By fleet and listener: what a policy had asked of its sockets when they were opened, where they
+stay as they are; no row: nothing."""
 
 
 class StartedWith(NamedTuple):

@@ -1,21 +1,30 @@
 """The pages of the documentation about policies: what becomes of each field, from the models."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crds import schema, shape
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicySpec
 from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.unserved import Unserved
 
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
+_SPECS: Mapping[str, type] = {
+    "SecurityPolicy": SecurityPolicySpec,
+    "ClientTrafficPolicy": ClientTrafficPolicySpec,
+}
 _HEAD = "\n\n| field | served | remarks |\n|---|---|---|\n"
 
 
-def security() -> str:
-    """The text of docs/securitypolicy.md: the table is generated, what stands before it is not."""
-    written = (_DOCS / "securitypolicy.md").read_text(encoding="utf-8")
-    before, heading, _ = written.partition("\n## SecurityPolicy\n")
-    return before + heading.rstrip("\n") + _HEAD + "".join(_rows(SecurityPolicySpec, ""))
+def pages() -> dict[str, str]:
+    """The pages, by their names: the tables are generated, what stands before them is not."""
+    return {f"{kind.lower()}.md": _page(kind, spec) for kind, spec in _SPECS.items()}
+
+
+def _page(kind: str, model: type) -> str:
+    written = (_DOCS / f"{kind.lower()}.md").read_text(encoding="utf-8")
+    before, heading, _ = written.partition(f"\n## {kind}\n")
+    return before + heading.rstrip("\n") + _HEAD + "".join(_rows(model, ""))
 
 
 def _rows(model: type, prefix: str) -> Iterator[str]:

@@ -16,7 +16,8 @@ from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as hcm_pb2,
 )
 
-from contour.envoy import encoding, filters, scripts
+from contour.envoy import clienttraffic, encoding, filters, scripts
+from contour.envoy.policy import Downstream
 
 Manager: TypeAlias = hcm_pb2.HttpConnectionManager
 
@@ -65,12 +66,18 @@ def write_head(target: pb.Listener, answer: bytes | None) -> None:
 
 
 def write_filters(
-    target: listener_components_pb2.FilterChain, ours: Manager, answer: bytes | None
+    target: listener_components_pb2.FilterChain, ours: Manager, policy: Downstream
 ) -> None:
-    """Adds the filters of a chain for HTTP: those of the answer, and the connection manager."""
+    """Adds the filters of a chain for HTTP: those of the answer, and the connection manager, which
+    takes clients as the policy of the listener says."""
+    answer, traffic = policy.answer, policy.traffic
+    if traffic is not None:
+        clienttraffic.write_limit(target, ours.stat_prefix, traffic.connections)
     if answer is not None:
         target.filters.extend(read(answer).filters)
         ours = _completed(read(answer).manager, ours)
+    if traffic is not None:
+        clienttraffic.write_manager(ours, traffic)
     added = target.filters.add(name=CONNECTION_MANAGER)
     added.typed_config.CopyFrom(encoding.packed(ours))
 

@@ -11,7 +11,15 @@ from envoy.config.listener.v3 import listener_components_pb2, listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import answered, connection_manager, encoding, names, tls_parameters
+from contour.envoy import (
+    answered,
+    clienttraffic,
+    connection_manager,
+    encoding,
+    matches,
+    names,
+    tls_parameters,
+)
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -25,13 +33,14 @@ _PROTOCOLS = {"HTTP/2": "h2", "HTTP/1.1": "http/1.1"}
 
 def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
     """A Listener of which nothing but a chain that speaks HTTP is filled in."""
+    policy = policy._replace(traffic=tls.traffic)
     if name == DEFAULT:
         manager = connection_manager.default(listener, policy, tls)
     else:
         manager = connection_manager.secure(listener, policy, tls)
-    terms = _Terms(termination(tls, policy), policy.timeouts.tls_handshake)
+    terms = _Terms(termination(tls, policy), clienttraffic.handshake(policy))
     result, chain = _begun(name, terms)
-    answered.write_filters(chain, manager, policy.answer)
+    answered.write_filters(chain, manager, policy)
     return encoding.encoded(result)
 
 
@@ -88,6 +97,10 @@ def termination(
         )
     for secret in (tls.secret, *tls.more_secrets):
         tls_parameters.write_certificate(shared, secret)
+    shared.tls_params.signature_algorithms.extend(tls.signatures)
+    if tls.resumption is not None:
+        result.disable_stateless_session_resumption = not tls.resumption.stateless
+        result.disable_stateful_session_resumption = not tls.resumption.stateful
     if tls.clients is not None:
         _write_clients(result, tls.clients)
     return result
@@ -97,8 +110,15 @@ def _write_clients(target: tls_pb2.DownstreamTlsContext, node: nodes.ClientValid
     """Without a bundle and without leave to accept any certificate, none is good enough."""
     target.require_client_certificate.value = not node.is_optional
     checks = common_pb2.CertificateValidationContext(
-        only_verify_leaf_cert_crl=node.only_leaf_revocations
+        only_verify_leaf_cert_crl=node.only_leaf_revocations,
+        allow_expired_certificate=node.takes_expired,
+        verify_certificate_spki=node.spki,
+        verify_certificate_hash=node.hashes,
     )
+    for name in node.names:
+        kind = common_pb2.SubjectAltNameMatcher.SanType.Value(name.kind)
+        matcher = checks.match_typed_subject_alt_names.add(san_type=kind, oid=name.oid)
+        matches.write_value(matcher.matcher, name.match)
     if node.accepts_untrusted:
         checks.trust_chain_verification = common_pb2.CertificateValidationContext.ACCEPT_UNTRUSTED
     if node.trust is None and node.accepts_untrusted:

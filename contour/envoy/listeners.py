@@ -9,7 +9,7 @@ from envoy.config.listener.v3 import listener_pb2 as pb
 from envoy.extensions.filters.listener.proxy_protocol.v3 import proxy_protocol_pb2
 from envoy.extensions.filters.listener.tls_inspector.v3 import tls_inspector_pb2
 
-from contour.envoy import answered, connection_manager, encoding, logs, streams
+from contour.envoy import answered, clienttraffic, connection_manager, encoding, logs, streams
 from contour.envoy.forwarding import ClusterNames
 from contour.envoy.policy import BUFFER, Downstream
 from dag import nodes
@@ -41,13 +41,18 @@ def head(node: nodes.Listener, policy: Downstream, names: ClusterNames) -> bytes
         case "TCP":
             proxy = streams.tcp(node.name, node.stream or _NOTHING, names, policy.timeouts.tcp_idle)
             proxy.access_log.extend(logs.access_logs(policy.edge.http_log))
-            added = result.filter_chains.add(name=node.name).filters.add(name=streams.TCP)
+            chain = result.filter_chains.add(name=node.name)
+            limit = node.stream.connections if node.stream is not None else None
+            clienttraffic.write_limit(chain, node.name, limit)
+            added = chain.filters.add(name=streams.TCP)
             added.typed_config.CopyFrom(encoding.packed(proxy))
         case "HTTP":
             manager = connection_manager.plain(node.name, policy)
             chain = result.filter_chains.add(name=node.name)
-            answered.write_filters(chain, manager, policy.answer)
+            answered.write_filters(chain, manager, policy)
     answered.write_head(result, policy.answer)
+    if policy.sockets is not None:
+        clienttraffic.write_sockets(result, policy.sockets)
     return encoding.encoded(result)
 
 

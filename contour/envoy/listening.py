@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from contour.envoy import (
     chains,
+    clienttraffic,
     credentials,
     logs,
     names,
@@ -29,7 +30,7 @@ from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import filteredlisteners, telemetry
+from dag.gateway import clientports, filteredlisteners, telemetry
 
 
 class ChainKey(NamedTuple):
@@ -117,6 +118,9 @@ def _opened(view: View, key: TemplateKey, found: Open) -> Open:
     guarded = found.policy._replace(filters=view.ask(filteredlisteners.filters, at))
     if (traced := view.ask(telemetry.of_listener, at)) is not None:
         guarded = guarded._replace(edge=replace(guarded.edge, tracing=traced.tracing))
+    asked = view.ask(clientports.settings, at)
+    if asked is not None:
+        guarded = guarded._replace(sockets=asked.sockets, traffic=asked.traffic)
     used = routing.clusters_of(view, key.fleet, guarded.services())
     called = {it: name.name for it, name in used.items()}
     named = guarded._replace(names=called)
@@ -158,7 +162,8 @@ def _chain(
         proxy = streams.tcp(key.listener, stream, called, terms.timeouts.tcp_idle)
         proxy.access_log.extend(logs.access_logs(terms.edge.https_log))
         guards = streamguards.filters(key.listener, stream.guards, terms)
-        body = chains.stream(name, key.tls, (*guards, (streams.TCP, proxy)), terms)
+        limit = clienttraffic.limit(key.listener, stream.connections)
+        body = chains.stream(name, key.tls, (*limit, *guards, (streams.TCP, proxy)), terms)
     origins = (*demanded(view, key), *state.origins)
     part = resources.part(body, (*needs, *used.values()), origins)
     part = replace(part, completes=True, hosts=only)

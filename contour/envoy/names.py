@@ -158,10 +158,11 @@ class Terms(NamedTuple):
     whole: str
     """Everything, the certificate too."""
     guard: str
-    """What is asked of clients: their certificates, versions, ciphers."""
+    """What is asked of clients: their certificates, versions, ciphers, and how their requests are
+    read."""
 
 
 def terms(tls: nodes.Tls) -> Terms:
     """How TLS is terminated."""
-    asked = (tls.clients, tls.minimum, tls.ciphers)
+    asked = (tls.clients, tls.minimum, tls.ciphers, tls.traffic)
     return Terms(_digest(repr(tls).encode()), _digest(repr(asked).encode()))

@@ -45,6 +45,10 @@ class Downstream(NamedTuple):
     """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
     filters: tuple[nodes.ListenerFilter, ...] = ()
     """Of one listener: what its requests pass before they are routed."""
+    sockets: nodes.Sockets | None = None
+    """Of one listener: how its connections are taken, where a policy says it."""
+    traffic: nodes.ClientTraffic | None = None
+    """Of one filter chain: how its requests are read, where a policy says it."""
     answer: bytes | None = None
     """Of one listener: its template as extensions want it (`answered`); None: as it is."""
 

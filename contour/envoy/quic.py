@@ -43,6 +43,7 @@ def head(node: nodes.Listener, answer: bytes | None) -> bytes:
 
 def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
     """A Listener of which nothing but a chain for hosts with the same TLS is filled in."""
+    policy = policy._replace(traffic=tls.traffic)
     result = listener_pb2.Listener()
     made = result.filter_chains.add(name=name)
     made.transport_socket.name = "envoy.transport_sockets.quic"
@@ -53,7 +54,7 @@ def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes
     made.transport_socket.typed_config.CopyFrom(encoding.packed(transport))
     manager = connection_manager.secure(listener, policy, tls)
     write_protocol(manager)
-    answered.write_filters(made, manager, policy.answer)
+    answered.write_filters(made, manager, policy)
     return encoding.encoded(result)
 
 

@@ -14,7 +14,7 @@ from dag.configuration.reading import Settings
 from dag.engine.view import Query
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
-from dag.gateway import filteredlisteners
+from dag.gateway import clientports, filteredlisteners
 from dag.values import hostnames
 
 K = TypeVar("K", bound=Hashable)
@@ -61,7 +61,8 @@ def _over_quic(world: World, key: nodes.ListenerKey, request: Request) -> nodes.
     """The listener, if it is there for HTTP/3 as well. Raises Closed."""
     edge = world.answer(defaults.edge, ()) or nodes.Edge()
     every = world.answer(listeners.listeners, key.fleet) or ()
-    if not (fleets.is_http3_wanted(edge) and fleets.has_udp_port(every, key)):
+    asked = world.answer(clientports.settings, key)
+    if not (fleets.is_http3_wanted(edge, asked) and fleets.has_udp_port(every, key)):
         raise Closed(f"HTTP/3 is not served on port {request.port}")
     return key
 
@@ -149,7 +150,8 @@ def _is_open(host: nodes.VirtualHost, tls: nodes.Tls | None, other: nodes.Tls | 
 def _asks_the_same(tls: nodes.Tls, other: nodes.Tls | None) -> bool:
     if other is None:
         return False
-    return (tls.clients, tls.minimum, tls.ciphers) == (other.clients, other.minimum, other.ciphers)
+    asked = (tls.clients, tls.minimum, tls.ciphers, tls.traffic)
+    return asked == (other.clients, other.minimum, other.ciphers, other.traffic)
 
 
 def _shares(host: nodes.VirtualHost, request: Request, is_same: bool) -> bool:

@@ -13,7 +13,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
-from dag.gateway import attachment, completion, listenerguards, routecertificates, servedlisteners
+from dag.gateway import (
+    attachment,
+    completion,
+    listenerclients,
+    listenerguards,
+    routecertificates,
+    servedlisteners,
+)
 from dag.gateway import routes as kinds
 from dag.gateway.attachment import AttachmentPoint, Candidate
 from dag.gateway.servedlisteners import ServedListener
@@ -28,7 +35,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     found = view.ask(servedlisteners.owner, key)
     if found is None or not found.is_http:
         return ()
-    if found.is_closed:
+    if found.is_closed or listenerclients.is_closed(view, found):
         return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
     ranked = sorted(view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section)))
     return tuple(
@@ -114,9 +121,13 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.is_closed or listenerguards.closes_streams(view, found):
         return CLOSED
+    if listenerclients.is_closed(view, found):
+        return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
     wanted = kinds.rules(view, min(ranked).route.ref).stream if ranked else None
-    return completion.completed_stream(view, wanted, found) if wanted is not None else CLOSED
+    if wanted is None:
+        return CLOSED
+    return listenerclients.stream(view, found, completion.completed_stream(view, wanted, found))
 
 
 def _terminated(view: View, found: ServedListener, key: nodes.HostKey) -> nodes.Tls | None:
@@ -124,10 +135,11 @@ def _terminated(view: View, found: ServedListener, key: nodes.HostKey) -> nodes.
     if not secrets:
         return None
     versions = view.ask(settings.tls_versions, ())
-    return nodes.Tls(
+    tls = nodes.Tls(
         secrets[0],
         versions.minimum,
         versions.maximum,
         more_secrets=secrets[1:],
         clients=found.clients,
     )
+    return listenerclients.terminated(view, found, tls)

@@ -8,6 +8,7 @@ from dag.engine.view import Query
 from dag.gateway import (
     attachment,
     authenticationfilters,
+    clientports,
     conflicts,
     filteredlisteners,
     filterlimits,
@@ -28,7 +29,7 @@ from dag.gateway import (
     telemetry,
     telemetrystatus,
 )
-from dag.gateway.envoypolicies import securitypolicies
+from dag.gateway.envoypolicies import clientpolicies, securitypolicies
 from dag.references import grants
 
 INDEXES = (
@@ -51,9 +52,12 @@ INDEXES = (
     *authenticationfilters.INDEXES,
     *serviceparents.INDEXES,
     *securitypolicies.INDEXES,
+    *clientpolicies.INDEXES,
+    *clientports.INDEXES,
 )
 KEPT = (
     *securitypolicies.KEPT,
+    *clientpolicies.KEPT,
     *filteruses.KEPT,
     *filterlimits.KEPT,
     *authenticationfilters.KEPT,
@@ -66,6 +70,7 @@ KEPT = (
     *listenersetstatus.KEPT,
     *precedence.KEPT,
     *serviceparents.KEPT,
+    *clientports.KEPT,
 )
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
@@ -78,5 +83,6 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "EnvoyProxy": proxystatus.envoy_proxy,
     "RateLimitFilter": ratelimitstatus.rate_limit_filter,
     "SecurityPolicy": securitypolicies.security_policy,
+    "ClientTrafficPolicy": clientports.client_traffic_policy,
     **routestatus.STATUSES,
 }

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
+from dag.nodes.clients import ClientTraffic, OpenConnections
 from dag.nodes.guards import StreamGuards
-from dag.nodes.texts import Format
+from dag.nodes.texts import Format, ValueMatch
 from dag.nodes.tracing import Tracing
 from dag.nodes.upstreams import Cluster, TlsVersion, Trust
 
@@ -45,6 +46,8 @@ class Stream:
     idle_timeout: float | None = None
     """Seconds; 0 is without limit, None what the settings say (of UDP: Envoy's minute)."""
     guards: StreamGuards | None = None
+    connections: OpenConnections | None = None
+    """How many there may be at a time."""
 
 
 Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]
@@ -81,6 +84,25 @@ class ForwardedCertificate:
     uri: bool = False
 
 
+SanKind = Literal["DNS", "EMAIL", "IP_ADDRESS", "URI", "OTHER_NAME"]
+
+
+class ClientName(NamedTuple):
+    """A name that the certificate of a client may have."""
+
+    kind: SanKind
+    match: ValueMatch
+    oid: str = ""
+    """Of the other names."""
+
+
+class Resumption(NamedTuple):
+    """How sessions of TLS are resumed."""
+
+    stateless: bool
+    stateful: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ClientValidation:
     """Clients show a certificate. While the bundle of `trust` is missing, nobody gets in."""
@@ -93,6 +115,13 @@ class ClientValidation:
     """Any certificate will do; what it says is forwarded only. (A stream takes none, too.)"""
     only_leaf_revocations: bool = False
     forward: ForwardedCertificate | None = None
+    takes_expired: bool = False
+    spki: tuple[str, ...] = ()
+    """Hashes of public keys, one of which a certificate must have; any, if empty."""
+    hashes: tuple[str, ...] = ()
+    """Hashes of certificates, one of which it must have; any, if empty."""
+    names: tuple[ClientName, ...] = ()
+    """Names, one of which a certificate must have; any, if empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +139,12 @@ class Tls:
     curves: tuple[str, ...] = ()
     http_versions: tuple[str, ...] = ()
     """`HTTP/1.1`, `HTTP/2`; the settings' if empty."""
+    signatures: tuple[str, ...] = ()
+    """Algorithms of signatures, in BoringSSL's notation; its own if empty."""
+    resumption: Resumption | None = None
+    """By tickets and by IDs, if None."""
+    traffic: ClientTraffic | None = None
+    """How requests are read, where that is not as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +161,12 @@ class SecureHost:
 
     @property
     def can_speak_http3(self) -> bool:
-        """QUIC has TLS 1.3 only, and Envoy checks no certificates of clients over it."""
+        """QUIC has TLS 1.3 only, and Envoy checks no certificates of clients over it. Nor does it
+        count connections there."""
         tls = self.tls
         is_plain = tls is not None and tls.clients is None and tls.maximum == "1.3"
-        return is_plain and self.stream is None
+        is_counted = tls is not None and tls.traffic is not None and tls.traffic.connections
+        return is_plain and not is_counted and self.stream is None
 
 
 @dataclass(frozen=True, slots=True)

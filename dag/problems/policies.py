@@ -1,5 +1,7 @@
 """What owners of policies are told, and what is told elsewhere for want of room."""
 
+from typing import Literal
+
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
@@ -53,6 +55,21 @@ policy_closes = error(
     ConditionType.Accepted, Gateway.Invalid, ", so its routes answer 500, those for gRPC 503"
 )
 """What a policy guards with cannot be built, and must not be left out."""
+
+
+policy_closes_listeners = error(
+    ConditionType.Accepted,
+    Gateway.Invalid,
+    ", so its listeners answer 503 for routes of the Gateway API, and close streams",
+)
+"""What a policy asks of clients cannot be asked, and must not be left out."""
+
+
+def port_is_shared(owner: Place, port: str, why: str, *, is_error: bool) -> Problem:
+    """A port on which a policy does not hold, as far as ports have one setting for all."""
+    message = f"does not hold for what all hosts of port {port} share: {why}"
+    severity: Literal["error", "warning"] = "error" if is_error else "warning"
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.Conflicted, message, severity)
 
 
 def policy_unread(owner: Place) -> Problem:

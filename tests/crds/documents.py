@@ -169,6 +169,21 @@ def securitypolicy() -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", spec)
 
 
+def clienttrafficpolicy() -> Document:
+    target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gateway"}
+    forwarded = {"trustedCIDRs": ["10.0.0.0/8"]}
+    changes = {"add": [{"name": "x-a", "value": "b"}], "remove": ["x-b"]}
+    spec = {
+        "targetRefs": [target | {"sectionName": "https"}],
+        "clientIPDetection": {"xForwardedFor": forwarded},
+        "tls": {"minVersion": "1.2", "clientValidation": {"caCertificateRefs": [{"name": "ca"}]}},
+        "headers": {"earlyRequestHeaders": changes, "requestID": "Preserve"},
+        "timeout": {"http": {"requestReceivedTimeout": "2s"}},
+        "connection": {"connectionLimit": {"value": 5}, "bufferLimit": "32Ki"},
+    }
+    return _document("gateway.envoyproxy.io/v1alpha1", "ClientTrafficPolicy", spec)
+
+
 def envoyconfigrevision() -> Document:
     spec = envoyconfig()["spec"] | {"version": "1a2b3c4d"}
     return _document("marin3r.3scale.net/v1alpha1", "EnvoyConfigRevision", spec)
@@ -206,6 +221,7 @@ def of_every_kind() -> list[Document]:
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
         envoyproxy(), trustbundle(), securitypolicy(), telemetrypolicy(),
         xbackend(),
+        clienttrafficpolicy(),
     ]  # fmt: skip
 
 

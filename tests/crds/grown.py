@@ -39,10 +39,11 @@ def grown(schema: Schema, chance: random.Random, depth: int = 0) -> Any:
 def _object(schema: Schema, chance: random.Random, depth: int) -> Any:
     if "additionalProperties" in schema:
         return {"a": grown(schema["additionalProperties"], chance, depth + 1)}
-    required, likely = schema.get("required", ()), 0.6 if depth < SPARSE else 0.25
+    required, fields = schema.get("required", ()), schema.get("properties", {})
+    likely = 0.25 if depth >= SPARSE else min(0.6, 9 / max(len(fields), 1))
     return {
         name: grown(it, chance, depth + 1)
-        for name, it in schema.get("properties", {}).items()
+        for name, it in fields.items()
         if (name in required and chance.random() < 0.99)
         or (name not in required and depth < DEEPEST and chance.random() < likely)
     }

@@ -34,6 +34,7 @@ _DOCUMENTED = {
     "EnvoyProxy": "envoyproxy.md",
     "AuthenticationFilter": "gateway-api.md",
     "SecurityPolicy": "securitypolicy.md",
+    "ClientTrafficPolicy": "clienttrafficpolicy.md",
 }
 
 

@@ -36,7 +36,7 @@ def template(node: nodes.Listener, policy: Downstream, *, is_quic: bool) -> byte
     manager = connection_manager.shared(node.name, policy, is_secure=is_secure)
     if is_quic:
         quic.write_protocol(manager)
-    answered.write_filters(result.filter_chains.add(), manager, None)
+    answered.write_filters(result.filter_chains.add(), manager, policy._replace(answer=None))
     return encoding.encoded(result)
 
 

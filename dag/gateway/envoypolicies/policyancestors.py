@@ -17,7 +17,7 @@ from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway import conditions, listenersets, selection
 from dag.gateway.envoypolicies import policytargets
-from dag.gateway.envoypolicies.policytargets import TARGETS, Claim, Policy, PolicyKind
+from dag.gateway.envoypolicies.policytargets import Claim, Policy, PolicyKind
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.problems.places import Place
@@ -53,9 +53,7 @@ class Ancestry:
         )
         self.in_use: Index[NamespacedName, None] = Index(f"{kind.name} in use", self.touches, _used)
         self.indexes = (*kind.indexes, self.touched, self.in_use)
-        self.kept = tuple(
-            Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in policytargets.TARGETS
-        )
+        self.kept = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
 
     def _touches(self) -> Query[ObjectRef, Touches]:
         def touches(view: View, ref: ObjectRef) -> Touches:
@@ -76,7 +74,7 @@ class Ancestry:
             return None
         own = complaints.attached(self.kind.name, key)
         touched = view.bucket(self.touched, key)
-        told = (*meant, *_of_fields(found, own), *_of_targets(view, found, own))
+        told = (*meant, *_of_fields(found, own), *_of_targets(view, self.kind, found, own))
         name = view.ask(settings.controller_name, ())
         of_gateways = sorted({it.gateway for it in touched})
         ancestors = [
@@ -85,7 +83,8 @@ class Ancestry:
         ]
         if not ancestors:
             ancestors = [
-                AncestorStatus(it, name, _conditions(told)) for it in _missing(view, found, key)
+                AncestorStatus(it, name, _conditions(told))
+                for it in _missing(view, self.kind, found, key)
             ]
         return PolicyStatus(tuple(ancestors)) if ancestors else None
 
@@ -144,10 +143,10 @@ def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
             yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)
 
 
-def _of_targets(view: View, found: Policy, own: Place) -> Iterator[Problem]:
+def _of_targets(view: View, kind: PolicyKind, found: Policy, own: Place) -> Iterator[Problem]:
     named = policytargets.references(found.spec)
     for path, it in named:
-        if why := _unfit(view, it, own.subject.namespace):
+        if why := _unfit(view, kind, it, own.subject.namespace):
             at = Place(own.subject, f"{own.path}.{path}")
             alone = len(named) == 1 and not found.spec.target_selectors
             yield (complaints.policy_target_not_found if alone else complaints.policy_target_lacks)(
@@ -155,10 +154,11 @@ def _of_targets(view: View, found: Policy, own: Place) -> Iterator[Problem]:
             )
 
 
-def _unfit(view: View, it: PolicyTargetReference, namespace: str) -> str:
+def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: str) -> str:
     """Why a target is none; empty if it is one."""
-    if it.group != GROUP or it.kind not in TARGETS:
-        return f"{it.group}/{it.kind} is no kind that policies are for; use {', '.join(TARGETS)}"
+    if it.group != GROUP or it.kind not in kind.targets:
+        known = ", ".join(kind.targets)
+        return f"{it.group}/{it.kind} is no kind that policies are for; use {known}"
     ref = ObjectRef(it.kind, namespace, it.name)
     found = view.ask(sections, ref)
     if found is None:
@@ -169,11 +169,13 @@ def _unfit(view: View, it: PolicyTargetReference, namespace: str) -> str:
     return ""
 
 
-def _missing(view: View, found: Policy, key: NamespacedName) -> Iterator[ParentReference]:
+def _missing(
+    view: View, kind: PolicyKind, found: Policy, key: NamespacedName
+) -> Iterator[ParentReference]:
     """The targets that are not there, where a policy is for no Gateway."""
     for _, it in policytargets.references(found.spec):
         ref = ObjectRef(it.kind, key.namespace, it.name)
-        if it.group == GROUP and it.kind in TARGETS and view.ask(sections, ref) is None:
+        if it.group == GROUP and it.kind in kind.targets and view.ask(sections, ref) is None:
             yield ParentReference(kind=it.kind, namespace=key.namespace, name=it.name)
 
 

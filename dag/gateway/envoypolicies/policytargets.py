@@ -8,8 +8,9 @@ owners of policies are told (`policyancestors`).
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.policytargets import (
     PolicyTargetReference,
     PolicyTargets,
@@ -29,11 +30,15 @@ from dag.seniority import Senior, senior
 from dag.values import selectors
 
 TARGETS = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TCPRoute")
-"""The kinds of objects that policies are for."""
+"""The kinds of objects that policies are for, of a kind that does not say otherwise."""
 
 
-Policy: TypeAlias = SecurityPolicy | UnreadPolicy
+Policy: TypeAlias = SecurityPolicy | ClientTrafficPolicy | UnreadPolicy
 """A policy of any kind that is attached to targets."""
+PolicyTable: TypeAlias = (
+    Table[NamespacedName, SecurityPolicy | UnreadPolicy]
+    | Table[NamespacedName, ClientTrafficPolicy | UnreadPolicy]
+)
 
 
 class Claim(NamedTuple):
@@ -65,9 +70,15 @@ class Selecting(NamedTuple):
 class PolicyKind:
     """A kind of policy: the indexes by which objects find theirs."""
 
-    def __init__(self, name: str, table: Table[NamespacedName, Policy]) -> None:
+    def __init__(
+        self,
+        name: str,
+        table: PolicyTable,
+        targets: tuple[str, ...] = TARGETS,
+    ) -> None:
         self.name = name
-        self.table = table
+        self.targets = targets
+        self.table = cast("Table[NamespacedName, Policy]", table)
         self.naming: Index[ObjectRef, Claim] = Index(f"{name} by target", table, _by_target)
         self.selecting: Index[Label, Selecting] = Index(f"{name} by label", table, _by_label)
         self.indexes = (self.naming, self.selecting)

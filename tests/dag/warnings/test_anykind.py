@@ -83,6 +83,12 @@ spec:
   cors: {allowOrigins: ["*"]}
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: it, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: it}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: RateLimitFilter
 metadata: {name: it, namespace: default}
 spec: {type: Global, global: {rules: [{limit: {requests: 1, unit: Second}}]}}

@@ -1,0 +1,191 @@
+"""Which ClientTrafficPolicy holds for what all hosts of a port share.
+
+That is how its connections are taken, and on plain HTTP how requests are read. A policy holds
+there only if every host of the port belongs to listeners of policies; of several policies the
+oldest holds. So nobody is touched by a policy that is not theirs. Behind TLS each host has its own
+way of reading requests (`dag.gateway.listenerclients`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from crds.meta import NamespacedName, ObjectRef
+from dag import entrypoints, nodes, tables
+from dag.engine.view import Index, Kept, View, query
+from dag.gateway import listenersets, servedlisteners
+from dag.gateway.envoypolicies import clientpolicies, clienttls, policytargets
+from dag.problems import Problem
+from dag.problems import policies as complaints
+from dag.seniority import Senior, senior
+from dag.statuses import PolicyStatus
+
+
+class Placed(NamedTuple):
+    """A listener of a Gateway or ListenerSet on a port, and its policy."""
+
+    key: nodes.ListenerKey
+    port: int
+    is_plain: bool
+    """Its requests are read as the port says."""
+    senior: Senior | None
+    checks_clients: bool
+    """Its Gateway says what clients must show."""
+
+
+@query
+def placed(view: View, holder: ObjectRef) -> frozenset[Placed]:
+    """Where the listeners of a Gateway or ListenerSet are, and under whose policy."""
+    return frozenset(_placed(view, it) for it in view.ask(servedlisteners.served, holder))
+
+
+def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
+    found = policytargets.of_listener(view, clientpolicies.POLICIES, *it.section, it.gateway)
+    return Placed(
+        nodes.ListenerKey(it.host.fleet, it.host.listener),
+        it.port,
+        it.protocol == "HTTP",
+        _senior(view, found),
+        it.clients is not None,
+    )
+
+
+def _senior(view: View, policy: NamespacedName | None) -> Senior | None:
+    found = view.read(tables.CLIENT_TRAFFIC_POLICIES, policy) if policy is not None else None
+    return senior(found.metadata) if found is not None else None
+
+
+class Holding(NamedTuple):
+    """Who decides over a port."""
+
+    policy: NamespacedName | None
+    why_not: str = ""
+    """Why no policy does."""
+
+
+@query
+def holding(view: View, key: nodes.ListenerKey) -> Holding:
+    """Which policy holds for what all hosts of a port share."""
+    found = view.bucket(ON_PORT, key)
+    policies = [it for it in found if it is not None]
+    if not policies:
+        return Holding(None)
+    if len(policies) < len(found):
+        return Holding(None, "other listeners of Gateways there are not under a policy")
+    if view.ask(entrypoints.has_classic_hosts, key):
+        return Holding(None, "hosts of HTTPProxies or Ingresses are served there, too")
+    return Holding(min(policies).key)
+
+
+def options(sockets: nodes.Sockets) -> tuple[object, ...]:
+    """What of it needs other sockets, which cannot be opened where ports are exclusive."""
+    return (sockets.keepalive, sockets.kernel_buffer)
+
+
+@query
+def settings(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
+    """What all hosts of a port share, as its sockets allow; None if that is as the settings say."""
+    found = view.ask(wanted, key)
+    if found is None or not _waits(view, key, found.sockets):
+        return found
+    return replace(found, sockets=replace(found.sockets, keepalive=None, kernel_buffer=None))
+
+
+def _waits(view: View, key: nodes.ListenerKey, sockets: nodes.Sockets) -> bool:
+    """Whether sockets have other options than are asked for, and keep them."""
+    if view.read(tables.SOCKET_OPTIONS, ()) is None:
+        return False
+    held = view.read(tables.HELD_SOCKETS, key) or options(nodes.Sockets())
+    return held != options(sockets)
+
+
+@query
+def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
+    """What all hosts of a port share; None if that is as the settings say."""
+    found = view.ask(holding, key).policy
+    if found is None:
+        return None
+    effect = clientpolicies.effect(view, found)
+    is_plain = any(it.key == key and it.is_plain for it in view.bucket(OF_POLICY, found))
+    traffic = effect.traffic if is_plain and effect.traffic != nodes.ClientTraffic() else None
+    if traffic is None and effect.sockets == nodes.Sockets():
+        return None
+    return nodes.ClientSettings(effect.sockets, traffic)
+
+
+@query
+def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
+    """What the owner of a policy is told; None if it is for no Gateway of ours."""
+    ancestry = clientpolicies.ANCESTRY
+    is_used = view.count(ancestry.in_use, key) > 0
+    meant = view.ask(clientpolicies.meaning, key) if is_used else None
+    if meant is None:
+        return ancestry.status(view, key, ())
+    told = (
+        *_shared(view, key, meant.effect),
+        *_asked_twice(view, key, meant.effect),
+        *_waiting(view, key, meant.effect),
+    )
+    return ancestry.status(view, key, (*meant.problems, *told))
+
+
+def _asked_twice(
+    view: View, key: NamespacedName, effect: clientpolicies.Effect
+) -> Iterator[Problem]:
+    """Whether a Gateway says, too, which certificates clients must show."""
+    if effect.tls.clients is None:
+        return
+    if any(it.checks_clients for it in view.bucket(OF_POLICY, key)):
+        at = complaints.attached(clienttls.KIND, key).at("tls").at("clientValidation")
+        text = "the Gateway says what clients must show, too (tls.frontend)"
+        yield complaints.policy_closes_listeners(at, text)
+
+
+def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
+    """Whether sockets of a port cannot have the options that are asked for."""
+    ports = (it.key for it in view.bucket(OF_POLICY, key))
+    mine = (it for it in ports if view.ask(holding, it).policy == key)
+    if any(_waits(view, it, effect.sockets) for it in mine):
+        own = complaints.attached(clienttls.KIND, key)
+        text = "tcpKeepalive and connection.socketBufferLimit take effect at the next start"
+        yield complaints.policy_remark(own, f"{text}, on one machine")
+
+
+def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
+    """The ports on which a policy does not hold, where it says something of them."""
+    asks = effect.sockets != nodes.Sockets()
+    reads = effect.traffic != nodes.ClientTraffic()
+    everywhere = sorted(view.bucket(OF_POLICY, key))
+    wanted = [it for it in everywhere if asks or (reads and it.is_plain)]
+    lost = [it for it in wanted if view.ask(holding, it.key).policy != key]
+    is_lost = len(lost) == len(everywhere) and all(it.is_plain for it in everywhere)
+    for it in lost:
+        found = view.ask(holding, it.key)
+        why = found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
+        own = complaints.attached(clienttls.KIND, key)
+        yield complaints.port_is_shared(own, str(it.port), why, is_error=is_lost)
+
+
+def _on_port(
+    _: ObjectRef, found: frozenset[Placed]
+) -> Iterator[tuple[nodes.ListenerKey, Senior | None]]:
+    return ((it.key, it.senior) for it in found)
+
+
+def _of_policy(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Placed]]:
+    return ((it.senior.key, it) for it in found if it.senior is not None)
+
+
+ON_PORT: Index[nodes.ListenerKey, Senior | None] = Index(
+    "policies of clients on a port", placed, _on_port
+)
+OF_POLICY: Index[NamespacedName, Placed] = Index(
+    "ports of ClientTrafficPolicies", placed, _of_policy
+)
+
+INDEXES = (ON_PORT, OF_POLICY)
+KEPT = (
+    Kept(placed, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(placed, tables.LISTENER_SETS, listenersets.ref),
+    Kept(holding, ON_PORT),
+)

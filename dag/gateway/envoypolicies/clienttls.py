@@ -1,0 +1,186 @@
+"""What a ClientTrafficPolicy says of TLS, and of the certificates that clients must show.
+
+What would let in whom the policy means to keep out closes its listeners; other values that cannot
+be served have no effect, and are told.
+"""
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator
+
+from crds.envoygateway import clienttls as crd
+from crds.gateway.known import unknown_values
+from crds.kinds import ENVOY_GATEWAY
+from crds.meta import NamespacedName, ObjectRef
+from crds.records import dataclass
+from dag import nodes
+from dag.configuration.edges import CIPHERS, CURVES
+from dag.engine.view import View
+from dag.gateway.envoypolicies import clientmatches
+from dag.problems import Refused
+from dag.problems import policies as complaints
+from dag.problems.places import Findings, Place
+from dag.references import grants, trust
+
+KIND = "ClientTrafficPolicy"
+SIGNATURES = (
+    "rsa_pkcs1_sha256",
+    "rsa_pkcs1_sha384",
+    "rsa_pkcs1_sha512",
+    "ecdsa_secp256r1_sha256",
+    "ecdsa_secp384r1_sha384",
+    "ecdsa_secp521r1_sha512",
+    "rsa_pss_rsae_sha256",
+    "rsa_pss_rsae_sha384",
+    "rsa_pss_rsae_sha512",
+    "ed25519",
+    "rsa_pkcs1_sha1",
+    "ecdsa_sha1",
+)
+"""As BoringSSL calls them."""
+_PROTOCOLS = {"h2": "HTTP/2", "http/1.1": "HTTP/1.1"}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """The terms of TLS; what is empty or None is as the settings say."""
+
+    minimum: nodes.TlsVersion | None = None
+    maximum: nodes.TlsVersion | None = None
+    ciphers: tuple[str, ...] = ()
+    curves: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+    http_versions: tuple[str, ...] = ()
+    clients: nodes.ClientValidation | None = None
+    resumption: nodes.Resumption | None = None
+
+
+def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
+    """How TLS is terminated. Raises Refused if it cannot be, as safely as asked for."""
+    minimum = yield from _version(written.min_version, at.at("minVersion"))
+    maximum = yield from _version(written.max_version, at.at("maxVersion"))
+    session = written.session.resumption if written.session is not None else None
+    protocols = yield from _known(written.alpn_protocols, tuple(_PROTOCOLS), at.at("alpnProtocols"))
+    clients = None
+    if written.client_validation is not None:
+        clients = _clients(view, written.client_validation, at.at("clientValidation"))
+    return ClientTls(
+        minimum,
+        maximum,
+        ciphers=(yield from _known(written.ciphers, CIPHERS, at.at("ciphers"))),
+        curves=(yield from _known(written.ecdh_curves, CURVES, at.at("ecdhCurves"))),
+        signatures=(
+            yield from _known(
+                written.signature_algorithms, SIGNATURES, at.at("signatureAlgorithms")
+            )
+        ),
+        http_versions=tuple(_PROTOCOLS[it] for it in protocols),
+        clients=clients,
+        resumption=nodes.Resumption(session.stateless is not None, session.stateful is not None)
+        if session is not None
+        else None,
+    )
+
+
+def _version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
+    for it in nodes.TLS_VERSIONS:
+        if it == given:
+            return it
+    if given not in {None, "Auto"}:
+        yield complaints.policy_field_not_served(at, f"TLS {given} is not served")
+    return None
+
+
+def _known(given: Iterable[str], known: tuple[str, ...], at: Place) -> Findings[tuple[str, ...]]:
+    found: list[str] = []
+    for index, it in enumerate(given):
+        if it in known:
+            found.append(it)
+        else:
+            why = f"{it[:60]!r} is none of {', '.join(known)}"
+            yield complaints.policy_field_not_served(at.item(index), why)
+    return tuple(dict.fromkeys(found))
+
+
+def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.ClientValidation:
+    for unknown in unknown_values(written):
+        field = Place(at.subject, f"{at.path}.{unknown.path}")
+        raise Refused(complaints.policy_closes_listeners(field, unknown.message))
+    mode = written.mode or ("VerifyIfGiven" if written.optional else "RequireAndVerify")
+    is_optional = mode in ("Request", "VerifyIfGiven")
+    authorities = tuple(
+        _authority(view, it, at.at("caCertificateRefs", index))
+        for index, it in enumerate(written.ca_certificate_refs)
+    )
+    if mode in ("Request", "RequireAny"):
+        return nodes.ClientValidation(is_optional=is_optional, accepts_untrusted=True)
+    if not authorities:
+        text = f"must have a caCertificateRefs for the mode {mode}"
+        raise Refused(complaints.policy_closes_listeners(at, text))
+    return nodes.ClientValidation(
+        nodes.Trust(tuple(sorted(set(authorities)))),
+        is_optional=is_optional,
+        takes_expired=bool(written.allow_expired_certificate),
+        spki=tuple(_hashes(written.spki_hashes, at.at("spkiHashes"), _is_spki)),
+        hashes=tuple(_hashes(written.certificate_hashes, at.at("certificateHashes"), _is_hash)),
+        names=tuple(_names(written.subject_alt_names, at.at("subjectAltNames"))),
+    )
+
+
+def _authority(view: View, reference: crd.ClientAuthority, at: Place) -> ObjectRef:
+    if why_not := trust.kind_refusal(view, reference.group, reference.kind):
+        raise Refused(complaints.policy_closes_listeners(at, why_not))
+    own = at.subject.namespace
+    ref = trust.named(reference.kind, NamespacedName(reference.namespace or own, reference.name))
+    referrer = grants.Referrer(ENVOY_GATEWAY, KIND, own)
+    target = grants.Target("", ref.kind, *ref.key)
+    if ref.namespace and not grants.is_granted(view, referrer, target):
+        text = f"{ref} is in another namespace, whose ReferenceGrants do not permit it"
+        raise Refused(complaints.policy_closes_listeners(at, text))
+    if why := view.ask(trust.refusal, nodes.Trust((ref,))):
+        raise Refused(complaints.policy_closes_listeners(at, why.message))
+    return ref
+
+
+def _is_spki(text: str) -> bool:
+    try:
+        return len(base64.b64decode(text, validate=True)) == 32
+    except binascii.Error:
+        return False
+
+
+def _is_hash(text: str) -> bool:
+    digits = text.replace(":", "")
+    return len(digits) == 64 and all(it in "0123456789abcdefABCDEF" for it in digits)
+
+
+def _hashes(given: Iterable[str], at: Place, is_one: "clientmatches.Check") -> Iterator[str]:
+    for index, it in enumerate(given):
+        if not is_one(it):
+            text = f"{it[:60]!r} is no SHA-256 hash as it is to be written here"
+            raise Refused(complaints.policy_closes_listeners(at.item(index), text))
+        yield it
+
+
+_SAN: tuple[tuple[str, str, nodes.SanKind], ...] = (
+    ("dns_names", "dnsNames", "DNS"),
+    ("email_addresses", "emailAddresses", "EMAIL"),
+    ("ip_addresses", "ipAddresses", "IP_ADDRESS"),
+    ("uris", "uris", "URI"),
+)
+
+
+def _names(written: crd.ClientNames | None, at: Place) -> Iterator[nodes.ClientName]:
+    if written is None:
+        return
+    for field, wire, kind in _SAN:
+        for index, it in enumerate(getattr(written, field)):
+            match = clientmatches.match(it.type, it.value, at.at(wire, index))
+            yield nodes.ClientName(kind, match)
+    for index, other in enumerate(written.other_names):
+        place = at.at("otherNames", index)
+        match = clientmatches.match(other.type, other.value, place)
+        if not clientmatches.is_oid(other.oid):
+            text = f"{other.oid[:60]!r} is no object identifier"
+            raise Refused(complaints.policy_closes_listeners(place.at("oid"), text))
+        yield nodes.ClientName("OTHER_NAME", match, other.oid)

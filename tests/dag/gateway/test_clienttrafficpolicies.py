@@ -1,0 +1,485 @@
+"""ClientTrafficPolicies: which one holds where, what it asks for, and what its owner is told."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from crds.envoygateway.policytargets import (
+    PolicyTargetReference,
+    PolicyTargets,
+    UnreadPolicy,
+)
+from crds.gateway.references import GROUP
+from crds.meta import ObjectMeta, ObjectRef
+from dag import fleets, hosts, nodes, tables
+from dag.engine.incremental import Engine
+from dag.gateway import clientports
+from dag.gateway import hosts as gateway_hosts
+from dag.listeners import DEFAULT_FLEET
+from dag.plan import STATUSES
+from dag.statuses import PolicyStatus
+from tests.dag.gateway import status_text
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    host,
+    http,
+    https,
+    listener,
+    listener_set,
+    route,
+    service,
+    stream_route,
+)
+from tests.dag.world import apply, delete, key, world
+from tests.testbed import pairs
+
+GIVEN = gateway_class() + service("s1") + pairs.secret("cert")
+GATEWAY = "{group: gateway.networking.k8s.io, kind: Gateway, name: gw}"
+TWO = gateway(
+    "gw", http(), https(rest=host("a.example.com")), https("b", rest=host("b.example.com"))
+)
+PLAIN = gateway("gw")
+"""One listener for plain HTTP."""
+
+
+def policy(name: str, spec: str, target: str = GATEWAY, created: str = "") -> str:
+    born = f", creationTimestamp: '{created}'" if created else ""
+    return (
+        "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: ClientTrafficPolicy, "
+        f"metadata: {{name: {name}, namespace: default{born}}}, "
+        f"spec: {{targetRefs: [{target}]{', ' + spec if spec else ''}}}}}\n"
+    )
+
+
+def part(section: str) -> str:
+    return GATEWAY.replace("}", f", sectionName: {section}}}")
+
+
+def port(engine: Engine, name: str = "ingress_http") -> nodes.ClientSettings:
+    """What all hosts of a port share."""
+    found = engine.ask(clientports.settings, nodes.ListenerKey(DEFAULT_FLEET, name))
+    return found or nodes.ClientSettings(nodes.Sockets())
+
+
+def tls(engine: Engine, name: str) -> nodes.Tls:
+    found = engine.answer(hosts.secure_host, nodes.HostKey(DEFAULT_FLEET, "ingress_https", name))
+    assert found is not None
+    assert found.tls is not None
+    return found.tls
+
+
+def read(engine: Engine, name: str) -> nodes.ClientTraffic:
+    """How requests for a host behind TLS are read."""
+    return tls(engine, name).traffic or nodes.ClientTraffic()
+
+
+def status(engine: Engine, name: str) -> tuple[str, str]:
+    """What a policy is told, in short and in words."""
+    found = engine.answer(STATUSES["ClientTrafficPolicy"], key(name))
+    assert isinstance(found, PolicyStatus)
+    (ancestor,) = found.ancestors
+    (condition,) = ancestor.conditions
+    return status_text.short(ancestor.conditions)[0], condition.message
+
+
+def answers(engine: Engine, name: str, listener_: str = "ingress_https") -> list[nodes.Action]:
+    found = engine.answer(hosts.virtual_host, nodes.HostKey(DEFAULT_FLEET, listener_, name))
+    return [it.action for it in found.routes] if found is not None else []
+
+
+HOPS = "clientIPDetection: {xForwardedFor: {numTrustedHops: %d}}"
+
+
+def test_the_nearest_policy_holds_and_it_alone() -> None:
+    it = world(GIVEN + TWO + policy("whole", HOPS % 1))
+    assert [read(it, f"{name}.example.com").address for name in "ab"] == [
+        nodes.ClientAddress(hops=1)
+    ] * 2
+    apply(it, policy("part", "path: {disableMergeSlashes: true}", part("b")))
+    assert read(it, "a.example.com") == nodes.ClientTraffic(address=nodes.ClientAddress(hops=1))
+    assert read(it, "b.example.com") == nodes.ClientTraffic(merge_slashes=False)
+    delete(it, "ClientTrafficPolicy", "whole")
+    assert tls(it, "a.example.com").traffic is None
+    delete(it, "ClientTrafficPolicy", "part")
+    assert tls(it, "b.example.com").traffic is None
+
+
+def test_of_two_policies_for_one_target_the_older_holds_and_the_other_is_told() -> None:
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    both = policy("a", HOPS % 1, created=young) + policy("b", HOPS % 2, created=old)
+    it = world(GIVEN + PLAIN + both)
+    found = port(it).traffic
+    assert found is not None
+    assert found.address == nodes.ClientAddress(hops=2)
+    assert status(it, "b")[0] == "Accepted"
+    assert status(it, "a")[0] == "Accepted=False/Conflicted"
+
+
+def test_a_policy_of_a_listener_set_holds_there() -> None:
+    given = gateway("gw", http("own", port=81), rest="allowedListeners: {namespaces: {from: Same}}")
+    it = world(GIVEN + given + listener_set("set", http()) + policy("gw", HOPS % 1))
+    assert _hops(it) == 1
+    apply(
+        it, policy("set", HOPS % 2, GATEWAY.replace("Gateway", "ListenerSet").replace("gw", "set"))
+    )
+    assert _hops(it) == 2
+    assert status(it, "set")[0] == "Accepted"
+
+
+def _hops(engine: Engine) -> int | None:
+    traffic = port(engine).traffic
+    return traffic.address.hops if traffic is not None and traffic.address is not None else None
+
+
+def test_on_a_shared_port_the_oldest_policy_holds_and_the_others_are_told() -> None:
+    listeners = gateway("gw", http("one", host("one.com")), http("two", host("two.com")))
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    one = policy("one", HOPS % 1, part("one"), young)
+    it = world(GIVEN + listeners + one)
+    assert _hops(it) is None, "the other listener is nobody's"
+    told, words = status(it, "one")
+    assert told == "Accepted=False/Conflicted"
+    assert "port 80 share: other listeners of Gateways there are not under a policy" in words
+    apply(it, policy("two", HOPS % 2, part("two"), old))
+    assert _hops(it) == 2
+    assert status(it, "two")[0] == "Accepted"
+    assert "the older ClientTrafficPolicy default/two holds there" in status(it, "one")[1]
+    delete(it, "ClientTrafficPolicy", "two")
+    apply(it, policy("whole", HOPS % 3, created=old))
+    assert _hops(it) == 3
+
+
+def test_hosts_of_other_apis_are_not_touched() -> None:
+    proxy = """---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: proxy, namespace: default}
+spec: {virtualhost: {fqdn: proxy.com}, routes: [{services: [{name: s1, port: 80}]}]}
+"""
+    it = world(GIVEN + PLAIN + policy("a", HOPS % 1) + proxy)
+    assert port(it) == nodes.ClientSettings(nodes.Sockets())
+    told, words = status(it, "a")
+    assert told == "Accepted=False/Conflicted"
+    assert "hosts of HTTPProxies or Ingresses are served there, too" in words
+    delete(it, "HTTPProxy", "proxy")
+    assert _hops(it) == 1
+    assert status(it, "a") == ("Accepted", "the policy applies")
+
+
+def test_behind_tls_only_sockets_are_shared() -> None:
+    asked = "tcpKeepalive: {probes: 3}, " + HOPS % 1
+    it = world(GIVEN + TWO + policy("a", asked, part("b")))
+    assert port(it, "ingress_https").sockets == nodes.Sockets()
+    assert read(it, "b.example.com").address == nodes.ClientAddress(hops=1)
+    told, words = status(it, "a")
+    assert told == "Accepted=True/Conflicted"
+    assert "port 443 share" in words
+    apply(it, policy("a", asked))
+    assert port(it, "ingress_https").sockets.keepalive == nodes.Keepalive(3, 7200, 75)
+    assert port(it).sockets.keepalive == nodes.Keepalive(3, 7200, 75)
+
+
+SOCKETS = [
+    ("tcpKeepalive: {probes: 3, idleTime: 20m, interval: 60s}", {"keepalive": (3, 1200, 60)}),
+    ("tcpKeepalive: {idleTime: 1ms}", {"keepalive": (9, 1, 75)}),
+    ("enableProxyProtocol: true", {"proxy_protocol": "required"}),
+    ("enableProxyProtocol: false", {}),
+    ("proxyProtocol: {}", {"proxy_protocol": "required"}),
+    ("enableProxyProtocol: true, proxyProtocol: {optional: true}", {"proxy_protocol": "optional"}),
+    ("connection: {bufferLimit: 1024}", {"buffer_limit": 1024}),
+    ("connection: {bufferLimit: 1.5Ki, socketBufferLimit: 1M}",
+     {"buffer_limit": 1536, "kernel_buffer": 1_000_000}),
+    ("connection: {maxAcceptPerSocketEvent: 7}", {"accepts_per_event": 7}),
+    ("timeout: {tcp: {connectionInspectionTimeout: 1s}}", {"inspection": 1.0}),
+    ("tls: {fingerprints: [JA3]}", {"fingerprints": ("JA3",)}),
+    ("http3: {}", {"http3": True}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "expected"), SOCKETS)
+def test_how_connections_are_taken(spec: str, expected: dict[str, Any]) -> None:
+    it = world(GIVEN + PLAIN + policy("a", spec))
+    assert port(it).sockets == replace(nodes.Sockets(), **expected)
+    assert status(it, "a")[0] == "Accepted"
+
+
+X = nodes.ValueMatch("prefix", "x-internal-", ignore_case=True)
+TRAFFIC = [
+    (HOPS % 2, {"address": nodes.ClientAddress(hops=2)}),
+    ("clientIPDetection: {xForwardedFor: {trustedCIDRs: [10.0.0.1/8],"
+     " disableXForwardedForAppend: true}}",
+     {"address": nodes.ClientAddress(proxies=("10.0.0.0/8",), is_appended=False)}),
+    ("clientIPDetection: {customHeader: {name: X-Client, failClosed: true}}",
+     {"address": nodes.ClientAddress(header="x-client", fails_closed=True)}),
+    ("clientIPDetection: {directSourceIP: {}}", {"address": nodes.ClientAddress()}),
+    ("headers: {enableEnvoyHeaders: false}", {"envoy_headers": False}),
+    ("headers: {withUnderscoresAction: DropHeader}", {"underscores": "Drop"}),
+    ("headers: {xForwardedClientCert: {mode: SanitizeSet, certDetailsToAdd: [Subject, URI]}}",
+     {"certificate_mode": "SanitizeSet", "certificate_details": ("Subject", "URI")}),
+    ("headers: {xForwardedClientCert: {}}", {"certificate_mode": "Sanitize"}),
+    ("headers: {requestID: Disable}", {"request_id": "Disable"}),
+    ("headers: {preserveXRequestID: true}", {"request_id": "PreserveOrGenerate"}),
+    ("headers: {preserveXRequestID: false}", {"request_id": "Generate"}),
+    ("headers: {earlyRequestHeaders: {set: [{name: X-A, value: '%'}], remove: [X-B],"
+     " removeOnMatch: [{type: Prefix, value: X-Internal-}]}}",
+     {"requests": nodes.HeaderChanges(set=(("x-a", "%"),), remove=("x-b",), remove_matching=(X,))}),
+    ("headers: {lateResponseHeaders: {add: [{name: a, value: b}],"
+     " addIfAbsent: [{name: c, value: d}]}}",
+     {"answers": nodes.HeaderChanges(add=(("a", "b"),), add_if_absent=(("c", "d"),))}),
+    ("headers: {maxRequestHeaderLimit: 1025}", {"header_kib": 2}),
+    ("headers: {host: {stripTrailingHostDot: false}}", {"strip_host_dot": False}),
+    ("path: {escapedSlashesAction: KeepUnchanged}", {"escaped_slashes": "Keep"}),
+    ("path: {disableMergeSlashes: true}", {"merge_slashes": False}),
+    ("healthCheck: {path: /ready}", {"health_path": "/ready"}),
+    ("scheme: MatchBackend", {"backend_scheme": True}),
+    ("timeout: {http: {requestReceivedTimeout: 2s, requestHeadersReceivedTimeout: 3s}}",
+     {"request": 2.0, "request_headers": 3.0}),
+    ("timeout: {http: {idleTimeout: 0s, streamIdleTimeout: 1m}}",
+     {"idle": 0.0, "stream_idle": 60.0}),
+    ("timeout: {tcp: {tlsHandshakeTimeout: 1s}}", {"tls_handshake": 1.0}),
+    ("connection: {connectionLimit: {value: 5, closeDelay: 1s}}",
+     {"connections": nodes.OpenConnections(5, 1.0)}),
+    ("connection: {connectionLimit: {maxConnectionDuration: 1h, maxStreamDuration: 1m}}",
+     {"max_connection": 3600.0, "max_stream": 60.0}),
+    ("connection: {connectionLimit: {maxRequestsPerConnection: 1}}", {"max_requests": 1}),
+    ("http1: {enableTrailers: true, disableSafeMaxConnectionDuration: true}",
+     {"trailers": True, "abrupt_end": True}),
+    ("http1: {ignoredUpgradeTypes: [{type: Exact, value: H2C}]}",
+     {"ignored_upgrades": (nodes.ValueMatch("exact", "h2c", ignore_case=True),)}),
+    ("http2: {initialStreamWindowSize: 1Mi, initialConnectionWindowSize: 2Mi}",
+     {"stream_window": 1 << 20, "connection_window": 2 << 20}),
+    ("http2: {maxConcurrentStreams: 7, onInvalidMessage: TerminateStream}",
+     {"max_streams": 7, "ends_stream_only": True}),
+    ("http2: {connectionKeepalive: {interval: 30s, intervalJitter: 0}}",
+     {"pings": nodes.Pings(30.0, jitter=0)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "expected"), TRAFFIC)
+def test_how_requests_are_read(spec: str, expected: dict[str, Any]) -> None:
+    wanted = replace(nodes.ClientTraffic(), **expected)
+    it = world(GIVEN + TWO + policy("a", spec))
+    assert read(it, "a.example.com") == wanted
+    assert port(it).traffic == wanted
+    assert status(it, "a")[0] == "Accepted"
+
+
+TERMS = [
+    ("minVersion: '1.3'", {"minimum": "1.3"}),
+    ("maxVersion: '1.2'", {"maximum": "1.2"}),
+    ("ciphers: [AES256-SHA], ecdhCurves: [P-256]",
+     {"ciphers": ("AES256-SHA",), "curves": ("P-256",)}),
+    ("signatureAlgorithms: [ed25519]", {"signatures": ("ed25519",)}),
+    ("alpnProtocols: [http/1.1]", {"http_versions": ("HTTP/1.1",)}),
+    ("session: {resumption: {stateless: {}}}", {"resumption": (True, False)}),
+    ("clientValidation: {mode: Request}",
+     {"clients": nodes.ClientValidation(is_optional=True, accepts_untrusted=True)}),
+    ("clientValidation: {mode: RequireAny}",
+     {"clients": nodes.ClientValidation(accepts_untrusted=True)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "expected"), TERMS)
+def test_how_tls_is_terminated(spec: str, expected: dict[str, Any]) -> None:
+    it = world(GIVEN + TWO)
+    bare = tls(it, "a.example.com")
+    apply(it, policy("a", f"tls: {{{spec}}}"))
+    assert tls(it, "a.example.com") == replace(bare, **expected)
+    assert status(it, "a")[0] == "Accepted"
+
+
+CA = nodes.Trust((ObjectRef("Secret", "default", "ca"),))
+REFS = "caCertificateRefs: [{name: ca}]"
+HASH, SPKI = "ab" * 32, "NvqYIYSbgK2vCJpQhObf77vv+bQWtc5ek5RIOwPiC9A="
+NAME = nodes.ClientName("DNS", nodes.ValueMatch("suffix", ".example.com"))
+OID = nodes.ClientName("OTHER_NAME", nodes.ValueMatch("exact", "me"), "1.3.6.1")
+VALIDATIONS = [
+    ("", {}),
+    ("mode: VerifyIfGiven", {"is_optional": True}),
+    ("optional: true", {"is_optional": True}),
+    ("optional: true, mode: RequireAndVerify", {}),
+    ("allowExpiredCertificate: true", {"takes_expired": True}),
+    (f"certificateHashes: [{HASH}], spkiHashes: [{SPKI!r}]", {"hashes": (HASH,), "spki": (SPKI,)}),
+    ("subjectAltNames: {dnsNames: [{type: Suffix, value: .example.com}],"
+     " otherNames: [{oid: 1.3.6.1, value: me}]}", {"names": (NAME, OID)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "expected"), VALIDATIONS)
+def test_what_clients_must_show(spec: str, expected: dict[str, Any]) -> None:
+    it = world(GIVEN + pairs.authority("ca") + TWO)
+    apply(it, policy("a", f"tls: {{clientValidation: {{{REFS}, {spec}}}}}", part("https")))
+    assert tls(it, "a.example.com").clients == replace(nodes.ClientValidation(CA), **expected)
+    assert tls(it, "b.example.com").clients is None
+    assert status(it, "a")[0] == "Accepted"
+    delete(it, "Secret", "ca")
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
+    assert "spec.tls.clientValidation.caCertificateRefs[0]" in status(it, "a")[1]
+
+
+CLOSING = [
+    (f"tls: {{clientValidation: {{{REFS}}}}}", "caCertificateRefs[0]: Secret default/ca not found"),
+    ("tls: {clientValidation: {}}", "clientValidation: must have a caCertificateRefs"),
+    ("tls: {clientValidation: {caCertificateRefs: [{name: ca, namespace: other}]}}",
+     "ReferenceGrants do not permit it"),
+    ("tls: {clientValidation: {caCertificateRefs: [{kind: Service, name: ca}]}}",
+     "kind Service is not supported"),
+    ("tls: {clientValidation: {mode: Request, crl: {refs: [{name: crl}]}}}",
+     "clientValidation.crl: is not served yet"),
+    ("tls: {clientValidation: {mode: Later}}", "clientValidation.mode: 'Later' is none of"),
+    ("clientIPDetection: {xForwardedFor: {trustedCIDRs: [10.0.0.0/8, x]}}",
+     "xForwardedFor.trustedCIDRs[1]: 'x' is not a range"),
+    ("headers: {earlyRequestHeaders: {remove: [Host]}}", "earlyRequestHeaders.remove[0]: 'Host'"),
+    ("headers: {earlyRequestHeaders: {set: [{name: x-forwarded-for, value: a}]}}",
+     "earlyRequestHeaders.set[0].name"),
+    ("headers: {earlyRequestHeaders: {removeOnMatch: [{type: Prefix, value: x-f}]}}",
+     "it matches x-forwarded"),
+    ("headers: {lateResponseHeaders: {removeOnMatch: [{type: RegularExpression, value: '(('}]}}",
+     "lateResponseHeaders.removeOnMatch[0].value: it is not a valid RE2"),
+    ("healthCheck: {path: ready}", "healthCheck.path: 'ready' is no path"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "words"), CLOSING)
+def test_what_keeps_somebody_out_and_is_not_served_closes_its_listeners(
+    spec: str, words: str
+) -> None:
+    routes = route("r", parents="{name: gw, sectionName: https}, {name: gw, sectionName: b}")
+    it = world(GIVEN + TWO + routes + policy("a", spec, part("https")))
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
+    assert isinstance(answers(it, "b.example.com")[0], nodes.Forward)
+    told, message = status(it, "a")
+    assert told == "Accepted=False/Invalid"
+    assert words in message
+    assert "its listeners answer 503" in message
+    delete(it, "ClientTrafficPolicy", "a")
+    assert isinstance(answers(it, "a.example.com")[0], nodes.Forward)
+
+
+IGNORED = [
+    ("tls: {minVersion: '1.0'}", "spec.tls.minVersion: has no effect: TLS 1.0 is not served"),
+    ("tls: {ciphers: [RC4]}", "spec.tls.ciphers[0]: has no effect: 'RC4' is none of"),
+    ("connection: {bufferLimit: 50%}", "spec.connection.bufferLimit: has no effect: '50%' is no"),
+    ("headers: {maxRequestHeaderLimit: 9Mi}", "maxRequestHeaderLimit: has no effect"),
+    ("http2: {initialStreamWindowSize: 1}", "initialStreamWindowSize: has no effect: 1 is not"),
+    ("http2: {connectionKeepalive: {timeout: 0s}}", "connectionKeepalive.timeout: has no effect"),
+    ("http1: {preserveHeaderCase: true}", "spec.http1.preserveHeaderCase: has no effect: not"),
+    ("http1: {http10: {useDefaultHost: true}}", "useDefaultHost: has no effect"),
+    ("headers: {disableRateLimitHeaders: true}", "disableRateLimitHeaders: has no effect"),
+    ("grpc: {enableWeb: false}", "spec.grpc.enableWeb: has no effect: gRPC-Web is served"),
+    ("path: {escapedSlashesAction: Later}", "escapedSlashesAction: has no effect: 'Later'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "words"), IGNORED)
+def test_what_is_not_served_and_opens_nothing_is_told(spec: str, words: str) -> None:
+    it = world(GIVEN + TWO + policy("a", spec))
+    assert tls(it, "a.example.com") == tls(world(GIVEN + TWO), "a.example.com")
+    told, message = status(it, "a")
+    assert told == "Accepted"
+    assert words in message
+
+
+def test_a_policy_that_cannot_be_read_closes_its_listeners() -> None:
+    it = world(GIVEN + TWO + route("r"))
+    assert isinstance(answers(it, "*", "ingress_http")[0], nodes.Forward)
+    unread = UnreadPolicy(
+        metadata=ObjectMeta(name="a", namespace="default"),
+        spec=PolicyTargets(
+            target_refs=(PolicyTargetReference(group=GROUP, kind="Gateway", name="gw"),)
+        ),
+    )
+    it.write(tables.CLIENT_TRAFFIC_POLICIES, key("a"), unread)
+    it.settle()
+    assert answers(it, "*", "ingress_http") == [nodes.Respond(503)]
+    assert status(it, "a")[0] == "Accepted=False/Invalid"
+
+
+def test_what_the_gateway_says_of_clients_beside_a_policy_closes_the_listener() -> None:
+    refs = REFS.replace("name", "group: '', kind: Secret, name")
+    frontend = f"tls: {{frontend: {{default: {{validation: {{{refs}}}}}}}}}"
+    given = gateway("gw", https(rest=host("a.example.com")), rest=frontend)
+    it = world(GIVEN + pairs.authority("ca") + given + route("r"))
+    assert isinstance(answers(it, "a.example.com")[0], nodes.Forward)
+    apply(it, policy("a", "tls: {clientValidation: {mode: Request}}"))
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
+    assert "the Gateway says what clients must show, too" in status(it, "a")[1]
+
+
+def test_streams() -> None:
+    limits = "connection: {connectionLimit: {value: 5}}, timeout: {tcp: {idleTimeout: 1m}}"
+    tcp = listener("tcp", 90, "TCP")
+    passed = listener("tls", 443, "TLS", "tls: {mode: Passthrough}, hostname: t.example.com")
+    routes = stream_route("TCPRoute", "r", "{name: s1, port: 80}") + stream_route(
+        "TLSRoute", "t", "{name: s1, port: 80}", "[t.example.com]"
+    )
+    it = world(GIVEN + gateway("gw", tcp, passed) + routes + policy("a", limits))
+    for at, name in (("tcp-90", "*"), ("ingress_https", "t.example.com")):
+        found = it.answer(gateway_hosts.stream_of, nodes.HostKey(DEFAULT_FLEET, at, name))
+        assert found is not None
+        assert (found.idle_timeout, found.connections) == (60.0, nodes.OpenConnections(5))
+    apply(it, policy("a", "headers: {earlyRequestHeaders: {remove: [Host]}}"))
+    for at, name in (("tcp-90", "*"), ("ingress_https", "t.example.com")):
+        found = it.answer(gateway_hosts.stream_of, nodes.HostKey(DEFAULT_FLEET, at, name))
+        assert found == gateway_hosts.CLOSED
+
+
+def test_a_tls_stream_lets_nobody_in_where_any_certificate_would_do() -> None:
+    given = listener(
+        "tls", 443, "TLS", "hostname: t.example.com, tls: {certificateRefs: [{name: cert}]}"
+    )
+    it = world(
+        GIVEN + gateway("gw", given) + policy("a", "tls: {clientValidation: {mode: RequireAny}}")
+    )
+    assert tls(it, "t.example.com").clients == nodes.ClientValidation()
+
+
+def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
+    at = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
+    it = world(GIVEN + TWO)
+    assert not fleets.serves_http3(it, at)
+    apply(it, policy("a", "http3: {}"))
+    assert fleets.serves_http3(it, at)
+    apply(it, policy("a", "http3: {}, proxyProtocol: {}"))
+    assert not fleets.serves_http3(it, at)
+    apply(it, policy("a", "http3: {}"))
+    answers_ = it.answer(hosts.secure_host, nodes.HostKey(*at, "a.example.com"))
+    assert answers_ is not None
+    assert answers_.can_speak_http3
+    apply(it, policy("a", "http3: {}, connection: {connectionLimit: {value: 1}}"))
+    answers_ = it.answer(hosts.secure_host, nodes.HostKey(*at, "a.example.com"))
+    assert answers_ is not None
+    assert not answers_.can_speak_http3
+
+
+def test_sockets_that_cannot_be_opened_anew_keep_their_options() -> None:
+    it = world(GIVEN + PLAIN + policy("a", "tcpKeepalive: {probes: 3}"))
+    it.write(tables.SOCKET_OPTIONS, (), (None, None))
+    it.settle()
+    assert port(it).sockets.keepalive is None
+    assert "take effect at the next start, on one machine" in status(it, "a")[1]
+    held = clientports.options(nodes.Sockets(keepalive=nodes.Keepalive(3, 7200, 75)))
+    it.write(tables.HELD_SOCKETS, (DEFAULT_FLEET, "ingress_http"), held)
+    it.settle()
+    assert port(it).sockets.keepalive == nodes.Keepalive(3, 7200, 75)
+    assert status(it, "a") == ("Accepted", "the policy applies")
+
+
+@pytest.mark.parametrize(
+    ("target", "told", "words"),
+    [
+        ("{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}", None, ""),
+        (GATEWAY.replace("gw", "other"), "Accepted=False/TargetNotFound", "Gateway default/other"),
+        (part("nowhere"), "Accepted=False/TargetNotFound", "has no listener nowhere"),
+    ],
+)
+def test_targets_that_are_none(target: str, told: str | None, words: str) -> None:
+    it = world(GIVEN + PLAIN + route("r") + policy("a", HOPS % 1, target))
+    assert _hops(it) is None
+    if told is None:
+        assert it.answer(STATUSES["ClientTrafficPolicy"], key("a")) is None
+    else:
+        assert status(it, "a")[0] == told
+        assert words in status(it, "a")[1]
