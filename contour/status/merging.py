@@ -99,7 +99,7 @@ OWN_TYPES: Mapping[str, frozenset[str]] = {
     "conditions": _OF_OBJECTS | _OF_ENVOY_CONFIGS | {"ResolvedRefs", "SupportedVersion", "Valid"},
     "listeners": _OF_LISTENERS | {"ResolvedRefs"},
     "parents": _OF_PARENTS,
-    "ancestors": _OF_PARENTS | {"Programmed"},
+    "ancestors": _OF_PARENTS | {"Overridden", "Programmed"},
 }
 """The types of conditions that are ours, by the field of the status that they belong to."""
 

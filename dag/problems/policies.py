@@ -46,6 +46,13 @@ def attached_conflicts(
     )
 
 
+def overridden(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
+    """More specific policies of the kind hold on parts of a target; no names: they are many."""
+    who = ", ".join(names) if names else "many more specific ones"
+    message = f"for parts of {target}, policies hold instead that are more specific: {who}"
+    return Problem(owner.subject, ConditionType.Overridden, Gateway.Overridden, message, "warning")
+
+
 def policy_field_not_served(field: Place, why: str) -> Problem:
     """A field that has no effect, and opens nothing by that."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")

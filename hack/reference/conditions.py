@@ -32,6 +32,9 @@ _TYPES: Mapping[reasons.ConditionType, str] = {
     reasons.ConditionType.InsecureFrontendValidationMode: (
         "Clients whose certificate is missing or not valid are let in (`AllowInsecureFallback`)."
     ),
+    reasons.ConditionType.Overridden: (
+        "More specific policies hold on parts of the policy's targets; the message names them."
+    ),
     reasons.ConditionType.OverlappingTLSConfig: (
         "Another listener has a host in common, and browsers may use one connection for both."
     ),
@@ -74,6 +77,7 @@ _WELL: Mapping[str, str] = {
     "CacheOutOfSync": "Envoys are served an older revision than the one that is written.",
     "DesiredVersionPublished": "Envoys are served what is written.",
     "ErrorPresent": "The object has errors; they are listed in the condition.",
+    "Overridden": "More specific policies hold on parts of the targets.",
     "Programmed": "The Envoys have accepted it.",
     "Recovered": "A newer version has ended the rollback.",
     "ResolvedRefs": "All references are resolved.",

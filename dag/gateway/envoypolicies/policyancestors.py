@@ -17,6 +17,7 @@ from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway import conditions, listenersets, selection
 from dag.gateway.envoypolicies import policytargets
+from dag.gateway.envoypolicies.policyoverrides import Overrides
 from dag.gateway.envoypolicies.policytargets import Claim, Policy, PolicyKind
 from dag.problems import Problem
 from dag.problems import policies as complaints
@@ -52,8 +53,14 @@ class Ancestry:
             f"Gateways of each {kind.name}", self.touches, _by_policy
         )
         self.in_use: Index[NamespacedName, None] = Index(f"{kind.name} in use", self.touches, _used)
-        self.indexes = (*kind.indexes, self.touched, self.in_use)
-        self.kept = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
+        self.targeted: Index[ObjectRef, None] = Index(
+            f"targets of {kind.name}", self.touches, _targeted
+        )
+        self.overrides = Overrides(kind)
+        own = (self.touched, self.in_use, self.targeted, self.overrides.at)
+        self.indexes = (*kind.indexes, *own)
+        touching = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
+        self.kept = (*touching, Kept(self.overrides.others, self.targeted))
 
     def _touches(self) -> Query[ObjectRef, Touches]:
         def touches(view: View, ref: ObjectRef) -> Touches:
@@ -75,6 +82,7 @@ class Ancestry:
         own = complaints.attached(self.kind.name, key)
         touched = view.bucket(self.touched, key)
         told = (*meant, *_of_fields(found, own), *_of_targets(view, self.kind, found, own))
+        told += tuple(self.overrides.told(view, found, own))
         name = view.ask(settings.controller_name, ())
         of_gateways = sorted({it.gateway for it in touched})
         ancestors = [
@@ -190,7 +198,11 @@ def _lost(own: Place, touched: frozenset[Touch], gateway: NamespacedName) -> Ite
 
 
 def _conditions(told: Iterable[Problem]) -> tuple[Condition, ...]:
-    return (conditions.condition(ConditionType.Accepted, told, "the policy applies"),)
+    found = tuple(told)
+    return (
+        conditions.condition(ConditionType.Accepted, found, "the policy applies"),
+        *conditions.alarm(ConditionType.Overridden, found),
+    )
 
 
 def _gateway(key: NamespacedName) -> ParentReference:
@@ -203,6 +215,10 @@ def _by_policy(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, T
 
 def _used(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, None]]:
     return ((policy, None) for policy in {it for it, _ in found})
+
+
+def _targeted(ref: ObjectRef, found: Touches) -> Iterator[tuple[ObjectRef, None]]:
+    return iter([(ref, None)] if found else [])
 
 
 def _named(kind: str) -> Callable[[NamespacedName], Hashable]:

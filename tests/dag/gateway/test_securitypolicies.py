@@ -310,3 +310,65 @@ def test_an_edit_of_issuers_changes_no_route() -> None:
     before = served(it)
     apply(it, policy("a", text % ("two", keys), GATEWAY))
     assert served(it) is before
+
+
+OVERRIDDEN = ["Accepted", "Overridden"]
+
+
+def overriders(engine: Engine, name: str) -> str:
+    """What a policy is told of more specific ones."""
+    found = engine.answer(STATUSES["SecurityPolicy"], key(name))
+    assert isinstance(found, PolicyStatus)
+    told = [it.message for it in found.ancestors[0].conditions if it.type == "Overridden"]
+    return told[0].rpartition(": ")[2] if told else ""
+
+
+def test_who_is_overridden_is_told_by_whom() -> None:
+    rules = (to("s1", "name: one"), to("s2", "matches: [{path: {value: /b}}], name: two"))
+    it = world(GIVEN + route("r", *rules) + policy("gw", allowing("gw"), GATEWAY))
+    assert overriders(it, "gw") == ""
+    apply(it, policy("lis", allowing("lis"), part(GATEWAY, "http")))
+    assert overriders(it, "gw") == "default/lis"
+    apply(it, policy("route", allowing("route")))
+    assert told(it, "gw") == told(it, "lis") == {"gw": OVERRIDDEN}
+    assert overriders(it, "gw") == "default/lis, default/route"
+    assert overriders(it, "lis") == "default/route"
+    apply(it, policy("rule", allowing("rule"), part(ROUTE, "two")))
+    assert overriders(it, "route") == "default/rule"
+    assert overriders(it, "lis") == "default/route, default/rule"
+    assert overriders(it, "rule") == ""
+    for name in ("rule", "route", "lis"):
+        delete(it, "SecurityPolicy", name)
+    assert told(it, "gw") == {"gw": ["Accepted"]}
+
+
+def test_policies_of_routes_elsewhere_override_nothing() -> None:
+    two = gateway("gw", http("a", host("a.com")), http("b", host("b.com"))) + gateway("other")
+    given = gateway_class() + two + service("s1") + policy("p", allowing("p"), part(GATEWAY, "a"))
+    given += policy("q", allowing("q"))
+    it = world(given + route("r", parents="{name: gw, sectionName: b}"))
+    assert overriders(it, "p") == ""
+    apply(it, route("r", parents="{name: other}"))
+    assert overriders(it, "p") == ""
+    apply(it, route("r", parents="{name: gw, sectionName: a}"))
+    assert overriders(it, "p") == "default/q"
+    apply(it, route("r", parents="{name: gw}"))
+    assert overriders(it, "p") == "default/q"
+
+
+def test_who_is_beaten_by_an_older_one_is_not_told_of_specific_ones() -> None:
+    old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    both = policy("a", allowing("a"), GATEWAY, created=young)
+    both += policy("b", allowing("b"), GATEWAY, created=old)
+    it = world(GIVEN + route("r") + both + policy("c", allowing("c")))
+    assert (overriders(it, "a"), overriders(it, "b")) == ("", "default/c")
+
+
+def test_of_many_overriders_no_names_are_told() -> None:
+    targets = {f"p{it}": ROUTE.replace("name: r", f"name: r{it}") for it in range(17)}
+    text = "".join(policy(name, allowing("x"), target) for name, target in targets.items())
+    text += "".join(route(f"r{it}") for it in range(17))
+    it = world(GIVEN + policy("gw", allowing("gw"), GATEWAY) + text)
+    assert overriders(it, "gw") == "many more specific ones"
+    delete(it, "SecurityPolicy", "p3")
+    assert len(overriders(it, "gw").split(", ")) == 16

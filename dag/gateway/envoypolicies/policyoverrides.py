@@ -1,0 +1,112 @@
+"""Which more specific policies hold in the place of a policy, on parts of its targets.
+
+The policy of a listener or a route holds there instead of that of the Gateway, that of a rule
+instead of that of its route. Its owner is told by the condition `Overridden`, with the names of
+the others while these are few. Routes tell at which listeners they ask for a place, not whether
+they have it: the condition may name a policy of a route that no listener accepts.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from crds.gateway.references import GROUP, ParentReference
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.engine.view import Index, Query, View, query
+from dag.gateway.envoypolicies import policytargets
+from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
+from dag.problems import Problem
+from dag.problems import policies as complaints
+from dag.problems.places import Place
+
+HOLDERS = ("Gateway", "ListenerSet")
+MOST_NAMED = 16
+"""Policies by name; of more it is only told that there are."""
+
+
+class Spot(NamedTuple):
+    """Where policies hold that are more specific than one for all of it."""
+
+    target: ObjectRef
+    """A Gateway, a ListenerSet or a route."""
+    section: str = ""
+    """The listener at which routes ask for a place; empty: at any."""
+    is_part: bool = False
+    """The listeners or rules of the target themselves, instead of routes."""
+
+
+Others: TypeAlias = frozenset[tuple[Spot, NamespacedName]]
+
+
+class Overrides:
+    """The policies of a kind that hold in the place of others."""
+
+    def __init__(self, kind: PolicyKind) -> None:
+        self.kind = kind
+        self.others = self._others()
+        self.at: Index[Spot, NamespacedName] = Index(
+            f"{kind.name} that hold instead of others", self.others, _by_spot
+        )
+
+    def _others(self) -> Query[ObjectRef, Others]:
+        def others(view: View, ref: ObjectRef) -> Others:
+            claims = view.ask(self.kind.claims, ref)
+            found = view.read(tables.BY_KIND[ref.kind], ref.key) if claims else None
+            if found is None:
+                return frozenset()
+            parts = {it.section for it in claims} - {""}
+            holding = {it: policytargets.winner(claims, it) for it in ("", *parts)}
+            spots = {(Spot(ref, is_part=True), holding[it]) for it in parts}
+            if ref.kind not in HOLDERS:
+                at = [*_asked(ref, found.spec.parent_refs)]
+                spots |= {(spot, it) for spot in at for it in holding.values()}
+            return frozenset((spot, it) for spot, it in spots if it is not None)
+
+        others.__name__ = f"others_of_{self.kind.name}"
+        return query(others)
+
+    def told(self, view: View, found: Policy, own: Place) -> Iterator[Problem]:
+        """Which policies hold on parts of the targets that a policy names and has."""
+        for _, it in policytargets.references(found.spec):
+            if it.group != GROUP or it.kind not in self.kind.targets:
+                continue
+            ref, section = ObjectRef(it.kind, own.subject.namespace, it.name), it.section_name or ""
+            claims = view.ask(self.kind.claims, ref)
+            if policytargets.winner(claims, section) != own.subject.key:
+                continue
+            spots = tuple(_spots(view, ref, section))
+            number = sum(view.count(self.at, spot) for spot in spots)
+            if number:
+                names = self._named(view, spots, own) if number <= MOST_NAMED else ()
+                target = f"{ref} ({section})" if section else str(ref)
+                yield complaints.overridden(own, target, names)
+
+    def _named(self, view: View, spots: Iterable[Spot], own: Place) -> tuple[str, ...]:
+        found = {it for spot in spots for it in view.bucket(self.at, spot)}
+        return tuple(str(it) for it in sorted(found - {own.subject.key}))
+
+
+def _asked(ref: ObjectRef, parents: Iterable[ParentReference]) -> Iterator[Spot]:
+    """Where a route asks for a place."""
+    for it in parents:
+        holder = ObjectRef(it.kind, it.namespace or ref.namespace, it.name)
+        yield Spot(holder, it.section_name or "")
+
+
+def _spots(view: View, ref: ObjectRef, section: str) -> Iterator[Spot]:
+    if ref.kind not in HOLDERS:
+        if not section:
+            yield Spot(ref, is_part=True)
+        return
+    yield Spot(ref)
+    if section:
+        yield Spot(ref, section)
+        return
+    yield Spot(ref, is_part=True)
+    found = view.read(tables.BY_KIND[ref.kind], ref.key)
+    for it in found.spec.listeners if found is not None else ():
+        yield Spot(ref, it.name)
+
+
+def _by_spot(_: ObjectRef, found: Others) -> Iterator[tuple[Spot, NamespacedName]]:
+    return iter(found)
