@@ -6,7 +6,8 @@ judge what it may do (`scripts`); then the filters of the Gateway's listeners on
 which Envoy chooses the route anew; then what hosts use (`slots`).
 
 The filters of listeners are the exception: they depend on a Gateway. No route can disable them, so
-they run for requests that no route takes, too, and are missing on no way to a host.
+they run for requests that no route takes, too, and are missing on no way to a host. So do those of
+a policy that says how clients are taken (`clienttraffic`), which come before all others.
 """
 
 from collections.abc import Iterator

@@ -15,22 +15,32 @@ from dag import entrypoints, nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import listenersets, servedlisteners
 from dag.gateway.envoypolicies import clientpolicies, clienttls, policytargets
+from dag.gateway.listenerspecs import Section
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.seniority import Senior, senior
 from dag.statuses import PolicyStatus
 
 
+class Port(NamedTuple):
+    """Where listeners of one policy are."""
+
+    key: nodes.ListenerKey
+    number: int
+    is_plain: bool
+    """Requests are read as the port says."""
+
+
 class Placed(NamedTuple):
     """A listener of a Gateway or ListenerSet on a port, and its policy."""
 
-    key: nodes.ListenerKey
-    port: int
-    is_plain: bool
-    """Its requests are read as the port says."""
+    port: Port
+    section: Section
     senior: Senior | None
-    checks_clients: bool
-    """Its Gateway says what clients must show."""
+    is_closed: bool
+    """It takes no requests, because what its policy asks for is not served."""
+    is_asked_twice: bool
+    """Both its Gateway and its policy say what clients must show."""
 
 
 @query
@@ -41,12 +51,15 @@ def placed(view: View, holder: ObjectRef) -> frozenset[Placed]:
 
 def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
     found = policytargets.of_listener(view, clientpolicies.POLICIES, *it.section, it.gateway)
+    effect = clientpolicies.effect(view, found) if found is not None else clientpolicies.Effect()
+    is_asked_twice = it.clients is not None and effect.tls.clients is not None
+    key = nodes.ListenerKey(it.host.fleet, it.host.listener)
     return Placed(
-        nodes.ListenerKey(it.host.fleet, it.host.listener),
-        it.port,
-        it.protocol == "HTTP",
+        Port(key, it.port, it.protocol == "HTTP"),
+        it.section,
         _senior(view, found),
-        it.clients is not None,
+        effect.is_closed or is_asked_twice,
+        is_asked_twice,
     )
 
 
@@ -106,7 +119,7 @@ def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
     if found is None:
         return None
     effect = clientpolicies.effect(view, found)
-    is_plain = any(it.key == key and it.is_plain for it in view.bucket(OF_POLICY, found))
+    is_plain = any(it.key == key and it.is_plain for it in _ports(view, found))
     traffic = effect.traffic if is_plain and effect.traffic != nodes.ClientTraffic() else None
     if traffic is None and effect.sockets == nodes.Sockets():
         return None
@@ -133,9 +146,7 @@ def _asked_twice(
     view: View, key: NamespacedName, effect: clientpolicies.Effect
 ) -> Iterator[Problem]:
     """Whether a Gateway says, too, which certificates clients must show."""
-    if effect.tls.clients is None:
-        return
-    if any(it.checks_clients for it in view.bucket(OF_POLICY, key)):
+    if effect.tls.clients is not None and view.count(ASKED_TWICE, key) > 0:
         at = complaints.attached(clienttls.KIND, key).at("tls").at("clientValidation")
         text = "the Gateway says what clients must show, too (tls.frontend)"
         yield complaints.policy_closes_listeners(at, text)
@@ -143,7 +154,7 @@ def _asked_twice(
 
 def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
     """Whether sockets of a port cannot have the options that are asked for."""
-    ports = (it.key for it in view.bucket(OF_POLICY, key))
+    ports = (it.key for it in _ports(view, key))
     mine = (it for it in ports if view.ask(holding, it).policy == key)
     if any(_waits(view, it, effect.sockets) for it in mine):
         own = complaints.attached(clienttls.KIND, key)
@@ -155,7 +166,7 @@ def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> I
     """The ports on which a policy does not hold, where it says something of them."""
     asks = effect.sockets != nodes.Sockets()
     reads = effect.traffic != nodes.ClientTraffic()
-    everywhere = sorted(view.bucket(OF_POLICY, key))
+    everywhere = sorted(_ports(view, key))
     wanted = [it for it in everywhere if asks or (reads and it.is_plain)]
     lost = [it for it in wanted if view.ask(holding, it.key).policy != key]
     is_lost = len(lost) == len(everywhere) and all(it.is_plain for it in everywhere)
@@ -163,29 +174,52 @@ def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> I
         found = view.ask(holding, it.key)
         why = found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
         own = complaints.attached(clienttls.KIND, key)
-        yield complaints.port_is_shared(own, str(it.port), why, is_error=is_lost)
+        yield complaints.port_is_shared(own, str(it.number), why, is_error=is_lost)
+
+
+def is_closed(view: View, section: Section) -> bool:
+    """Whether a listener takes no requests, because what its policy asks for is not served.
+
+    Who asks is not woken by what else becomes of the policy.
+    """
+    return view.count(CLOSED, section) > 0
+
+
+def _ports(view: View, policy: NamespacedName) -> frozenset[Port]:
+    return view.bucket(OF_POLICY, policy)
 
 
 def _on_port(
     _: ObjectRef, found: frozenset[Placed]
 ) -> Iterator[tuple[nodes.ListenerKey, Senior | None]]:
-    return ((it.key, it.senior) for it in found)
+    return ((it.port.key, it.senior) for it in found)
 
 
-def _of_policy(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Placed]]:
-    return ((it.senior.key, it) for it in found if it.senior is not None)
+def _of_policy(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Port]]:
+    return ((it.senior.key, it.port) for it in found if it.senior is not None)
+
+
+def _closed(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[Section, None]]:
+    return ((it.section, None) for it in found if it.is_closed)
+
+
+def _asked(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Section]]:
+    twice = (it for it in found if it.is_asked_twice and it.senior is not None)
+    return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
 ON_PORT: Index[nodes.ListenerKey, Senior | None] = Index(
     "policies of clients on a port", placed, _on_port
 )
-OF_POLICY: Index[NamespacedName, Placed] = Index(
-    "ports of ClientTrafficPolicies", placed, _of_policy
+OF_POLICY: Index[NamespacedName, Port] = Index("ports of ClientTrafficPolicies", placed, _of_policy)
+CLOSED: Index[Section, None] = Index("listeners closed by their policy", placed, _closed)
+ASKED_TWICE: Index[NamespacedName, Section] = Index(
+    "ClientTrafficPolicies beside Gateways that check clients", placed, _asked
 )
 
-INDEXES = (ON_PORT, OF_POLICY)
+INDEXES = (ON_PORT, OF_POLICY, CLOSED, ASKED_TWICE)
 KEPT = (
     Kept(placed, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(placed, tables.LISTENER_SETS, listenersets.ref),
-    Kept(holding, ON_PORT),
 )
+"""Who holds a port depends on the hosts of all APIs, which are settled later."""

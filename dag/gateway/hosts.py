@@ -15,6 +15,7 @@ from dag.configuration import settings
 from dag.engine.view import View, query
 from dag.gateway import (
     attachment,
+    clientports,
     completion,
     listenerclients,
     listenerguards,
@@ -35,7 +36,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     found = view.ask(servedlisteners.owner, key)
     if found is None or not found.is_http:
         return ()
-    if found.is_closed or listenerclients.is_closed(view, found):
+    if found.is_closed or clientports.is_closed(view, found.section):
         return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
     ranked = sorted(view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section)))
     return tuple(
@@ -121,7 +122,7 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.is_closed or listenerguards.closes_streams(view, found):
         return CLOSED
-    if listenerclients.is_closed(view, found):
+    if clientports.is_closed(view, found.section):
         return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
     wanted = kinds.rules(view, min(ranked).route.ref).stream if ranked else None

@@ -20,17 +20,6 @@ def of_listener(view: View, owner: ServedListener) -> Effect | None:
     return clientpolicies.effect(view, found) if found is not None else None
 
 
-def is_closed(view: View, owner: ServedListener) -> bool:
-    """Whether a listener takes no requests, because what its policy asks for is not served."""
-    found = of_listener(view, owner)
-    return found is not None and (found.is_closed or _is_asked_twice(owner, found))
-
-
-def _is_asked_twice(owner: ServedListener, found: Effect) -> bool:
-    """Whether both the Gateway and the policy say which certificates clients must show."""
-    return owner.clients is not None and found.tls.clients is not None
-
-
 def terminated(view: View, owner: ServedListener, tls: nodes.Tls) -> nodes.Tls:
     """How TLS of a listener is terminated, with what its policy says."""
     found = of_listener(view, owner)

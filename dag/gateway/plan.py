@@ -65,12 +65,12 @@ KEPT = (
     *conflicts.KEPT,
     *attachment.KEPT,
     *servedlisteners.KEPT,
+    *clientports.KEPT,
     *filteredlisteners.KEPT,
     *policystatus.KEPT,
     *listenersetstatus.KEPT,
     *precedence.KEPT,
     *serviceparents.KEPT,
-    *clientports.KEPT,
 )
 
 STATUSES: Mapping[str, Query[NamespacedName, Any]] = {

@@ -79,6 +79,9 @@ CHANGES: dict[str, Callable[[Engine], None]] = {
     "a policy for labels that no route has comes": lambda it: apply(
         it, _attached("one", "targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]", "other")
     ),
+    "a policy of clients of the Gateway comes": lambda it: apply(it, _taking(1)),
+    "a policy of clients of the Gateway is edited": lambda it: apply(it, _taking(2)),
+    "a policy of clients of the Gateway goes": lambda it: delete(it, "ClientTrafficPolicy", "ctp"),
     "an XBackend that no route knows comes": lambda it: apply(it, xbackend("other", _FAR)),
     "an XBackend is edited": lambda it: apply(it, xbackend("far", _FAR.replace("a.com", "b.com"))),
     "a reference to an XBackend comes": lambda it: apply(
@@ -111,6 +114,17 @@ def _attached(value: str, targets: str, name: str = "sp") -> str:
     return (
         "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: SecurityPolicy, "
         f"metadata: {{name: {name}, namespace: default}}, spec: {{{targets}, {rules}}}}}\n"
+    )
+
+
+def _taking(hops: int) -> str:
+    """A ClientTrafficPolicy of the Gateway."""
+    target = "{group: gateway.networking.k8s.io, kind: Gateway, name: gw}"
+    asked = f"clientIPDetection: {{xForwardedFor: {{numTrustedHops: {hops}}}}}"
+    return (
+        "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: ClientTrafficPolicy, "
+        "metadata: {name: ctp, namespace: default}, "
+        f"spec: {{targetRefs: [{target}], {asked}}}}}\n"
     )
 
 
