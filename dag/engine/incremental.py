@@ -12,23 +12,27 @@ pushed on write (Adapton).
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dag.engine.memos import (
     DEMANDED,
-    Bucket,
+    Members,
     Memo,
+    Readable,
     Readers,
-    Reads,
+    Seen,
     Source,
+    each,
+    entered,
     grouped,
     is_live,
     joined,
-    sources,
+    left,
+    pairs,
     without,
 )
-from dag.engine.view import B, Change, Index, K, M, Plan, Query, Size, Table, V
+from dag.engine.view import B, Change, Index, K, M, Plan, Query, Table, V
 from dag.engine.work import QueryCycleError, RuleFailedError, Work
 
 
@@ -37,9 +41,9 @@ class Engine:
 
     def __init__(self, plan: Plan) -> None:
         self.work = Work()
-        self._rows: dict[Table[Any, Any], dict[Any, Any]] = {}
-        self._row_readers: defaultdict[Table[Any, Any], dict[Any, Readers]] = defaultdict(dict)
-        self._buckets: dict[Index[Any, Any], dict[Any, Bucket]] = {it: {} for it in plan.indexes}
+        self._rows: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
+        self._buckets: dict[Index[Any, Any], dict[Any, Members]] = {it: {} for it in plan.indexes}
+        self._seen: defaultdict[Source, dict[Any, Seen]] = defaultdict(dict)
         self._memos: defaultdict[Query[Any, Any], dict[Any, Memo]] = defaultdict(dict)
         self._indexes_of = grouped((it.source, it) for it in plan.indexes)
         self._kept_over = grouped((it.over, it) for it in plan.kept)
@@ -48,7 +52,7 @@ class Engine:
         sources = (it.source for it in plan.indexes if isinstance(it.source, Query))
         self._stage = {it: n for n, it in enumerate(dict.fromkeys([*stages, *sources]))}
         self._running: list[Memo] = []
-        self._reads: list[Any] = []  # of what runs now
+        self._reads: dict[Readable, Any] = {}  # of what runs now
         self._due: list[deque[Memo]] = [deque() for _ in self._stage]
         self._first = len(self._due)  # no earlier stage has anything due
         self._stamp = itertools.count(1)
@@ -60,7 +64,7 @@ class Engine:
 
     def write(self, table: Table[K, V], key: K, value: V | None) -> None:
         """Puts a row, or removes it with None. An equal row changes nothing."""
-        rows = self._rows.setdefault(table, {})
+        rows = self._rows[table]
         old = rows.get(key)
         if old is value or old == value:
             return
@@ -68,7 +72,7 @@ class Engine:
             del rows[key]
         else:
             rows[key] = value
-        self._wake(self._row_readers.get(table, {}).get(key, ()))
+        self._alter(table, key, value)
         self._index(table, key, old, value)
         if (old is None) != (value is None):
             self._keep(table, key, born=old is None)
@@ -137,83 +141,82 @@ class Engine:
     # The view that rules see.
 
     def read(self, table: Table[K, V], key: K) -> V | None:
-        value: V | None = self._rows.get(table, {}).get(key)
-        self._note(table, key, value)
+        value: V | None = self._rows[table].get(key)
+        self._look(table, key, value)
         return value
 
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
-        bucket = self._buckets[index].get(key)
-        self._note(index, key, bucket.stamp if bucket else 0)
-        return frozenset(bucket.members) if bucket else frozenset()
+        self._look(index, key, 0)
+        return frozenset(self._buckets[index].get(key, ()))
 
     def count(self, index: Index[B, M], key: B) -> int:
-        bucket = self._buckets[index].get(key)
-        number = len(bucket.members) if bucket else 0
-        self._note(index.size, key, number)
+        number = len(self._buckets[index].get(key, ()))
+        self._look(index.size, key, number)
         return number
 
     def ask(self, query: Query[K, V], key: K) -> V:
-        memo = self._memo(query, key)
-        self._fresh(memo)
-        self._note(memo, None, memo.answer)
+        memo = self._memos[query].get(key) or self._new(query, key)
+        if memo.stale:
+            self._refresh(memo)
+        if self._running:
+            self._reads[memo] = memo.answer
         if not memo.answered:
             raise RuleFailedError(f"{query.name}({key}) never had an answer") from memo.failure
         return memo.answer  # type: ignore[no-any-return]
 
     def demand(self, query: Query[K, Any], key: K) -> None:
-        self._note(self._memo(query, key), None, DEMANDED)
-
-    def _note(self, source: Any, key: Any, seen: Any) -> None:
+        memo = self._to_be_settled(query, key)
         if self._running:
-            self._reads += (source, key, seen)
+            self._reads.setdefault(memo, DEMANDED)
+
+    def _look(self, source: Source, key: Any, now: Any) -> None:
+        """Notes a read; `now` is what is there if nobody has looked at it yet."""
+        if not self._running:
+            return
+        known = self._seen[source]
+        seen = known.get(key)
+        if seen is None:
+            seen = known[key] = Seen(key, now, (), known)
+        self._reads[seen] = seen.answer
+
+    def _new(self, query: Query[Any, Any], key: Any) -> Memo:
+        memo = self._memos[query][key] = Memo(key, None, (), query)
+        if not self._running:
+            self._unread.add(memo)
+        return memo
+
+    def _to_be_settled(self, query: Query[Any, Any], key: Any) -> Memo:
+        memo = self._memos[query].get(key)
+        if memo is None:
+            memo = self._new(query, key)
+            self._schedule(memo)
+        return memo
 
     # Checking and running.
 
-    def _memo(self, query: Query[Any, Any], key: Any) -> Memo:
-        memos = self._memos[query]
-        memo = memos.get(key)
-        if memo is None:
-            memo = memos[key] = Memo(query, key)
-            self._schedule(memo)
-            if not self._running:
-                self._unread.add(memo)
-        return memo
-
-    def _fresh(self, memo: Memo) -> None:
+    def _refresh(self, memo: Memo) -> None:
         if memo.running:
             path = [f"{it.query.name}({it.key})" for it in [*self._running, memo]]
             raise QueryCycleError(" -> ".join(path))
-        if memo.stale:
-            self._refresh(memo)
-
-    def _refresh(self, memo: Memo) -> None:
-        if memo.answered and memo.failure is None and self._are_as_seen(memo.reads):
+        if memo.answered and memo.failure is None and self._are_as_seen(memo):
             memo.stale = False
             return
         self._run(memo)
 
-    def _are_as_seen(self, reads: Reads) -> bool:
-        each = iter(reads)
-        return all(map(self._is_as_seen, each, each, each))
-
-    def _is_as_seen(self, source: Source, key: Any, seen: Any) -> bool:
-        self.work.checks += 1
-        if isinstance(source, Memo):
+    def _are_as_seen(self, memo: Memo) -> bool:
+        for source, seen in pairs(memo.reads):
+            self.work.checks += 1
             if seen is DEMANDED:
-                return True
-            self._fresh(source)
-            return source.answer is seen
-        if isinstance(source, Table):
-            return self._rows.get(source, {}).get(key) is seen
-        if isinstance(source, Size):
-            bucket = self._buckets[source.index].get(key)
-            return bool(seen == (len(bucket.members) if bucket else 0))
-        bucket = self._buckets[source].get(key)
-        return bool(seen == (bucket.stamp if bucket else 0))
+                continue
+            if isinstance(source, Memo) and source.stale:
+                self._refresh(source)
+            if source.answer is not seen:
+                return False
+        return True
 
     def _run(self, memo: Memo) -> None:
         self.work.runs += 1
-        before, outer, self._reads = memo.reads, self._reads, []
+        outer, self._reads = self._reads, {}
         memo.running, failure, answer = True, None, memo.answer
         self._running.append(memo)
         try:
@@ -225,11 +228,11 @@ class Engine:
         finally:
             self._running.pop()
             memo.running = False
-            reads, self._reads = tuple(self._reads), outer
-        memo.reads = reads
-        self._subscribe(memo, before)
+            reads, self._reads = self._reads, outer
+        self._subscribe(memo, reads)
         memo.stale = False
-        self._note_failure(memo, failure)
+        if failure is not memo.failure:
+            self._note_failure(memo, failure)
         if failure is None:
             self._take(memo, answer)
 
@@ -242,7 +245,7 @@ class Engine:
 
     def _take(self, memo: Memo, answer: Any) -> None:
         old, memo.answered = memo.answer, True
-        if answer is old or answer == old:
+        if answer is old or (old is not None and answer == old):
             return
         memo.answer = answer
         self._report(memo, old)
@@ -254,59 +257,45 @@ class Engine:
 
     # Who reads what.
 
-    def _subscribe(self, memo: Memo, before: Reads) -> None:
-        now = sources(memo.reads)
+    def _subscribe(self, memo: Memo, reads: dict[Readable, Any]) -> None:
+        before, memo.reads = memo.reads, (*reads, *reads.values())
         if not before:
-            for source in now:
-                self._join(memo, *source)
+            for source, seen in reads.items():
+                self._join(memo, source, demanded=seen is DEMANDED)
             return
-        was = sources(before)
-        for source in now - was:
-            self._join(memo, *source)
-        for source in was - now:
-            self._leave(memo, *source)
+        was = {(source, seen is DEMANDED) for source, seen in pairs(before)}
+        now = {(source, seen is DEMANDED) for source, seen in reads.items()}
+        for source, demanded in now - was:
+            self._join(memo, source, demanded=demanded)
+        for source, demanded in was - now:
+            self._leave(memo, source, demanded=demanded)
 
-    def _join(self, memo: Memo, source: Source, key: Any, demanded: bool) -> None:
-        if isinstance(source, Memo):
-            if demanded:
-                source.holders += 1
-            else:
-                source.readers = joined(source.readers, memo)
-        elif isinstance(source, Table):
-            readers = self._row_readers[source]
-            readers[key] = joined(readers.get(key, ()), memo)
-        elif isinstance(source, Size):
-            bucket = self._bucket(source.index, key)
-            bucket.counters = joined(bucket.counters, memo)
+    def _join(self, memo: Memo, source: Readable, *, demanded: bool) -> None:
+        if demanded and isinstance(source, Memo):
+            source.holders += 1
         else:
-            bucket = self._bucket(source, key)
-            bucket.readers = joined(bucket.readers, memo)
+            source.readers = joined(source.readers, memo)
 
-    def _leave(self, memo: Memo, source: Source, key: Any, demanded: bool) -> None:
-        if isinstance(source, Memo):
-            if demanded:
-                source.holders -= 1
-            else:
-                source.readers = without(source.readers, memo)
-            if not is_live(source):
-                self._unread.add(source)
-        elif isinstance(source, Table):
-            readers = without(self._row_readers[source][key], memo)
-            if readers:
-                self._row_readers[source][key] = readers
-            else:
-                del self._row_readers[source][key]
-        elif isinstance(source, Size):
-            bucket = self._buckets[source.index][key]
-            bucket.counters = without(bucket.counters, memo)
-            self._drop_idle_bucket(source.index, key, bucket)
+    def _leave(self, memo: Memo, source: Readable, *, demanded: bool) -> None:
+        if demanded and isinstance(source, Memo):
+            source.holders -= 1
         else:
-            bucket = self._buckets[source][key]
-            bucket.readers = without(bucket.readers, memo)
-            self._drop_idle_bucket(source, key, bucket)
+            source.readers = without(source.readers, memo)
+        if isinstance(source, Seen):
+            if not source.readers:
+                source.forget()
+        elif not is_live(source):
+            self._unread.add(source)
 
-    def _wake(self, readers: Iterable[Memo]) -> None:
-        pending = list(readers)
+    def _alter(self, source: Source, key: Any, now: Any) -> None:
+        """A row, a bucket or its size is different."""
+        seen = self._seen[source].get(key)
+        if seen is not None:
+            seen.answer = now
+            self._wake(seen.readers)
+
+    def _wake(self, readers: Readers) -> None:
+        pending = list(each(readers))
         while pending:
             memo = pending.pop()
             if memo.stale:
@@ -314,7 +303,7 @@ class Engine:
             memo.stale = True
             self.work.woken += 1
             self._schedule(memo)
-            pending.extend(memo.readers)
+            pending.extend(each(memo.readers))
 
     def _schedule(self, memo: Memo) -> None:
         """To be settled in its turn, if its query has one."""
@@ -338,8 +327,7 @@ class Engine:
                 continue
             del self._memos[memo.query][memo.key]
             self._failed.discard(memo)
-            before, memo.reads = memo.reads, ()
-            self._subscribe(memo, before)
+            self._subscribe(memo, {})
             if memo.answer is not None:
                 self._report(memo, memo.answer)
                 self._index(memo.query, memo.key, memo.answer, None)
@@ -350,41 +338,30 @@ class Engine:
         for index in self._indexes_of.get(source, ()):
             was = set(index.entries(key, old)) if old is not None else _NO_ENTRIES
             now = set(index.entries(key, new)) if new is not None else _NO_ENTRIES
-            for bucket, member in was - now:
+            for bucket, member in was - now if now else was:
                 self._count_member(index, bucket, member, -1)
-            for bucket, member in now - was:
+            for bucket, member in now - was if was else now:
                 self._count_member(index, bucket, member, +1)
 
     def _count_member(self, index: Index[Any, Any], key: Any, member: Any, step: int) -> None:
-        bucket = self._bucket(index, key)
-        number = bucket.members.get(member, 0) + step
-        if number:
-            bucket.members[member] = number
-        else:
-            del bucket.members[member]
-        if number != (1 if step > 0 else 0):
-            return
-        bucket.stamp = next(self._stamp)
-        self._wake(bucket.readers)
-        self._wake(bucket.counters)
-        if len(bucket.members) == (1 if step > 0 else 0):
-            self._keep(index, key, born=step > 0)
-        self._drop_idle_bucket(index, key, bucket)
-
-    def _bucket(self, index: Index[Any, Any], key: Any) -> Bucket:
         buckets = self._buckets[index]
-        found = buckets.get(key)
-        if found is None:
-            found = buckets[key] = Bucket()
-        return found
-
-    def _drop_idle_bucket(self, index: Index[Any, Any], key: Any, bucket: Bucket) -> None:
-        if not (bucket.members or bucket.readers or bucket.counters):
-            self._buckets[index].pop(key, None)
+        members = buckets.get(key, ())
+        before = len(members)
+        members = entered(members, member) if step > 0 else left(members, member)
+        if members:
+            buckets[key] = members
+        else:
+            del buckets[key]
+        if len(members) == before:
+            return
+        self._alter(index, key, next(self._stamp))
+        self._alter(index.size, key, len(members))
+        if not before or not members:
+            self._keep(index, key, born=not before)
 
     def _keep(self, source: Any, key: Any, *, born: bool) -> None:
         for kept in self._kept_over.get(source, ()):
-            memo = self._memo(kept.query, kept.key(key))
+            memo = self._to_be_settled(kept.query, kept.key(key))
             memo.holders += 1 if born else -1
             if is_live(memo):
                 self._unread.discard(memo)

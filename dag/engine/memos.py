@@ -1,33 +1,52 @@
 """What the engine remembers: answers, and who reads what.
 
-There are some twenty answers for each host, so what is nearly always empty or has one member is no
-set or list of its own.
+There are some twenty answers for each host, and as many rows and buckets that their rules looked
+at, so what is nearly always empty or has one member is no set, list or dict of its own.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, overload
 
 from dag.engine.view import Index, Query, Size, Table
 
-Source: TypeAlias = "Memo | Table[Any, Any] | Size | Index[Any, Any]"
-Reads: TypeAlias = Sequence[Any]
-"""What was read, its key, and what was seen; then the same of what was read next."""
-Readers: TypeAlias = "tuple[Memo, ...] | set[Memo]"
-"""Each once: a few as a tuple."""
+Source: TypeAlias = "Table[Any, Any] | Size | Index[Any, Any]"
+Readable: TypeAlias = "Memo | Seen"
+Readers: TypeAlias = "Memo | tuple[Memo, ...] | set[Memo]"
+"""Each once: one as itself, a few as a tuple."""
+Members: TypeAlias = tuple[Any, ...] | dict[Any, int]
+"""Each once: a few of one entry each as a tuple, otherwise with the numbers of their entries."""
 
 _FEW = 4
 
 
 @dataclass(slots=True, eq=False)
-class Memo:
+class Cell:
+    """Something that a rule can read: what it is now, and who has read it."""
+
+    key: Any
+    answer: Any
+    readers: Readers
+
+
+@dataclass(slots=True, eq=False)
+class Seen(Cell):
+    """A row, a bucket or its size that somebody has looked at: the row itself, a stamp that each
+    change of the bucket renews, or the number of members."""
+
+    known: "dict[Any, Seen]"  # where it is, under its key
+
+    def forget(self) -> None:
+        """Nobody looks at it any longer."""
+        del self.known[self.key]
+
+
+@dataclass(slots=True, eq=False)
+class Memo(Cell):
     """An answer, or one that is yet to be found."""
 
     query: Query[Any, Any]
-    key: Any
-    answer: Any = None
-    reads: Reads = ()
-    readers: Readers = ()
+    reads: Sequence[Any] = ()  # every cell that was read, then what was seen of each
     holders: int = 0  # keepers and demanders
     stale: bool = True
     answered: bool = False
@@ -42,34 +61,31 @@ class _DemandedType:
 DEMANDED = _DemandedType()
 
 
-@dataclass(slots=True, eq=False)
-class Bucket:
-    """What an index holds under one key."""
-
-    members: dict[Any, int] = field(default_factory=dict)
-    readers: Readers = ()
-    counters: Readers = ()
-    stamp: int = 0
-
-
 def is_live(memo: Memo) -> bool:
     """Whether anybody keeps, demands or reads it."""
     return bool(memo.holders or memo.readers)
 
 
-def sources(reads: Reads) -> set[tuple[Source, Any, bool]]:
-    """What was read, each once, and whether it was only demanded."""
-    each = iter(reads)
-    triples = zip(each, each, each, strict=True)
-    return {(source, key, seen is DEMANDED) for source, key, seen in triples}
+def pairs(reads: Sequence[Any]) -> Iterator[tuple[Readable, Any]]:
+    """What was read, each once, in order, and what was seen of it."""
+    half = len(reads) // 2
+    return zip(reads[:half], reads[half:], strict=True)
+
+
+def each(readers: Readers) -> Iterable[Memo]:
+    """Every reader."""
+    return (readers,) if isinstance(readers, Memo) else readers
 
 
 def joined(readers: Readers, memo: Memo) -> Readers:
     """With one more, which is not among them."""
+    if not readers:
+        return memo
     if isinstance(readers, set):
         readers.add(memo)
         return readers
-    return (*readers, memo) if len(readers) < _FEW else {*readers, memo}
+    some = each(readers)
+    return (*some, memo) if isinstance(readers, Memo) or len(readers) < _FEW else {*some, memo}
 
 
 def without(readers: Readers, memo: Memo) -> Readers:
@@ -77,7 +93,27 @@ def without(readers: Readers, memo: Memo) -> Readers:
     if isinstance(readers, set):
         readers.discard(memo)
         return readers
-    return tuple(it for it in readers if it is not memo)
+    return tuple(it for it in each(readers) if it is not memo)
+
+
+def entered(members: Members, member: Any) -> Members:
+    """With one entry more."""
+    if isinstance(members, tuple):
+        if len(members) < _FEW and member not in members:
+            return (*members, member)
+        members = dict.fromkeys(members, 1)
+    members[member] = members.get(member, 0) + 1
+    return members
+
+
+def left(members: Members, member: Any) -> Members:
+    """With one entry fewer."""
+    if isinstance(members, tuple):
+        return tuple(it for it in members if it != member)
+    members[member] -= 1
+    if not members[member]:
+        del members[member]
+    return members
 
 
 G = TypeVar("G")

@@ -232,7 +232,7 @@ def test_forgotten_answers_leave_nothing_behind() -> None:
     engine.settle()
     assert not [memos for memos in engine._memos.values() if memos]
     assert not any(engine._buckets.values())
-    assert not any(engine._row_readers.values())
+    assert not any(engine._seen.values())
 
 
 @pytest.mark.parametrize("seed", range(300))
