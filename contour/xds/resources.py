@@ -9,7 +9,7 @@ equal on all replicas and after every restart. Gating is in `gates`, refusals ar
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -143,8 +143,25 @@ def is_same(one: Part | None, other: Part | None) -> bool:
     return (one and one.digest) == (other and other.digest)
 
 
+Marked = set[str] | frozenset[str]
+"""Some parts of a resource; of most resources none, for which there is no set of its own."""
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _marked(among: Marked, part: str, *, is_one: bool) -> Marked:
+    if not isinstance(among, set):
+        return {part} if is_one else among
+    if is_one:
+        among.add(part)
+    else:
+        among.discard(part)
+    return among
+
+
 class Resource:
-    """The newest parts of one resource, rendered on demand for all streams at once."""
+    """The newest parts of one resource, rendered on demand for all streams at once. There are four
+    of them for each host, so what is nearly always empty is made when it is needed."""
 
     __slots__ = (
         "_history", "_order", "_renderings", "_shares", "_sum", "completing", "name", "parts",
@@ -154,13 +171,13 @@ class Resource:
     def __init__(self, name: Name) -> None:
         self.name = name
         self.parts: dict[str, Part] = {}
-        self.completing: set[str] = set()  # the parts that complete a head
-        self.varied: set[str] = set()  # the parts that some Envoys or clients get otherwise
+        self.completing: Marked = _NONE  # the parts that complete a head
+        self.varied: Marked = _NONE  # the parts that some Envoys or clients get otherwise
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
-        self._history: list[tuple[int, str, Part | None]] = []
-        self._renderings: dict[tuple[Shape, int], bytes] = {}
+        self._history: Sequence[tuple[int, str, Part | None]] = ()
+        self._renderings: dict[tuple[Shape, int], bytes] | None = None
 
     @property
     def audience(self) -> frozenset[str] | None:
@@ -173,18 +190,14 @@ class Resource:
         before = self.parts.get(part)
         # One gap, and what is older tells nothing.
         known = self._history[1 - _LONG_HISTORY :] if len(self.parts) > _FEW_PARTS else []
-        self._history = [*known, (self._sum, part, before)]
+        # What was empty before is told by the share of its one part.
+        self._history = [*known, (self._sum, part, before)] if self.parts else ()
         self._sum = self._sum_with({part: value})
-        self._renderings = {}
+        self._renderings = None
         self._shares = None
-        if value is not None and value.completes:
-            self.completing.add(part)
-        else:
-            self.completing.discard(part)
-        if value is not None and value.varies:
-            self.varied.add(part)
-        else:
-            self.varied.discard(part)
+        is_completing = value is not None and value.completes
+        self.completing = _marked(self.completing, part, is_one=is_completing)
+        self.varied = _marked(self.varied, part, is_one=value is not None and value.varies)
         if value is not None:
             self.parts[part] = value
         elif before is not None:
@@ -228,15 +241,16 @@ class Resource:
     def rendered(self, shape: Shape, overridden: Parts | None = None) -> bytes:
         """The encoded resource in its envelope. Only what is worth keeping is kept."""
         total = self._sum_with(overridden) if overridden else self._sum
-        known = self._renderings.get((shape, total))
-        if known is not None:
+        kept = self._renderings if self._renderings is not None else {}
+        if (known := kept.get((shape, total))) is not None:
             return known
         type_url, name = self.name
         made = shape(name, type_url, f"{total:032x}", self.body(overridden))
         if len(self.parts) > 1 or len(made) > 4096:
-            while len(self._renderings) >= _FEW_RENDERINGS:
-                del self._renderings[next(iter(self._renderings))]
-            self._renderings[shape, total] = made
+            while len(kept) >= _FEW_RENDERINGS:
+                del kept[next(iter(kept))]
+            kept[shape, total] = made
+            self._renderings = kept
         return made
 
     def body(self, overridden: Parts | None = None) -> bytes:
@@ -244,9 +258,11 @@ class Resource:
         if overridden:
             mixed = {**self.parts, **overridden}
             return self._joined([it.body for _, it in sorted(mixed.items()) if it is not None])
-        if self._order is None:
-            self._order = sorted(self.parts)
         parts = self.parts
+        if len(parts) == 1:
+            return self._joined([it.body for it in parts.values()])
+        if self._order is None:
+            self._order = sorted(parts)
         return self._joined([parts[name].body for name in self._order])
 
     def _joined(self, bodies: list[bytes]) -> bytes:
