@@ -14,7 +14,7 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from dag import defaults, entrypoints, listeners, nodes, ordering
 from dag.configuration import settings
-from dag.engine.view import Index, Kept, Query, View, query
+from dag.engine.view import Index, Kept, View, query
 from dag.gateway import grpcmatches, servedlisteners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
@@ -34,17 +34,16 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     is_open = key.host == hostnames.EVERY and names is None and not _is_filtered(view, key)
     if not any(wanted.every) and (is_open or not view.count(servedlisteners.HOSTS, key)):
         return None
-    routes = _in_order(wanted)
+    routes, claim = _in_order(wanted), _claim(view, key)
     if routes and servedlisteners.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
-    elif _is_closed(view, key):
+    elif _is_closed(view, claim):
         routes = tuple(map(_closed, routes))
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
     routes = (*routes, *gateway_hosts.rest(view, key, routes))
     origins = _origins(it.origin for it in routes)
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
-    claim = _claim(view, key)
     if claim is not None and claim.is_fallback:
         at = _is_at(key, view.ask(listeners.secure_listener, ()))
         found = replace(found, is_fallback=at)
@@ -77,9 +76,10 @@ def _with_guarded_stream(
     view: View, key: nodes.HostKey, host: nodes.SecureHost
 ) -> nodes.SecureHost:
     """What closes the routes of a host closes its stream."""
-    if host.stream is None or not (servedlisteners.is_closed(view, key) or _is_closed(view, key)):
+    if host.stream is None:
         return host
-    return replace(host, stream=gateway_hosts.CLOSED)
+    is_closed = servedlisteners.is_closed(view, key) or _is_closed(view, _claim(view, key))
+    return replace(host, stream=gateway_hosts.CLOSED) if is_closed else host
 
 
 CLOSED = nodes.Respond(503)
@@ -109,13 +109,7 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
-    return _Wanted(
-        view.ask(gateway_hosts.routes, key),
-        (
-            *_classic_routes(view, key, httpproxy_claims.claim),
-            *_classic_routes(view, key, ingress_claims.claim),
-        ),
-    )
+    return _Wanted(view.ask(gateway_hosts.routes, key), tuple(_classic_routes(view, key)))
 
 
 def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:
@@ -165,9 +159,8 @@ def _closed(route: nodes.Route) -> nodes.Route:
     return replace(route, action=CLOSED) if isinstance(route.action, nodes.Forward) else route
 
 
-def _is_closed(view: View, key: nodes.HostKey) -> bool:
+def _is_closed(view: View, claim: nodes.Claim | None) -> bool:
     """Whether a guard is not served, of the host or of every host that does not opt out of it."""
-    claim = _claim(view, key)
     if view.ask(settings.is_closed, ()) or (claim is not None and claim.is_closed):
         return True
     return view.ask(defaults.is_unauthorized, ()) and not (claim is not None and claim.is_unasked)
@@ -238,16 +231,15 @@ def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     return (key,) if view.ask(secure_host, key) is None else ()
 
 
-def _classic_routes(
-    view: View, key: nodes.HostKey, claims: Query[str, nodes.Claim | None]
-) -> tuple[nodes.Route, ...]:
+def _classic_routes(view: View, key: nodes.HostKey) -> Iterator[nodes.Route]:
+    """Those of HTTPProxy, then those of Ingress."""
     if not _is_classic(view, key):
-        return ()
-    claim = view.ask(claims, key.host)
-    if claim is None:
-        return ()
+        return
     is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
-    return claim.secure if is_secure else claim.plain
+    for asked in (httpproxy_claims.claim, ingress_claims.claim):
+        claim = view.ask(asked, key.host)
+        if claim is not None:
+            yield from claim.secure if is_secure else claim.plain
 
 
 def _is_classic(view: View, key: nodes.HostKey) -> bool:

@@ -81,19 +81,29 @@ def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedL
 @query
 def owner(view: View, key: nodes.HostKey) -> ServedListener | None:
     """The listener that owns a host; None for a host that is neither its own nor of a route."""
-    for host in hostnames.covering(key.host):
-        for found in view.bucket(OWNERS, key._replace(host=host)):
-            point = AttachmentPoint(key, found.section)
-            is_attached = host == key.host or view.count(attachment.ATTACHED, point) > 0
-            return found if is_attached else None
-    return None
+    found = _nearest(view, key)
+    if found is None or found.host.host == key.host:
+        return found
+    point = AttachmentPoint(key, found.section)
+    return found if view.count(attachment.ATTACHED, point) > 0 else None
 
 
 def taker(view: View, key: nodes.HostKey) -> ServedListener | None:
     """The listener that takes requests for a host, of whichever API."""
-    own = view.ask(owner, key)
-    if own is not None:
-        return own
+    return view.ask(owner, key) or _nearest(view, key)
+
+
+def _nearest(view: View, key: nodes.HostKey) -> ServedListener | None:
+    """The listener of a host, or of the most specific one that covers it."""
+    for found in view.bucket(OWNERS, key):
+        return found
+    wider = hostnames.wider(key.host)
+    return view.ask(covering, key._replace(host=wider)) if wider else None
+
+
+@query
+def covering(view: View, key: nodes.HostKey) -> ServedListener | None:
+    """The same of a host that covers others, looked for once for all of them."""
     for host in hostnames.covering(key.host):
         for found in view.bucket(OWNERS, key._replace(host=host)):
             return found

@@ -58,9 +58,15 @@ def intersection(one: str, other: str) -> str | None:
 
 def covering(host: str) -> Iterator[str]:
     """Every host that covers this one, the most specific first: itself, wildcards, every host."""
-    yield host
+    found: str | None = host
+    while found is not None:
+        yield found
+        found = wider(found)
+
+
+def wider(host: str) -> str | None:
+    """The most specific host that covers this one and is another; None for every host."""
     if host == EVERY:
-        return
-    labels = host.removeprefix("*.").split(".")
-    yield from ("*." + ".".join(labels[index:]) for index in range(1, len(labels)))
-    yield EVERY
+        return None
+    _, dot, rest = host.removeprefix("*.").partition(".")
+    return f"*.{rest}" if dot else EVERY
