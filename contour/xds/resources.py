@@ -9,7 +9,7 @@ equal on all replicas and after every restart. Gating is in `gates`, refusals ar
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import NamedTuple
@@ -176,7 +176,7 @@ class Resource:
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
-        self._history: Sequence[tuple[int, str, Part | None]] = ()
+        self._history: tuple[tuple[int, str, Part | None], ...] = ()
         self._renderings: dict[tuple[Shape, int], bytes] | None = None
 
     @property
@@ -189,9 +189,9 @@ class Resource:
         """Replaces one part at a cost that does not depend on the others; returns what it was."""
         before = self.parts.get(part)
         # One gap, and what is older tells nothing.
-        known = self._history[1 - _LONG_HISTORY :] if len(self.parts) > _FEW_PARTS else []
+        known = self._history[1 - _LONG_HISTORY :] if len(self.parts) > _FEW_PARTS else ()
         # What was empty before is told by the share of its one part.
-        self._history = [*known, (self._sum, part, before)] if self.parts else ()
+        self._history = (*known, (self._sum, part, before)) if self.parts else ()
         self._sum = self._sum_with({part: value})
         self._renderings = None
         self._shares = None
